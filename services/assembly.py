@@ -29,8 +29,8 @@ from propagation.workflow.engine import Engine
 from propagation.workflow.rounds.policies import ROUTING_POLICIES
 from propagation.workflow.settings import WorkflowSettings
 from services.config.settings import Settings
-from services.reasoning.pipe_protocol import Begin
-from services.reasoning.process_drafting import Beside
+from services.reasoning.pipe_messages import Begin
+from services.reasoning.process_drafter import ProcessDrafter
 from services.runtime.process import SystemClock, process_name
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def build_engine(
     models = ModelPorts(settings, store, process_name())
     reasoner = REASONERS[settings.reasoner](models)
     embedder = EMBEDDERS[settings.embedder](models)
-    beside = beside_of(settings, store, settings.workflow)
+    beside = process_drafter(settings, store, settings.workflow)
     store, index = around(store, INDEXES[settings.index](settings, store))
     return compose(
         Ports(store, embedder, index, reasoner),
@@ -200,7 +200,9 @@ def build_engine(
     )
 
 
-def beside_of(settings: Settings, store: GraphStore, workflow: WorkflowSettings) -> Beside | None:
+def process_drafter(
+    settings: Settings, store: GraphStore, workflow: WorkflowSettings
+) -> ProcessDrafter | None:
     """The process that drafts, where there is to be one; it starts with the first claim."""
     if (
         settings.store != "sqlite"
@@ -208,4 +210,4 @@ def beside_of(settings: Settings, store: GraphStore, workflow: WorkflowSettings)
         or settings.reasoning_in != "process"
     ):
         return None
-    return Beside(cast(SqliteStore, store), Begin(settings.database.resolve(), workflow))
+    return ProcessDrafter(cast(SqliteStore, store), Begin(settings.database.resolve(), workflow))

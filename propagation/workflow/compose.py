@@ -30,7 +30,7 @@ from propagation.workflow.read.recommend import Recommender
 from propagation.workflow.read.router_communities import RouterAttributes
 from propagation.workflow.read.similar_clients import SimilarClients
 from propagation.workflow.reason.cold_start import ColdStart
-from propagation.workflow.reason.drafting import Drafting
+from propagation.workflow.reason.drafting import TextDrafter
 from propagation.workflow.reason.interaction import InteractionReasoning
 from propagation.workflow.reason.reason_step import Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
@@ -71,7 +71,7 @@ class Process:
 
     name: str
     yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop
-    drafting: Drafting[Any] | None = None
+    drafting: TextDrafter[Any] | None = None
 
 
 def compose(

@@ -143,7 +143,7 @@ class Engine:
 
         What waits for an answer goes on after the next start.
         """
-        self.reasoning.drafting.hurry()
+        self.reasoning.drafting.shorten_wait()
         self.reasoner.stop_within(seconds)
         self.embedder.stop_within(seconds)
 

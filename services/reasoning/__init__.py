@@ -1,2 +1,1 @@
-"""The process that reasons beside the service, on two pipes: the offline reasoner computes, and
-calls are answered meanwhile."""
+"""The child process in which the offline reasoner drafts texts while the service answers calls."""

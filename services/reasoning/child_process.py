@@ -1,10 +1,13 @@
-"""The other end of beside.py: reads the graph, drafts, answers. It writes nothing, and ends when
-the service does."""
+"""The process that drafts texts: it reads the database and its pipe, and writes answers only.
+
+It ends when the service closes the pipe.
+"""
 
 import asyncio
 import fcntl
 import logging
 import os
+import pickle
 import signal
 import sys
 from contextlib import aclosing, suppress
@@ -15,113 +18,127 @@ from propagation.adapters.sqlite.reason.interaction_reader import SqliteInteract
 from propagation.adapters.sqlite.reason.reasoned_rows import packed, texts_of
 from propagation.adapters.sqlite.reason.texts import bodies_now
 from propagation.model.errors import PropagationError
-from propagation.workflow.reason.drafting import Drafter, Drafts, newest_of
+from propagation.workflow.reason.drafting import ClaimDrafter, DraftedPart, newest_texts
 from propagation.workflow.reason.interaction import InteractionReasoning
 from propagation.workflow.views.client_texts import client_text_cache
-from services.reasoning.pipe_protocol import (
-    ENOUGH,
+from services.reasoning.pipe_messages import (
+    END_EARLY_SIGNAL,
     Begin,
     Draft,
-    Failed,
+    DraftingFailed,
     Forget,
-    read_frame,
-    to_frame,
+    frame,
 )
 from services.runtime.process import collect_garbage_rarely
 
 PART = 64
-NICER = 10
+NICENESS = 10
 PIPE_BYTES = 1 << 20
 log = logging.getLogger(__name__)
 
 
-class Enough:
-    """Whether the service wants no more of the claim that is drafted: it says so by a signal, for
-    the pipe is not read meanwhile, and again and again for as long as it holds: one that comes
-    between two claims is of no use."""
+class EndEarlyRequest:
+    """Whether the service wants no more of the claim under way.
+
+    The service asks by a signal, since the pipe is not read meanwhile, and repeats it; one that
+    comes between two claims has no effect.
+    """
 
     def __init__(self) -> None:
-        self.said = False
+        self.received = False
+        signal.signal(END_EARLY_SIGNAL, self._receive)
 
-    def say(self, *_: object) -> None:
-        self.said = True
+    def _receive(self, *_: object) -> None:
+        self.received = True
 
 
 def main() -> None:
-    """Until the service closes its end. A signal to the whole group is the service's affair: it
-    ends this process last. Calls are answered first: this one is nicer."""
+    """Draft claims until the service closes the pipe.
+
+    Signals to the process group are ignored: the service ends this process last.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    enough = Enough()
-    signal.signal(ENOUGH, enough.say)
-    os.nice(NICER)
+    end_early = EndEarlyRequest()
+    os.nice(NICENESS)  # calls go first
     collect_garbage_rarely()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    if hasattr(
-        fcntl, "F_SETPIPE_SZ"
-    ):  # so that an answer is written while the service is at something else
-        with suppress(OSError):
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with suppress(OSError):  # an answer is written whole while the service is busy
             fcntl.fcntl(answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     try:
-        asyncio.run(_serve(sys.stdin.buffer, answers, enough))
+        asyncio.run(_serve(sys.stdin.buffer, answers, end_early))
     except BrokenPipeError:
         os._exit(0)
 
 
-async def _serve(requests: BinaryIO, answers: BinaryIO, enough: Enough) -> None:
-    begin: Begin | None = read_frame(requests)
-    if begin is None:
-        return
-    working_set = SqliteInteractionReader(begin.database)
-    drafter = Drafter(
-        InteractionReasoning(
-            working_set,
-            OfflineReasoner(begin.workflow.profile_lines),
-            begin.workflow,
-            client_text_cache(working_set),
-            _at_once,
-        ),
-        PART,
+async def _serve(requests: BinaryIO, answers: BinaryIO, end_early: EndEarlyRequest) -> None:
+    with suppress(EOFError, pickle.UnpicklingError):  # the service closed the pipe
+        drafter = _drafter(pickle.load(requests))
+        while True:
+            request = pickle.load(requests)
+            if isinstance(request, Forget):
+                drafter.interactions.forget(request.refs)
+            else:
+                await _answer(drafter, request, answers, end_early)
+
+
+def _drafter(begin: Begin) -> ClaimDrafter:
+    reader = SqliteInteractionReader(begin.database)
+    interactions = InteractionReasoning(
+        reader,
+        OfflineReasoner(begin.workflow.profile_lines),
+        begin.workflow,
+        client_text_cache(reader),
+        _yield_to_nobody,
     )
-    while (request := read_frame(requests)) is not None:
-        if isinstance(request, Forget):
-            drafter.interactions.forget(request.refs)
-            continue
-        try:
-            await _draft(drafter, request, answers, enough)
-        except BrokenPipeError:
-            raise
-        except Exception as error:
-            if not isinstance(error, PropagationError):
-                log.exception("drafting failed")
-            _answer(answers, Failed(type(error).__name__, str(error)))
+    return ClaimDrafter(interactions, PART)
 
 
-async def _draft(drafter: Drafter, request: Draft, answers: BinaryIO, enough: Enough) -> None:
-    """What is sent counts as stored: where it is not, its clients are forgotten before the next
-    request."""
-    enough.said = False
-    async with aclosing(drafter.drafts(request.works, request.seconds, lambda: True)) as parts:
-        async for drafts in parts:
-            drafter.interactions.committed(newest_of(drafts.reasoned))
-            rows = packed(drafts.reasoned, bodies_now(texts_of(drafts.reasoned)))
-            last = drafts.last or enough.said
-            _answer(
+async def _answer(
+    drafter: ClaimDrafter, request: Draft, answers: BinaryIO, end_early: EndEarlyRequest
+) -> None:
+    try:
+        await _draft(drafter, request, answers, end_early)
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if not isinstance(error, PropagationError):
+            log.exception("drafting failed")
+        _send(answers, DraftingFailed(type(error).__name__, str(error)))
+
+
+async def _draft(
+    drafter: ClaimDrafter, request: Draft, answers: BinaryIO, end_early: EndEarlyRequest
+) -> None:
+    """Draft a claim and send its parts.
+
+    A part that was sent counts as stored; the service has its clients forgotten if it is not.
+    """
+    end_early.received = False
+    async with aclosing(drafter.draft(request.works, request.seconds, lambda: True)) as parts:
+        async for part in parts:
+            drafter.interactions.committed(newest_texts(part.reasoned))
+            rows = packed(part.reasoned, bodies_now(texts_of(part.reasoned)))
+            is_last = part.is_last or end_early.received
+            _send(
                 answers,
-                Drafts(finished=drafts.finished, reasoned=rows, said=drafts.said, last=last),
+                DraftedPart(
+                    summaries=part.summaries, reasoned=rows, texts=part.texts, is_last=is_last
+                ),
             )
-            if last:
+            if is_last:
                 break
 
 
-def _answer(answers: BinaryIO, message: object) -> None:
-    answers.write(to_frame(message))
+def _send(answers: BinaryIO, message: object) -> None:
+    answers.write(frame(message))
     answers.flush()
 
 
-async def _at_once() -> None:
-    """Nobody else is on this loop."""
+async def _yield_to_nobody() -> None:
+    """Do nothing: no other work is on this loop."""
 
 
 if __name__ == "__main__":

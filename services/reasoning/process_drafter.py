@@ -1,6 +1,7 @@
-"""Drafting by a process beside this one; what it drafts is committed here."""
+"""The drafter that has a child process draft texts, and commits them itself."""
 
 import asyncio
+import pickle
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
@@ -12,28 +13,29 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client_text import ClientText
 from propagation.model.errors import PropagationError, StoreBusy, StoreCorrupt, StoreFull
 from propagation.model.interactions.reasoning import ReasonClaim, ReasonWork
-from propagation.workflow.reason.drafting import Drafts
-from services.reasoning.pipe_protocol import (
-    ENOUGH,
+from propagation.workflow.reason.drafting import DraftedPart
+from services.reasoning.pipe_messages import (
+    END_EARLY_SIGNAL,
     LENGTH_BYTES,
     Begin,
     Draft,
-    Failed,
+    DraftingFailed,
     Forget,
-    of_body,
-    to_frame,
 )
 
 COMMAND = (sys.executable, "-m", "services.reasoning.child_process")
 UNREAD_BYTES = 64 << 20
 CLOSING_SECONDS = 5.0
-PATIENCE_SECONDS = 30.0
+PART_TIMEOUT_SECONDS = 30.0
+STORE_ERRORS = (StoreBusy, StoreCorrupt, StoreFull)
 
 
-class Beside:
-    """Drafting[PackedReasoned]. The process starts with the first claim, and anew after it was
-    killed: the claim that it was at is drafted again. `patience`: seconds in which a part of a
-    claim has to come."""
+class ProcessDrafter:
+    """TextDrafter[PackedReasoned].
+
+    The child starts with the first claim. If it was killed, or sends no part for `part_timeout`
+    seconds, it is started anew and its claim is drafted again.
+    """
 
     def __init__(self, store: SqliteStore, begin: Begin) -> None:
         self._store = store
@@ -41,53 +43,56 @@ class Beside:
         self._process: Process | None = None
         self._unread = False
         self._length: int | None = None
-        self.patience = PATIENCE_SECONDS
-        self._waiting: asyncio.Timeout | None = None
+        self._timeout: asyncio.Timeout | None = None
+        self.part_timeout = PART_TIMEOUT_SECONDS
 
     @property
     def pid(self) -> int | None:
-        """Of the process, where it runs."""
+        """The child's process id while it runs."""
         return self._process.pid if self._process else None
 
-    async def drafts(
+    async def draft(
         self, works: Sequence[ReasonWork], seconds: float, wanted: Callable[[], bool]
-    ) -> AsyncGenerator[Drafts[PackedReasoned], None]:
-        """See Drafting; parts come as they are made, wanted or not. Raises what drafting raised,
-        and PropagationError where the process ended."""
+    ) -> AsyncGenerator[DraftedPart[PackedReasoned], None]:
+        """Draft interactions in order; parts come as they are made, wanted or not.
+
+        Raises:
+            PropagationError: Drafting failed, or the child ended.
+        """
         process = self._process or await self._start()
-        while self._unread:  # of a claim that was given up
-            await self._answer(process)
+        while self._unread:  # parts of a claim that was given up
+            await self._read_answer(process)
         self._send(process, Draft(list(works), seconds))
         self._unread = True
         while self._unread:
-            answer = await self._answer(process)
-            if isinstance(answer, Failed):
-                raise _as_error(answer)
+            answer = await self._read_answer(process)
+            if isinstance(answer, DraftingFailed):
+                raise _error_of(answer)
             yield answer
 
-    async def commit(self, claim: ReasonClaim, drafts: Drafts[PackedReasoned]) -> None:
-        await self._store.commit_packed(claim, drafts.reasoned, more=not drafts.last)
+    async def commit(self, claim: ReasonClaim, part: DraftedPart[PackedReasoned]) -> None:
+        await self._store.commit_packed(claim, part.reasoned, more=not part.is_last)
 
-    def committed(self, texts: Mapping[int, ClientText]) -> None:
+    def keep(self, texts: Mapping[int, ClientText]) -> None:
         self.forget(texts)
 
     def forget(self, refs: Iterable[int]) -> None:
         if self._process is not None:
             self._send(self._process, Forget(list(refs)))
 
-    def enough(self) -> None:
+    def end_early(self) -> None:
         if self._process is not None and self._unread:
             with suppress(ProcessLookupError):
-                self._process.send_signal(ENOUGH)
+                self._process.send_signal(END_EARLY_SIGNAL)
 
-    def hurry(self) -> None:
-        self.patience = CLOSING_SECONDS
-        if self._waiting is not None:
+    def shorten_wait(self) -> None:
+        self.part_timeout = CLOSING_SECONDS
+        if self._timeout is not None:
             with suppress(RuntimeError):  # it is over
-                self._waiting.reschedule(asyncio.get_running_loop().time() + CLOSING_SECONDS)
+                self._timeout.reschedule(asyncio.get_running_loop().time() + CLOSING_SECONDS)
 
     async def close(self) -> None:
-        """It ends with what it is at."""
+        """Let the child finish its part and end."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -112,47 +117,45 @@ class Beside:
         return self._process
 
     def _send(self, process: Process, message: object) -> None:
-        """A process that is no more is noticed when its answer is read."""
         assert process.stdin is not None
-        with suppress(ConnectionError):
-            process.stdin.write(to_frame(message))
+        with suppress(ConnectionError):  # reading its answer will tell that the child has ended
+            process.stdin.write(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
-    async def _answer(self, process: Process) -> Any:
-        """The next; a caller that is cancelled leaves it whole."""
+    async def _read_answer(self, process: Process) -> Any:
+        """Read the next answer; a caller that is cancelled leaves it whole for the next one."""
         assert process.stdout is not None
         try:
-            async with asyncio.timeout(self.patience) as self._waiting:
+            async with asyncio.timeout(self.part_timeout) as self._timeout:
                 if self._length is None:
-                    self._length = int.from_bytes(
-                        await process.stdout.readexactly(LENGTH_BYTES), "little"
-                    )
+                    prefix = await process.stdout.readexactly(LENGTH_BYTES)
+                    self._length = int.from_bytes(prefix, "little")
                 body = await process.stdout.readexactly(self._length)
         except TimeoutError:
-            await self._killed(process)
+            await self._kill(process)
             raise PropagationError(
-                f"the process that reasons was silent for {self.patience:g} s; it is started again"
+                f"the process that drafts texts sent nothing for {self.part_timeout:g} s; it is started again"
             ) from None
         except (asyncio.IncompleteReadError, ConnectionError) as error:
-            code = await self._killed(process)
+            code = await self._kill(process)
             raise PropagationError(
-                f"the process that reasons ended by itself (exit code {code}); it is started again"
+                f"the process that drafts texts ended (exit code {code}); it is started again"
             ) from error
         self._length = None
-        answer = of_body(body)
-        self._unread = not (isinstance(answer, Failed) or answer.last)
+        answer = pickle.loads(body)
+        self._unread = not (isinstance(answer, DraftingFailed) or answer.is_last)
         return answer
 
-    async def _killed(self, process: Process) -> int:
-        """Its exit code; the next claim starts another."""
+    async def _kill(self, process: Process) -> int:
+        """End the child and return its exit code; the next claim starts another one."""
         self._process = None
         with suppress(ProcessLookupError):
             process.kill()
         return await process.wait()
 
 
-def _as_error(failed: Failed) -> PropagationError:
-    """As it was raised there, where its message makes it whole."""
-    for kind in (StoreBusy, StoreCorrupt, StoreFull):
+def _error_of(failed: DraftingFailed) -> PropagationError:
+    """Return the error that drafting raised, if its message is all that it needs."""
+    for kind in STORE_ERRORS:
         if failed.kind == kind.__name__:
-            return kind(failed.told)
-    return PropagationError(f"reasoning failed: {failed.kind}: {failed.told}; see the log")
+            return kind(failed.message)
+    return PropagationError(f"reasoning failed: {failed.kind}: {failed.message}; see the log")

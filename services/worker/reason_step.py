@@ -112,7 +112,7 @@ class ReasonStep:
                     continue
                 if self.must_yield:
                     worked += looked - before
-                    reasoning.drafting.enough()
+                    reasoning.drafting.end_early()
                 if committed > told:
                     told = committed
                     self._progress.advance()

@@ -9,7 +9,7 @@ from typing import Generic
 
 from propagation.model.interactions.reasoning import ReasonClaim, ReasonedSummary, ReasonWork
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.reason.drafting import Drafting, Drafts, T
+from propagation.workflow.reason.drafting import DraftedPart, T, TextDrafter
 from propagation.workflow.reason.interaction import clients_of_all
 from propagation.workflow.views.client_texts import IndexedText
 
@@ -22,7 +22,7 @@ class ClaimRun(Generic[T]):
     say now that it is stored."""
 
     def __init__(
-        self, drafting: Drafting[T], claim: ReasonClaim, vectors: VectorSync, show: Show
+        self, drafting: TextDrafter[T], claim: ReasonClaim, vectors: VectorSync, show: Show
     ) -> None:
         self._drafting = drafting
         self._claim = claim
@@ -51,12 +51,12 @@ class ClaimRun(Generic[T]):
 
     async def _in_parts(self, works: Sequence[ReasonWork], seconds: float) -> None:
         """The last commit is still under way."""
-        async with aclosing(self._drafting.drafts(works, seconds, self._idle)) as parts:
-            async for drafts in parts:
+        async with aclosing(self._drafting.draft(works, seconds, self._idle)) as parts:
+            async for part in parts:
                 await self._ended()
                 if len(self._changed) >= SHOWN:
                     await self.hand_over()
-                self._committing = asyncio.create_task(self._commit(drafts))
+                self._committing = asyncio.create_task(self._commit(part))
 
     async def hand_over(self) -> None:
         """What clients say now and nobody was shown yet is on its way into view and index."""
@@ -68,11 +68,11 @@ class ClaimRun(Generic[T]):
         """Whether no commit is under way."""
         return self._committing is None or self._committing.done()
 
-    async def _commit(self, drafts: Drafts[T]) -> None:
-        await self._drafting.commit(self._claim, drafts)
-        self._vectors.note_committed(drafts.said)
-        self._changed.update((said.ref, said) for said in drafts.said)
-        self.done.extend(drafts.finished)
+    async def _commit(self, part: DraftedPart[T]) -> None:
+        await self._drafting.commit(self._claim, part)
+        self._vectors.note_committed(part.texts)
+        self._changed.update((said.ref, said) for said in part.texts)
+        self.done.extend(part.summaries)
 
     async def _ended(self) -> None:
         """The commit under way. Raises what it raised."""

@@ -23,7 +23,7 @@ from propagation.ports.reasoner import AnswerPart, Reasoner
 from propagation.reception.merge import Reception, receive
 from propagation.routing.policy import RoutingPolicy
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.reason.drafting import Drafting
+from propagation.workflow.reason.drafting import TextDrafter
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.client_texts import indexed_text
 
@@ -56,7 +56,7 @@ class ColdStart:
         reasoner: Reasoner,
         policy: RoutingPolicy,
         vectors: VectorSync,
-        drafting: Drafting[Any],
+        drafting: TextDrafter[Any],
         settings: WorkflowSettings,
     ) -> None:
         self._store = store
@@ -101,7 +101,7 @@ class ColdStart:
         # Thousands of clients without text may come before those with one.
         while not texts and self._waiting:
             texts = await self.step(welcome=welcome)
-        self._drafting.committed(texts)
+        self._drafting.keep(texts)
         return len(texts)
 
     async def step(self, *, welcome: bool = True) -> dict[int, ClientText]:

@@ -1,4 +1,8 @@
-"""Who drafts the texts of a claim: this process, on its loop, or another one beside it."""
+"""Drafting of a claim's texts: on this process' event loop, or in a process of its own.
+
+A drafter is the only way in which reasoning leaves the event loop: `services/reasoning` has the one
+that drafts in a child process, and `docs/architecture.md` says when it is used.
+"""
 
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,50 +25,66 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Drafts(Generic[T]):
-    """A part of a claim: what its commit writes, and what every client that changed in it says now.
-    `last`: nothing comes after it, also where interactions are left."""
+class DraftedPart(Generic[T]):
+    """A part of a claim, drafted and not committed.
 
-    finished: Sequence[ReasonedSummary]
+    Attributes:
+        summaries: The interactions that it finishes.
+        reasoned: The rows of its commit.
+        texts: The new texts of the clients that changed, as the index needs them.
+        is_last: No part comes after it, even if interactions of the claim are left.
+    """
+
+    summaries: Sequence[ReasonedSummary]
     reasoned: T
-    said: Sequence[IndexedText]
-    last: bool
+    texts: Sequence[IndexedText]
+    is_last: bool
 
 
-class Drafting(Protocol[T]):
-    """One claim at a time. What is drafted builds on the drafts before it: where one of them is not
-    committed, its clients are to be forgotten before the next claim."""
+class TextDrafter(Protocol[T]):
+    """Drafts one claim at a time.
 
-    def drafts(
+    A draft builds on the drafts before it. If one of them is not committed, the claim's clients are
+    forgotten before the next claim.
+    """
+
+    def draft(
         self, works: Sequence[ReasonWork], seconds: float, wanted: Callable[[], bool]
-    ) -> AsyncGenerator[Drafts[T], None]:
-        """In order, at least one interaction; none is begun after so many seconds. `wanted`:
-        whether somebody waits for the next part. Whoever stops before the last one closes the
-        generator."""
+    ) -> AsyncGenerator[DraftedPart[T], None]:
+        """Draft interactions in order, at least one of them.
 
-    async def commit(self, claim: ReasonClaim, drafts: Drafts[T]) -> None:
-        """As `commit_reasoned`; the last one gives back the claim. Raises VersionClash and
-        LeaseLost."""
+        A caller that stops before the last part closes the generator.
 
-    def committed(self, texts: Mapping[int, ClientText]) -> None:
-        """Somebody else in this process made these the stored texts."""
+        Args:
+            seconds: No interaction is begun after that time.
+            wanted: Tells whether the caller waits for the next part.
+        """
+
+    async def commit(self, claim: ReasonClaim, part: DraftedPart[T]) -> None:
+        """Commit a part; the last one gives back the claim. Raises VersionClash and LeaseLost."""
+
+    def keep(self, texts: Mapping[int, ClientText]) -> None:
+        """Take these texts, which another part of this process stored, as the newest ones."""
 
     def forget(self, refs: Iterable[int]) -> None:
-        """These clients' texts are to be loaded again."""
+        """Load these clients' texts again before they are used."""
 
-    def enough(self) -> None:
-        """Somebody waits: the part that is being drafted may be the last of its claim. Said again
-        for as long as it holds."""
+    def end_early(self) -> None:
+        """Let the part under way be the last of its claim; called repeatedly while calls wait."""
 
-    def hurry(self) -> None:
-        """The service is to stop: what hangs is not waited for long."""
+    def shorten_wait(self) -> None:
+        """Wait only a short time for a drafter that hangs: the service stops."""
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """End what drafts."""
 
 
-class Drafter:
-    """Drafts in this process. A part has at least `least` interactions, and as many more as are
-    reasoned before somebody waits for it. `late`: as in ReasonedInteraction."""
+class ClaimDrafter:
+    """Drafts in this process.
+
+    A part has at least `least` interactions, and as many more as are reasoned before the caller
+    waits for it. `late` is the sequence that replayed dead letters are marked with.
+    """
 
     def __init__(
         self, interactions: InteractionReasoning, least: int, late: int | None = None
@@ -74,10 +94,10 @@ class Drafter:
         self._late = late
         self._ending = False
 
-    async def drafts(
+    async def draft(
         self, works: Sequence[ReasonWork], seconds: float, wanted: Callable[[], bool]
-    ) -> AsyncGenerator[Drafts[Sequence[ReasonedInteraction]], None]:
-        """See Drafting."""
+    ) -> AsyncGenerator[DraftedPart[Sequence[ReasonedInteraction]], None]:
+        """Draft interactions in order; see TextDrafter."""
         until, self._ending = time.monotonic() + seconds, False
         drafted: dict[int, ClientText] = {}
         ahead, last = len(works), False
@@ -92,33 +112,35 @@ class Drafter:
                 done = {result.sequence for result in results}
                 left = [work for work in left if work.sequence not in done]
                 ahead -= len(results)
-                texts = newest_of(results)
+                texts = newest_texts(results)
                 drafted.update(texts)
                 if self._late is not None:
                     results = [replace(result, late=self._late) for result in results]
                 last = not ahead or self._ending or time.monotonic() >= until
-                yield Drafts(
-                    finished=[summarize_reasoned(result) for result in results],
+                yield DraftedPart(
+                    summaries=[summarize_reasoned(result) for result in results],
                     reasoned=results,
-                    said=[indexed_text(text) for text in texts.values()],
-                    last=last,
+                    texts=[indexed_text(text) for text in texts.values()],
+                    is_last=last,
                 )
             if last:
                 break
 
 
 def _spans(works: Sequence[ReasonWork], least: int) -> Iterator[Sequence[ReasonWork]]:
-    """The works in order: the least, then as many again as came before. What a span finds is read
-    once for all of it; where somebody soon waits for the end of a large claim, little was read in
-    vain."""
+    """Split the works into spans that double in size.
+
+    What a span needs is read at once. If a large claim soon has to end early, little was read in
+    vain.
+    """
     start, end = 0, least
     while start < len(works):
         yield works[start:end]
         start, end = end, 2 * end
 
 
-class OnLoop(Drafter):
-    """Drafting between calls, on the loop that answers them."""
+class LoopDrafter(ClaimDrafter):
+    """Drafts between calls, on the loop that answers them."""
 
     def __init__(
         self,
@@ -131,27 +153,27 @@ class OnLoop(Drafter):
         self._store = store
 
     async def commit(
-        self, claim: ReasonClaim, drafts: Drafts[Sequence[ReasonedInteraction]]
+        self, claim: ReasonClaim, part: DraftedPart[Sequence[ReasonedInteraction]]
     ) -> None:
-        await self._store.commit_reasoned(claim, drafts.reasoned, more=not drafts.last)
-        self.committed(newest_of(drafts.reasoned))
+        await self._store.commit_reasoned(claim, part.reasoned, more=not part.is_last)
+        self.keep(newest_texts(part.reasoned))
 
-    def committed(self, texts: Mapping[int, ClientText]) -> None:
+    def keep(self, texts: Mapping[int, ClientText]) -> None:
         self.interactions.committed(texts)
 
     def forget(self, refs: Iterable[int]) -> None:
         self.interactions.forget(refs)
 
-    def enough(self) -> None:
+    def end_early(self) -> None:
         self._ending = True
 
-    def hurry(self) -> None:
-        """Nothing hangs."""
+    def shorten_wait(self) -> None:
+        """Do nothing: no other process could hang."""
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
-def newest_of(results: Sequence[ReasonedInteraction]) -> dict[int, ClientText]:
-    """The newest text of every client that changed."""
+def newest_texts(results: Sequence[ReasonedInteraction]) -> dict[int, ClientText]:
+    """Return the newest text of each client that changed."""
     return {text.profile.ref: text for result in results for text in result.texts}

@@ -14,7 +14,7 @@ from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.claim_renewal import ClaimRenewal
 from propagation.workflow.reason.claim_run import ClaimRun
-from propagation.workflow.reason.drafting import Drafting, OnLoop
+from propagation.workflow.reason.drafting import LoopDrafter, TextDrafter
 from propagation.workflow.reason.interaction import InteractionReasoning, clients_of_all
 from propagation.workflow.reason.pipeline import Pipeline
 from propagation.workflow.settings import WorkflowSettings
@@ -40,12 +40,12 @@ class Reasoning:
         settings: WorkflowSettings,
         leases: Leases,
         width: int,
-        beside: Drafting[Any] | None = None,
+        beside: TextDrafter[Any] | None = None,
     ) -> None:
         self._store = store
         self._interactions = interactions
         self._part = CLAIM if width > 1 else PART
-        self.drafting: Drafting[Any] = beside or OnLoop(store, interactions, self._part)
+        self.drafting: TextDrafter[Any] = beside or LoopDrafter(store, interactions, self._part)
         self.beside = beside is not None
         self._claims = ClaimRenewal(store, leases)
         self._vectors = vectors
@@ -101,7 +101,7 @@ class Reasoning:
             return 0, 0
         late = await self._store.recorded_through()
         results = await self._finish(
-            claim, OnLoop(self._store, self._interactions, self._part, late)
+            claim, LoopDrafter(self._store, self._interactions, self._part, late)
         )
         self.drafting.forget(clients_of_all(claim.work))
         failed = sum(result.failed for result in results)
@@ -121,7 +121,9 @@ class Reasoning:
                 await self._store.commit_reasoned(self._unfinished, ())
             self._unfinished = None
 
-    async def _finish(self, claim: ReasonClaim, drafting: Drafting[Any]) -> list[ReasonedSummary]:
+    async def _finish(
+        self, claim: ReasonClaim, drafting: TextDrafter[Any]
+    ) -> list[ReasonedSummary]:
         """Reason and commit. Where another writer was first with a client's next version, the texts
         of what is left of the claim are loaded again (a reader may have merged many) and it is
         redone on them: nothing of the lost attempt is kept."""
@@ -132,7 +134,9 @@ class Reasoning:
         finally:
             self._under_way = None
 
-    async def _in_parts(self, claim: ReasonClaim, drafting: Drafting[Any]) -> list[ReasonedSummary]:
+    async def _in_parts(
+        self, claim: ReasonClaim, drafting: TextDrafter[Any]
+    ) -> list[ReasonedSummary]:
         self._under_way = parts = ClaimRun(drafting, claim, self._vectors, self._show)
         until, lost = time.monotonic() + CLAIM_SECONDS, 0
         while True:

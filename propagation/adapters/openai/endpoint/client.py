@@ -85,7 +85,10 @@ class ModelClient:
 
     async def complete(self, parameters: dict[str, Any]) -> Completion:
         """Ask for a chat completion. Raises NoAnswer and errors of the client."""
-        response = await self._client.chat.completions.with_raw_response.create(**parameters)
+        # as extra_body, since the client walks through its own parameters and copies them (0.4 ms)
+        response = await self._client.chat.completions.with_raw_response.create(
+            model=parameters["model"], messages=[], extra_body=parameters
+        )
         completion: Any = response.parse()
         choices = getattr(completion, "choices", None)
         if not isinstance(choices, list):

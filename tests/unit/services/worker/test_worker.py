@@ -24,7 +24,9 @@ class Reasoning:
     def __init__(self, size, part):
         self.committed, self.size, self.part = None, size, part
         self.ended = asyncio.Event()
-        self.drafting = SimpleNamespace(enough=lambda: setattr(self, "size", 0), hurry=lambda: None)
+        self.drafting = SimpleNamespace(
+            end_early=lambda: setattr(self, "size", 0), shorten_wait=lambda: None
+        )
 
     async def claim(self):
         self.committed = 0

@@ -12,7 +12,7 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.compose import Ports, Process, compose
-from propagation.workflow.reason.drafting import Drafter, _spans
+from propagation.workflow.reason.drafting import ClaimDrafter, _spans
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
 
@@ -63,7 +63,7 @@ async def engine(tmp_path):
 async def drafted(engine, wanted, drafter):
     """(the parts, the claim), nothing of it committed."""
     claim = await engine.store.claim_reason("test", EVENTS, 60_000)
-    return [part async for part in drafter.drafts(claim.work, 60, wanted)], claim
+    return [part async for part in drafter.draft(claim.work, 60, wanted)], claim
 
 
 def texts_of(parts):
@@ -72,19 +72,19 @@ def texts_of(parts):
 
 async def test_one_span_goes_on_from_what_the_one_before_drafted(engine):
     parts, claim = await drafted(
-        engine, lambda: True, Drafter(engine.reasoning.drafting.interactions, LEAST)
+        engine, lambda: True, ClaimDrafter(engine.reasoning.drafting.interactions, LEAST)
     )
     assert [reasoned.sequence for part in parts for reasoned in part.reasoned] == [
         work.sequence for work in claim.work
     ]
-    assert [part.last for part in parts] == [False] * (len(parts) - 1) + [True]
+    assert [part.is_last for part in parts] == [False] * (len(parts) - 1) + [True]
     seen = {}
     for text in texts_of(parts):
         assert text.profile.version == seen.get(text.profile.ref, text.profile.version - 1) + 1
         seen[text.profile.ref] = text.profile.version
-    in_one = Drafter(engine.reasoning.drafting.interactions, EVENTS)
+    in_one = ClaimDrafter(engine.reasoning.drafting.interactions, EVENTS)
     assert texts_of(parts) == texts_of(
-        [part async for part in in_one.drafts(claim.work, 60, lambda: True)]
+        [part async for part in in_one.draft(claim.work, 60, lambda: True)]
     )
 
 
@@ -97,7 +97,7 @@ async def test_where_somebody_waits_only_the_first_span_is_read(engine, monkeypa
         return await working_set(works, drafted)
 
     monkeypatch.setattr(interactions, "working_set", counted)
-    drafter = Drafter(interactions, LEAST)
+    drafter = ClaimDrafter(interactions, LEAST)
 
     def ends():
         drafter._ending = True
@@ -105,5 +105,5 @@ async def test_where_somebody_waits_only_the_first_span_is_read(engine, monkeypa
 
     parts, _ = await drafted(engine, ends, drafter)
     assert [len(part.reasoned) for part in parts] == [LEAST]
-    assert parts[-1].last
+    assert parts[-1].is_last
     assert read == [LEAST]

@@ -22,7 +22,7 @@ from propagation.workflow.reason.interaction import clients_of_all
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
-from services.reasoning import process_drafting as beside
+from services.reasoning import process_drafter as beside
 from tests.unit.workflow.lived import SMALL, begin, event, live
 
 WORDS = st.integers(0, (1 << 64) - 1)
@@ -111,7 +111,7 @@ async def test_a_process_that_is_killed_is_started_again_and_its_claim_redone(en
     await push(engine, 100, 30)
     await engine.reason(limit=10)
     os.kill(engine.reasoning.drafting.pid, signal.SIGKILL)
-    with pytest.raises(PropagationError, match="ended by itself"):
+    with pytest.raises(PropagationError, match="exit code -9"):
         await engine.reason()
     assert await all_is_reasoned(engine)
 
@@ -119,11 +119,11 @@ async def test_a_process_that_is_killed_is_started_again_and_its_claim_redone(en
 async def test_a_process_that_is_stopped_is_given_up(engine):
     await push(engine, 100, 30)
     await engine.reason(limit=10)
-    engine.reasoning.drafting.patience = 0.3
+    engine.reasoning.drafting.part_timeout = 0.3
     os.kill(engine.reasoning.drafting.pid, signal.SIGSTOP)
-    with pytest.raises(PropagationError, match="was silent"):
+    with pytest.raises(PropagationError, match="sent nothing"):
         await engine.reason()
-    engine.reasoning.drafting.patience = 60
+    engine.reasoning.drafting.part_timeout = 60
     assert await all_is_reasoned(engine)
 
 
@@ -135,8 +135,8 @@ async def test_a_stop_does_not_wait_for_a_process_that_hangs(engine, monkeypatch
     os.kill(pid, signal.SIGSTOP)
     reasoning = asyncio.create_task(engine.reason())
     await asyncio.sleep(0.1)
-    engine.reasoning.drafting.hurry()
-    with pytest.raises(PropagationError, match="was silent"):
+    engine.reasoning.drafting.shorten_wait()
+    with pytest.raises(PropagationError, match="sent nothing"):
         await reasoning
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -171,7 +171,7 @@ async def test_a_claim_that_is_given_up_half_way_leaves_nothing_of_it(engine):
     await push(engine, 100, 40)
     claim = await engine.store.claim_reason(engine.leases.holder, 40, 60_000)
     drafting = engine.reasoning.drafting
-    parts = drafting.drafts(claim.work, 10.0, lambda: True)
+    parts = drafting.draft(claim.work, 10.0, lambda: True)
     await anext(parts)
     await parts.aclose()
     drafting.forget(clients_of_all(claim.work))
@@ -191,7 +191,7 @@ async def test_a_cancelled_reader_leaves_the_answer_whole(engine):
     await engine.reason(limit=1)
     for seconds in (0, 0.001, 0.01, 0.03):
         claim = await engine.store.claim_reason(engine.leases.holder, 30, 60_000)
-        parts = engine.reasoning.drafting.drafts(claim.work, 10.0, lambda: True)
+        parts = engine.reasoning.drafting.draft(claim.work, 10.0, lambda: True)
         reading = asyncio.create_task(anext(parts))
         await asyncio.sleep(seconds)
         reading.cancel()
@@ -221,7 +221,7 @@ async def a_claim_of_which_it_is_enough(engine):
     await engine.reason(limit=1)
     claiming = asyncio.create_task(engine.reason(limit=300))
     while not claiming.done():
-        engine.reasoning.drafting.enough()
+        engine.reasoning.drafting.end_early()
         await asyncio.sleep(0.001)
     assert 0 < await claiming < 300
     assert engine.reasoning.committed is None
