@@ -14,11 +14,12 @@ import structlog
 
 from propagation.model.base import Term
 from propagation.ports.clock import Clock
-from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
-from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.engine import Engine
 from services.config.cron import Calendar
+from services.config.settings import ScheduleSettings
 from services.runtime.measurements import Failures
+from services.runtime.tasks import UninterruptedWork
 
 DAY_MS = 86_400_000
 MAX_DOUBLINGS = 64
@@ -26,29 +27,21 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
-class Task:
-    """The work of a calendar job.
+class CalendarTask:
+    """A task for the calendar; one row of JOBS in jobs.py.
 
     Attributes:
+        name: Shown in the status, the metrics and the log.
+        cron: Its cron line, or None if it is off.
         run: Does the work. It must be harmless to repeat after a crash.
         ran_between: Tells from the graph whether a run was committed between two times [ms]. A
             process that died just after that commit did not get to save the job's state.
     """
 
-    run: Callable[[], Awaitable[object]]
-    ran_between: Callable[[int, int], Awaitable[bool]]
-
-
-@dataclass(frozen=True)
-class Retry:
-    """Delays in seconds: `first`, then doubled after each failure, up to `longest`."""
-
-    first: float = 60.0
-    longest: float = 3_600.0
-
-    def after_ms(self, failures: int) -> int:
-        """Return the delay after so many failures."""
-        return int(1_000 * min(self.first * 2.0 ** min(failures - 1, MAX_DOUBLINGS), self.longest))
+    name: str
+    cron: Callable[[ScheduleSettings, Engine], str | None]
+    run: Callable[[Engine], Awaitable[object]]
+    ran_between: Callable[[Engine, int, int], Awaitable[bool]]
 
 
 class JobState(Term):
@@ -79,34 +72,30 @@ class JobStatus:
 
 
 class CalendarJob:
-    """A task that runs whenever its calendar says so.
+    """A task that runs at the times of a cron line.
 
-    A failure is logged, counted in jobs_failed_total, and shown until a run succeeds.
-    A run that is late by more than `grace` seconds is left out; without a grace it is caught up
-    however late it is.
+    A failure is logged, counted in jobs_failed_total, and shown until a run succeeds. A run that is
+    late by more than `schedule.misfire_grace_time` is left out.
     """
 
     def __init__(
         self,
-        name: str,
-        calendar: Calendar,
-        task: Task,
-        store: GraphStore,
+        task: CalendarTask,
+        cron: str,
+        engine: Engine,
+        schedule: ScheduleSettings,
         clock: Clock,
-        leases: Leases,
+        uninterrupted: UninterruptedWork,
         failures: Failures,
-        retry: Retry,
-        grace: float | None = None,
     ) -> None:
-        self.name = name
-        self._calendar = calendar
+        self.name = task.name
         self._task = task
-        self._store = store
+        self._calendar = Calendar(cron, schedule.time_zone)
+        self._engine = engine
+        self._schedule = schedule
         self._clock = clock
-        self._leases = leases
+        self._uninterrupted = uninterrupted
         self._failures = failures
-        self._retry = retry
-        self._grace = grace
 
     async def check(self) -> bool:
         """Run the job if it is due; return whether it ran and succeeded."""
@@ -114,7 +103,7 @@ class CalendarJob:
         self._show(state)
         if state is not None and not self._is_due(state):
             return False
-        async with self._leases.hold(self._key) as lease:
+        async with self._engine.leases.hold(self._key) as lease:
             return lease is not None and await self._check_alone(lease)
 
     async def status(self) -> JobStatus:
@@ -129,12 +118,12 @@ class CalendarJob:
         return f"job:{self.name}"
 
     async def _load(self) -> JobState | None:
-        blob = await self._store.get_blob(self._key)
+        blob = await self._engine.store.get_blob(self._key)
         return None if blob is None else JobState.model_validate_json(blob)
 
     async def _save(self, state: JobState, lease: Lease) -> None:
         """Raise LeaseLost if another process has taken the job over."""
-        await self._store.put_blob(self._key, state.model_dump_json().encode(), lease)
+        await self._engine.store.put_blob(self._key, state.model_dump_json().encode(), lease)
 
     async def _check_alone(self, lease: Lease) -> bool:
         """Check again under the lease, as another replica may have run the job since."""
@@ -166,16 +155,17 @@ class CalendarJob:
         now = self._clock.now_ms()
         if state.through > now + DAY_MS:
             return True
-        if state.retry_at - self._retry.longest * 1_000 <= now < state.retry_at:
+        if state.retry_at - self._schedule.retry_longest * 1_000 <= now < state.retry_at:
             return False
         due = self._calendar.after(_time(state.through))
         return due is not None and due <= _time(now)
 
     def _is_too_late(self, state: JobState, now: int) -> bool:
         """Tell whether even the latest missed time is older than the grace."""
-        if self._grace is None or state.failures:
+        grace = self._schedule.misfire_grace_time
+        if grace is None or state.failures:
             return False
-        oldest_allowed = _time(now - int(1_000 * self._grace) - 1)
+        oldest_allowed = _time(now - int(1_000 * grace) - 1)
         due = self._calendar.after(max(_time(state.through), oldest_allowed))
         return due is None or due > _time(now)
 
@@ -188,8 +178,10 @@ class CalendarJob:
         log.info("job begins", job=self.name)
         due = self._calendar.after(_time(state.through))
         try:
-            if due is None or not await self._task.ran_between(int(due.timestamp() * 1_000), now):
-                await self._task.run()
+            if due is None or not await self._task.ran_between(
+                self._engine, int(due.timestamp() * 1_000), now
+            ):
+                await self._uninterrupted.run(self._task.run(self._engine))
         except Exception as error:
             await self._fail(lease, state, error)
             return False
@@ -208,7 +200,7 @@ class CalendarJob:
             failures=failures,
             failed=now,
             error=self._failures.record("job", self.name, error),
-            retry_at=now + self._retry.after_ms(failures),
+            retry_at=now + retry_delay_ms(self._schedule, failures),
         )
         self._show(failed)
         await self._save(failed, lease)
@@ -223,6 +215,12 @@ class CalendarJob:
                 f"failed {state.failures} time{'s' * (state.failures > 1)}, tried again at "
                 f"{_time(state.retry_at):%Y-%m-%d %H:%M:%S} UTC: {state.error}",
             )
+
+
+def retry_delay_ms(schedule: ScheduleSettings, failures: int) -> int:
+    """Return the delay after so many failures: doubled each time, up to the longest."""
+    seconds = schedule.retry_first * 2.0 ** min(failures - 1, MAX_DOUBLINGS)
+    return int(1_000 * min(seconds, schedule.retry_longest))
 
 
 def _time(ms: int) -> datetime:

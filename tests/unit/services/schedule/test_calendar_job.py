@@ -1,7 +1,7 @@
-"""Months of nights on a clock that the test turns: one run a night, whatever stops, failures,
-replicas and clocks do."""
+"""Months of nights on a test's clock: one run a night despite stops, failures and replicas."""
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -11,15 +11,17 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import ReasonerFailed
 from propagation.workflow.concurrency.leases import Leases
 from services.config.cron import Calendar
+from services.config.settings import ScheduleSettings
 from services.runtime.measurements import Counters, Failures
-from services.schedule.calendar_job import CalendarJob, Retry, Task
+from services.runtime.tasks import UninterruptedWork
+from services.schedule.calendar_job import CalendarJob, CalendarTask, retry_delay_ms
 
 BERLIN = ZoneInfo("Europe/Berlin")
 LOOK = timedelta(minutes=30)
 
 
-class Turned:
-    """A clock that a test turns."""
+class ManualClock:
+    """A clock that a test sets."""
 
     def __init__(self, now):
         self.now = now
@@ -29,41 +31,39 @@ class Turned:
 
 
 class Night:
-    """What is run: it says when, and fails when told."""
+    """The nightly work: notes when it runs, and fails as often as `failures_left` says."""
 
     def __init__(self, clock):
         self.clock = clock
         self.runs = []
-        self.fails = 0
+        self.failures_left = 0
 
-    async def run(self):
-        if self.fails:
-            self.fails -= 1
+    async def run(self, engine):
+        if self.failures_left:
+            self.failures_left -= 1
             raise ReasonerFailed("the model timed out")
         self.runs.append(self.clock.now)
 
-    async def ran(self, since, until):
+    async def ran_between(self, engine, since, until):
         return any(since <= run.timestamp() * 1_000 <= until for run in self.runs)
 
 
 @pytest.fixture
 async def world(tmp_path):
-    """(clock, what is run, a function that makes one more replica's job)."""
-    clock = Turned(datetime(2026, 1, 1, 12, tzinfo=UTC))
+    """(clock, nightly work, a function that makes the job of one more replica)."""
+    clock = ManualClock(datetime(2026, 1, 1, 12, tzinfo=UTC))
     night, store = Night(clock), SqliteStore(tmp_path / "graph.db", clock)
     await store.open()
 
-    def replica(name="one", cron="30 2 * * *", **options):
+    def replica(name="one", cron="30 2 * * *", run=night.run, grace=None, failures=None):
         return CalendarJob(
-            "evolution",
-            Calendar(cron, "Europe/Berlin"),
-            options.pop("task", Task(night.run, night.ran)),
-            store,
+            CalendarTask("evolution", None, run, night.ran_between),
+            cron,
+            SimpleNamespace(store=store, leases=Leases(store, name, 60)),
+            ScheduleSettings(time_zone="Europe/Berlin", misfire_grace_time=grace),
             clock,
-            Leases(store, name, 60),
-            options.pop("failures", Failures(Counters())),
-            Retry(),
-            **options,
+            UninterruptedWork(),
+            failures or Failures(Counters()),
         )
 
     yield clock, night, replica
@@ -78,8 +78,10 @@ async def pass_time(clock, jobs, until, step=LOOK):
 
 
 def test_a_run_that_fails_for_years_is_tried_again_at_the_longest_distance():
-    retry = Retry(60, 3_600)
-    assert [retry.after_ms(failures) for failures in (1, 2, 6, 7, 1_024, 1_025, 10**6)] == [
+    schedule = ScheduleSettings(retry_first=60, retry_longest=3_600)
+    assert [
+        retry_delay_ms(schedule, failures) for failures in (1, 2, 6, 7, 1_024, 1_025, 10**6)
+    ] == [
         60_000,
         120_000,
         1_920_000,
@@ -167,13 +169,13 @@ async def test_a_failure_is_counted_shown_and_tried_again_with_back_off(world):
     failures = Failures(Counters())
     job = replica(failures=failures)
     await job.check()
-    clock.now, night.fails = datetime(2026, 1, 2, 2, tzinfo=UTC), 3
+    clock.now, night.failures_left = datetime(2026, 1, 2, 2, tzinfo=UTC), 3
     tried = []
     while not night.runs:
         clock.now += timedelta(seconds=15)
-        before = night.fails
+        before = night.failures_left
         await job.check()
-        if night.fails < before:
+        if night.failures_left < before:
             tried.append(clock.now)
             assert "the model timed out" in failures.reasons["evolution"]
             assert "tried again at 2026-01-02" in failures.reasons["evolution"]
@@ -196,9 +198,9 @@ async def test_failures_for_longer_than_a_night_leave_one_run(world):
     clock, night, replica = world
     job = replica()
     await job.check()
-    night.fails = 60
+    night.failures_left = 60
     await pass_time(clock, [job], clock.now + timedelta(days=3, hours=8))
-    assert night.fails == 0
+    assert night.failures_left == 0
     assert nights(night.runs) == [datetime(2026, 1, 4).date()]
 
 
@@ -237,12 +239,12 @@ async def test_a_process_that_dies_within_a_run_leaves_it_due_unless_it_was_comm
 ):
     clock, night, replica = world
 
-    async def dies():
+    async def die(engine):
         if committed:
             night.runs.append(clock.now)
         raise Killed
 
-    job = replica(task=Task(dies, night.ran))
+    job = replica(run=die)
     await job.check()
     clock.now += timedelta(days=1)
     with pytest.raises(Killed):
