@@ -1,6 +1,7 @@
 """Evolution through the whole loop: planted communities are split and merged, harm is refused, mass
 stays what was written."""
 
+import asyncio
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -395,7 +396,7 @@ async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch
             for n, event in enumerate(stream(STYLES[:3], 90, seed=77 + len(learned), users=14))
         ]  # users that are new, too
         await engine.record(late)
-        while await engine.learn():
+        while await asyncio.create_task(engine.learn()):
             pass
         learned.append(engine.numbers.view.applied_through - before)
         return await found(routers)
