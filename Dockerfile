@@ -17,7 +17,7 @@ COPY --from=build /venv /venv
 ENV PATH=/venv/bin:$PATH NUMBA_CACHE_DIR=/home/propagation/.cache PYTHONDONTWRITEBYTECODE=1
 USER propagation
 WORKDIR /data
-RUN python -m services.runtime.kernel_warm_up
+RUN python -m services.runtime.kernel_cache
 EXPOSE 50051 9464
 VOLUME ["/data"]
 HEALTHCHECK --interval=10s --timeout=5s --start-period=90s CMD ["propagation", "health"]

@@ -18,8 +18,7 @@ from services.config.path_redaction import path_redaction_for
 from services.config.settings import ServerSettings, Settings
 from services.grpc.service import Health, PropagationService, new_server
 from services.monitoring.setup import Monitoring, monitoring_from_settings
-from services.runtime.kernel_cache import kernels_are_kept
-from services.runtime.kernel_process import compiled
+from services.runtime.kernel_cache import fill_kernel_cache, has_compiled_kernels
 from services.runtime.logging_setup import configure_logging
 from services.runtime.process import SystemClock, collect_garbage_rarely, process_name
 from services.runtime.readiness import Readiness, StartCancelled
@@ -192,11 +191,9 @@ async def _open(
         "still opening: missing kernels are compiled, then the graph is read",
     )
     try:
-        if not kernels_are_kept():
-            log.info(
-                "compiling kernels, once: over a minute on two idle cores, more on a busy machine"
-            )
-            await compiled(stopping)
+        if not has_compiled_kernels():
+            log.info("compiling kernels, once: about two minutes, more on a busy machine")
+            await fill_kernel_cache(stopping)
         await engine.open(reach=readiness.reach)
     finally:
         slow_start.cancel()

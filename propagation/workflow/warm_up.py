@@ -5,16 +5,25 @@ from functools import cache
 import numpy as np
 
 from propagation.model.clients.client import ClientKind, ref_of
+from propagation.model.interactions.learned_block import LearnedBlock
 from propagation.model.interactions.log import Interactions
 from propagation.model.interactions.withdrawal import LearnedWeights
-from propagation.model.routers.router_maps import RouterMaps
+from propagation.model.routers.router_maps import Halves, RouterMap, RouterMaps
+from propagation.numbers.evolve import (
+    Written,
+    evolved_bank,
+    evolved_mass,
+    evolved_seen,
+    evolved_trust,
+)
 from propagation.numbers.ranking.quantised_scores import follow_recent, up_to_date
 from propagation.workflow.concurrency.core_pool import CorePool
+from propagation.workflow.evolve.holdout import Holdout, rewind_snapshot, take_snapshot
+from propagation.workflow.evolve.plan_judge import replay_holdout
 from propagation.workflow.forget.number_changes import History, Subtraction
 from propagation.workflow.learn.checkpoints import restored, snapshot
 from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
-from propagation.workflow.warm_evolution import warm_evolution
 
 SIZE = 4
 DIMENSION = 2
@@ -22,39 +31,39 @@ DIMENSION = 2
 
 @cache
 def warm_up() -> None:
-    """Do on throwaway views of a few events all that the service does with numbers; once a process.
-    Some 100 s of one core on a machine's first run, else a moment. The two halves have few kernels
-    in common: two processes can compile them side by side."""
-    warm_reading(warm_learning())
+    """Run all that the service does with numbers on throwaway views, once a process.
 
-
-def warm_learning() -> NumbersView:
-    """What writes the numbers: learning, following, evolution, taking back. The view that learned."""
+    It takes about 100 s of one core if nothing is compiled, and a moment if everything is.
+    """
     view, events = _view(), _events()
+    block = _learn(view, events)
+    _evolve(view)
+    _withdraw(view, events, block)
+    _read(view)
+
+
+def _learn(view: NumbersView, events: Interactions) -> LearnedBlock:
     block = view.learn(events, SIZE)
     _view().follow(events, block)
     _view().relearn(events, block)
     restored(snapshot(view, barrier=False), view.seed)
-    warm_evolution(view)
+    return block
+
+
+def _withdraw(view: NumbersView, events: Interactions, block: LearnedBlock) -> None:
     rows = np.arange(SIZE)
     written = LearnedWeights(
         events.sequence, events.sequence, events.item, block.routers, block.weights
     )
-    taking_back = Subtraction(written, written.routers, RouterMaps(), retrust=True)
-    for gone in (
-        rows < 1,
-        rows < 0,
-        rows >= 0,
-    ):  # a repeat takes the place; nothing goes; nothing is left
-        taking_back.withdraw(view, [History(0, events.sequence, rows // 2, events.weight, gone)])
-    taking_back.finish(view, ref_of(ClientKind.ITEM, 0))
+    subtraction = Subtraction(written, written.routers, RouterMaps(), retrust=True)
+    # A repeat takes the place of what goes; nothing goes; nothing is left.
+    for gone in (rows < 1, rows < 0, rows >= 0):
+        subtraction.withdraw(view, [History(0, events.sequence, rows // 2, events.weight, gone)])
+    subtraction.finish(view, ref_of(ClientKind.ITEM, 0))
+
+
+def _read(view: NumbersView) -> None:
     follow_recent(up_to_date(None, view.state, EMPTY_ROWS), view.state)
-    return view
-
-
-def warm_reading(view: NumbersView | None = None) -> None:
-    """What only looks: at a view that learned, or at a new one."""
-    view = view or _view()
     view.taste_weights([ref_of(ClientKind.USER, 0), ref_of(ClientKind.ITEM, 0)], count=2)
     cores = CorePool(1)
     CatalogueScorer(cores).read(
@@ -88,3 +97,38 @@ def _events() -> Interactions:
         seed=rows.astype(np.uint64),
         day=rows,
     )
+
+
+def _evolve(view: NumbersView) -> None:
+    rows = np.arange(2)
+    holdout = Holdout(
+        through=view.applied_through,
+        judged_from=0,
+        users=rows,
+        items=rows,
+        negatives=rows[::-1].copy(),
+        weights=np.ones(2),
+        routers=np.zeros((2, 16), np.int64),
+        written=np.zeros((2, 16)),
+        scores=np.zeros((2, 2), np.float32),
+    )
+    copy = take_snapshot(view, holdout)
+    rewind_snapshot(copy)
+    replay_holdout(copy.tastes, copy)
+    state, routers = view.state, copy.routers
+    half = Written(np.zeros(1), np.zeros(1))
+    change = RouterMap(
+        run=0,
+        through=0,
+        from_epoch=0,
+        to_epoch=1,
+        home=np.arange(routers),
+        routers=routers + 1,
+        centres=state.taste.centres,
+        halves={0: Halves(0, routers, np.zeros(1, np.bool_), False, 0.5)},
+    )
+    evolved_mass(copy.tastes.mass, change, {0: half})
+    evolved_trust(copy.tastes.trust, change)
+    centres = np.zeros((routers + 1, state.content.shape[1]), np.float32)
+    evolved_bank(state.taste, change, {0: half}, centres)
+    evolved_seen(state.seen_router, state.seen_last, state.seen_before, change)

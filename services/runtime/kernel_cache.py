@@ -1,28 +1,31 @@
-"""Where numba keeps compiled kernels: a folder named by the kernels' own sources, so that no stale
-one is ever used."""
+"""Numba's cache of compiled kernels, and its filling: `python -m services.runtime.kernel_cache`."""
 
+import asyncio
 import atexit
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
+import time
 from pathlib import Path
 
+from services.runtime.readiness import StartCancelled
+
 KERNELS = ("evaluation/kernels", "numbers")
-
-
-def kernels_are_kept() -> bool:
-    """Whether an earlier process compiled some. (The folder itself is there as soon as one is
-    imported.)"""
-    folder = os.environ.get("NUMBA_CACHE_DIR")
-    return not folder or any(Path(folder).rglob("*.nbi"))
+COMMAND = (sys.executable, "-m", "services.runtime.kernel_cache")
+INTERRUPTED = 130
 
 
 def use_kernel_cache() -> None:
-    """Call before anything imports numba. NUMBA_CACHE_DIR, where set, is the parent folder; a child
-    process that finds it named by its own parent process keeps it. Kernels in a folder that cannot
-    be written (a container's image) are copied to one that goes with this process: numba does not
-    read what it could not write."""
+    """Choose the cache folder; call it before anything imports numba.
+
+    The folder is named after the kernels' sources, because numba notices a change of a kernel, and
+    not of another file's kernel that it calls. NUMBA_CACHE_DIR names its parent folder; in a child
+    process it names the folder itself. A folder that cannot be written, as in a container with a
+    read-only file system, is copied for the life of this process: numba reads no folder that it
+    cannot write, and must write there when the processor is not the one that filled it.
+    """
     library = Path(__file__).parent.parent.parent / "propagation"
     sources = sorted(source for package in KERNELS for source in (library / package).rglob("*.py"))
     digest = hashlib.blake2b(
@@ -31,14 +34,67 @@ def use_kernel_cache() -> None:
     parent = os.environ.get("NUMBA_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "propagation-kernels"
     )
-    if os.path.basename(parent) != digest:
-        kept = os.path.join(parent, digest)
-        os.environ["NUMBA_CACHE_DIR"] = (
-            _copied(kept, digest) if os.path.isdir(kept) and not os.access(kept, os.W_OK) else kept
-        )
+    if os.path.basename(parent) == digest:
+        return
+    folder = os.path.join(parent, digest)
+    if os.path.isdir(folder) and not os.access(folder, os.W_OK):
+        temporary = tempfile.mkdtemp(prefix="kernels-")
+        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+        folder = shutil.copytree(folder, os.path.join(temporary, digest))
+    os.environ["NUMBA_CACHE_DIR"] = folder
 
 
-def _copied(kept: str, digest: str) -> str:
-    folder = tempfile.mkdtemp(prefix="kernels-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return shutil.copytree(kept, os.path.join(folder, digest))
+def has_compiled_kernels() -> bool:
+    """Return whether the cache has kernels; its folder exists as soon as one is imported."""
+    folder = os.environ.get("NUMBA_CACHE_DIR")
+    return not folder or any(Path(folder).rglob("*.nbi"))
+
+
+async def fill_kernel_cache(stopping: asyncio.Event) -> None:
+    """Compile the kernels, unless the service is told to stop meanwhile.
+
+    A child process compiles, because a thread that compiles cannot be ended. Kernels that it fails
+    to compile are compiled when they are first used.
+
+    Raises:
+        StartCancelled: `stopping` was set before the end.
+    """
+    child = await asyncio.create_subprocess_exec(
+        *COMMAND,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C reaches the service alone
+    )
+    tasks = [asyncio.create_task(child.wait()), asyncio.create_task(stopping.wait())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await tasks[0]
+        tasks[1].cancel()
+    if stopping.is_set():
+        raise StartCancelled
+
+
+def main() -> None:
+    """Compile every kernel that the cache lacks, and say how long that takes."""
+    use_kernel_cache()
+    from propagation.workflow.warm_up import warm_up
+
+    start = time.monotonic()
+    sys.stderr.write(
+        "looking for kernels that are not compiled yet\n"
+        if has_compiled_kernels()
+        else "compiling kernels, once: about two minutes, more on a busy machine\n"
+    )
+    warm_up()
+    sys.stderr.write(f"kernels ready after {time.monotonic() - start:.0f} s\n")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
