@@ -16,6 +16,7 @@ from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.config.path_redaction import path_redaction_for
 from services.config.settings import ServerSettings, Settings
+from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, new_server
 from services.monitoring.setup import Monitoring, monitoring_from_settings
 from services.runtime.kernel_cache import fill_kernel_cache, has_compiled_kernels
@@ -56,7 +57,7 @@ class Running:
             grace_seconds: How long to wait; None cuts them off.
         """
         self.engine.stop_within(grace_seconds or 0)
-        await self.health.stopping()
+        await self.health.report_stopping()
         self.service.stopping.set()
         await self.server.stop(grace_seconds)
 
@@ -128,11 +129,11 @@ async def running(
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(engine.close)
         stack.push_async_callback(service.stop, None)
-        await service.health.not_serving()
+        await service.health.report_serving(False)
         await service.server.start()
 
         await _open(settings, engine, readiness, stopping)
-        await service.health.serving()
+        await service.health.report_serving(True)
 
         stack.push_async_callback(worker.stop)
         worker.start(service.health)
@@ -159,12 +160,8 @@ def _build(
     service = PropagationService(engine, worker, redaction)
     server = new_server(
         service,
-        priority,
-        worker.timings,
-        admission,
-        readiness,
+        CallInterceptor(priority, worker.timings, admission, readiness, redaction),
         settings.server.max_message_bytes,
-        redaction,
         monitoring.interceptors(),
     )
     health = Health(server)

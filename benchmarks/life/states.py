@@ -23,7 +23,7 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.config.settings import Settings
-from services.grpc.requests.validation import checked_interaction
+from services.grpc.requests.validation import parse_interaction
 from services.runtime.kernel_cache import use_kernel_cache
 
 ROOT = Path(__file__).parent.parent.parent
@@ -100,7 +100,7 @@ async def _everything_learned(engine: Engine) -> None:
 
 
 def _event(number: int, user: int, item: int) -> NewInteraction:
-    return checked_interaction(
+    return parse_interaction(
         pb.Interaction(event_id=f"past-{number}", user_id=f"u{user}", item_id=f"i{item}"), 0
     )
 

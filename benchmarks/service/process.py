@@ -19,7 +19,7 @@ from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.cli.research.replay import checked
 from services.config.settings import ScheduleSettings, Settings
-from services.grpc.requests.validation import checked_interaction
+from services.grpc.requests.validation import parse_interaction
 from services.runtime.process import SystemClock, collect_garbage_rarely
 from services.worker.call_priority import CallPriority
 from services.worker.worker import Worker
@@ -136,7 +136,7 @@ def _events(half: int, count: int) -> list[NewInteraction]:
     rng = np.random.default_rng(SEED + 1)
     pairs = rng.integers(0, half, (count, 2))
     return [
-        checked_interaction(
+        parse_interaction(
             pb.Interaction(event_id=f"e{row}", user_id=f"u{user}", item_id=f"i{item}"), 0
         )
         for row, (user, item) in enumerate(pairs)

@@ -1,0 +1,1 @@
+"""The gRPC server: the interceptor around calls, their handlers, requests and conversion."""

@@ -1,4 +1,4 @@
-"""The service: one mixin a topic."""
+"""The gRPC server: all calls of propagation.v1, health and reflection."""
 
 from collections.abc import Sequence
 
@@ -8,97 +8,87 @@ from grpc_reflection.v1alpha import reflection
 
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
-from services.config.path_redaction import PathRedaction
-from services.grpc.handlers.forget_client import Forgetting
-from services.grpc.handlers.get_profile import Profiles
-from services.grpc.handlers.get_status import Operating
-from services.grpc.handlers.recommend import Recommending
-from services.grpc.handlers.record_interactions import Streaming
-from services.grpc.handlers.rounds_and_evolution import Evolving
-from services.grpc.handlers.routers import Routers
-from services.grpc.handlers.trace_propagation import Tracing
-from services.grpc.handlers.upsert_clients import Writing
-from services.grpc.handlers.watch_propagation import Watching
-from services.grpc.interceptor import Guard
-from services.runtime.measurements import Timings
-from services.runtime.readiness import Readiness
-from services.security.admission import Admission
-from services.worker.call_priority import CallPriority
+from services.grpc.handlers.forget_client import ForgetClientHandler
+from services.grpc.handlers.get_profile import GetProfileHandler
+from services.grpc.handlers.get_status import GetStatusHandler
+from services.grpc.handlers.recommend import RecommendHandler
+from services.grpc.handlers.record_interactions import RecordInteractionsHandler
+from services.grpc.handlers.rounds_and_evolution import RoundsAndEvolutionHandler
+from services.grpc.handlers.routers import RoutersHandler
+from services.grpc.handlers.similar_clients import SimilarClientsHandler
+from services.grpc.handlers.trace_propagation import TracePropagationHandler
+from services.grpc.handlers.upsert_clients import UpsertClientsHandler
+from services.grpc.handlers.watch_propagation import WatchPropagationHandler
+from services.grpc.interceptor import CallInterceptor
 
-NAME = pb.DESCRIPTOR.services_by_name["PropagationService"].full_name
-LONGEST_IDLE_MS = 120_000
+SERVICE_NAME = pb.DESCRIPTOR.services_by_name["PropagationService"].full_name
+KEEPALIVE_MS = 120_000
 SHORTEST_PING_MS = 10_000
 CALLS_A_CONNECTION = 1_000
 
 
 class PropagationService(
-    Writing,
-    Streaming,
-    Profiles,
-    Recommending,
-    Routers,
-    Tracing,
-    Watching,
-    Operating,
-    Evolving,
-    Forgetting,
+    UpsertClientsHandler,
+    RecordInteractionsHandler,
+    GetProfileHandler,
+    RecommendHandler,
+    SimilarClientsHandler,
+    RoutersHandler,
+    TracePropagationHandler,
+    WatchPropagationHandler,
+    RoundsAndEvolutionHandler,
+    GetStatusHandler,
+    ForgetClientHandler,
     pb_grpc.PropagationServiceServicer,
 ):
-    """Every RPC of propagation.v1."""
+    """Every call of propagation.v1."""
 
 
 class Health:
-    """The standard health service: for the server as a whole ("") and for ours by name."""
+    """The standard health service, for the server as a whole ("") and for our service by name."""
 
     def __init__(self, server: grpc.aio.Server) -> None:
         self._servicer = health.aio.HealthServicer()  # type: ignore[attr-defined]  # its stubs leave aio out
         health_pb2_grpc.add_HealthServicer_to_server(self._servicer, server)
 
-    async def not_serving(self) -> None:
-        """For now."""
-        await self._say(health_pb2.HealthCheckResponse.NOT_SERVING)
-
-    async def serving(self) -> None:
-        await self._say(health_pb2.HealthCheckResponse.SERVING)
+    async def report_serving(self, serving: bool) -> None:
+        """Report SERVING or NOT_SERVING."""
+        response = health_pb2.HealthCheckResponse
+        for name in ("", SERVICE_NAME):
+            await self._servicer.set(name, response.SERVING if serving else response.NOT_SERVING)
 
     async def report_store(self, reachable: bool) -> None:
-        """NOT_SERVING while the graph's server does not answer: another replica may reach it."""
-        await (self.serving() if reachable else self.not_serving())
+        """Report NOT_SERVING while the graph's server does not answer; a replica may reach it."""
+        await self.report_serving(reachable)
 
-    async def _say(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
-        for name in ("", NAME):
-            await self._servicer.set(name, status)
-
-    async def stopping(self) -> None:
-        """NOT_SERVING from now on; nothing turns it back."""
+    async def report_stopping(self) -> None:
+        """Report NOT_SERVING from now on; later reports have no effect."""
         await self._servicer.enter_graceful_shutdown()
 
 
 def new_server(
     service: PropagationService,
-    priority: CallPriority,
-    timings: Timings,
-    admission: Admission,
-    readiness: Readiness,
+    interceptor: CallInterceptor,
     max_message_bytes: int,
-    redaction: PathRedaction,
-    before: Sequence[grpc.aio.ServerInterceptor] = (),  # type: ignore[type-arg]
-) -> grpc.aio.Server:  # its stubs'
-    """A server of `service` with reflection. Not started, no port yet. `before`: what every call
-    passes first."""
+    outer_interceptors: Sequence[grpc.aio.ServerInterceptor] = (),  # type: ignore[type-arg]  # its stubs'
+) -> grpc.aio.Server:
+    """Build a server with reflection, not started and without a port.
+
+    Every call passes the outer interceptors first.
+    """
     server = grpc.aio.server(
-        interceptors=[*before, Guard(priority, timings, admission, readiness, redaction)],
+        interceptors=[*outer_interceptors, interceptor],
         options=[
             ("grpc.max_concurrent_streams", CALLS_A_CONNECTION),
             ("grpc.max_receive_message_length", max_message_bytes),
             ("grpc.max_send_message_length", max_message_bytes),
             ("grpc.so_reuseport", 0),
-            ("grpc.keepalive_time_ms", LONGEST_IDLE_MS),
+            ("grpc.keepalive_time_ms", KEEPALIVE_MS),
             ("grpc.http2.min_recv_ping_interval_without_data_ms", SHORTEST_PING_MS),
         ],
     )
     pb_grpc.add_PropagationServiceServicer_to_server(service, server)
     reflection.enable_server_reflection(
-        (NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server
+        (SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server
     )
     return server

@@ -1,9 +1,8 @@
-"""Our errors as gRPC statuses with rich details (google.rpc.Status in grpc-status-details-bin)."""
+"""Errors as gRPC statuses with rich details (google.rpc.Status in grpc-status-details-bin)."""
 
 from collections.abc import Callable
 
 import grpc
-from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.message import Message
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo
 from google.rpc.status_pb2 import Status
@@ -15,7 +14,9 @@ from services.security.rate_limits import RateLimited
 
 DOMAIN = "propagation.v1"
 DETAILS_KEY = "grpc-status-details-bin"
-CODES: dict[type[errors.PropagationError], tuple[grpc.StatusCode, str]] = {
+# A subclass has the code of the nearest class that is listed; any other error is a REFUSED
+# precondition.
+CODES: dict[type[Exception], tuple[grpc.StatusCode, str]] = {
     errors.NotFound: (grpc.StatusCode.NOT_FOUND, "NOT_KNOWN"),
     errors.NotReached: (grpc.StatusCode.UNAVAILABLE, "NOT_REACHED"),
     errors.TooOld: (grpc.StatusCode.OUT_OF_RANGE, "TOO_OLD"),
@@ -31,47 +32,47 @@ CODES: dict[type[errors.PropagationError], tuple[grpc.StatusCode, str]] = {
     errors.IncompatibleSettings: (grpc.StatusCode.FAILED_PRECONDITION, "INCOMPATIBLE_SETTINGS"),
     errors.Unsupported: (grpc.StatusCode.UNIMPLEMENTED, "UNSUPPORTED"),
     errors.ReasonerFailed: (grpc.StatusCode.UNAVAILABLE, "REASONER_FAILED"),
+    errors.IndexUnavailable: (grpc.StatusCode.UNAVAILABLE, "INDEX_UNAVAILABLE"),
     Starting: (grpc.StatusCode.UNAVAILABLE, "STARTING"),
     Stopping: (grpc.StatusCode.UNAVAILABLE, "STOPPING"),
     OutOfTime: (grpc.StatusCode.DEADLINE_EXCEEDED, "OUT_OF_TIME"),
     NotAuthenticated: (grpc.StatusCode.UNAUTHENTICATED, "NOT_AUTHENTICATED"),
     NotAllowed: (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED"),
     RateLimited: (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MUCH"),
-    errors.IndexUnavailable: (grpc.StatusCode.UNAVAILABLE, "INDEX_UNAVAILABLE"),
+    errors.PropagationError: (grpc.StatusCode.FAILED_PRECONDITION, "REFUSED"),
 }
 
 
 def status_of(
-    error: errors.PropagationError, told: Callable[[str], str]
+    error: errors.PropagationError, redact: Callable[[str], str]
 ) -> tuple[grpc.StatusCode, Status]:
-    """The code, and the status with a BadRequest (a wrong field) or an ErrorInfo (anything else).
-    `told`: a text as this caller may know it."""
+    """Build the status of an error of the library, as this caller may see it.
+
+    Its details are a BadRequest for a wrong field, and an ErrorInfo otherwise.
+    """
     if isinstance(error, errors.InvalidInput):
-        detail = BadRequest(
-            field_violations=[
-                BadRequest.FieldViolation(field=error.field, description=error.problem)
-            ]
+        violation = BadRequest.FieldViolation(field=error.field, description=error.problem)
+        return _build(
+            grpc.StatusCode.INVALID_ARGUMENT, str(error), BadRequest(field_violations=[violation])
         )
-        return _status(grpc.StatusCode.INVALID_ARGUMENT, str(error), detail)
-    code, reason = CODES.get(type(error), (grpc.StatusCode.FAILED_PRECONDITION, "REFUSED"))
-    facts = {name: told(str(value)) for name, value in vars(error).items()}
-    return _status(code, told(str(error)), ErrorInfo(reason=reason, domain=DOMAIN, metadata=facts))
+    code, reason = next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
+    facts = {name: redact(str(value)) for name, value in vars(error).items()}
+    info = ErrorInfo(reason=reason, domain=DOMAIN, metadata=facts)
+    return _build(code, redact(str(error)), info)
 
 
-def unexpected(request_id: str) -> tuple[grpc.StatusCode, Status]:
-    """A fault of ours: the caller gets a number to quote, never what went wrong inside."""
-    text = f"the service failed; its log says why under request id {request_id}"
-    return _status(
+def internal_status(request_id: str) -> tuple[grpc.StatusCode, Status]:
+    """Build the status of a fault: the caller gets an id to quote, and nothing of the inside."""
+    return _build(
         grpc.StatusCode.INTERNAL,
-        text,
+        f"the service failed; its log says why under request id {request_id}",
         ErrorInfo(reason="INTERNAL", domain=DOMAIN),
         RequestInfo(request_id=request_id),
     )
 
 
-def _status(code: grpc.StatusCode, text: str, *details: Message) -> tuple[grpc.StatusCode, Status]:
-    packed = []
+def _build(code: grpc.StatusCode, text: str, *details: Message) -> tuple[grpc.StatusCode, Status]:
+    status = Status(code=code.value[0], message=text)
     for detail in details:
-        packed.append(AnyMessage())
-        packed[-1].Pack(detail)
-    return code, Status(code=code.value[0], message=text, details=packed)
+        status.details.add().Pack(detail)
+    return code, status

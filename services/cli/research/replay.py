@@ -95,10 +95,10 @@ async def _replayed(
 def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange]":
     """Clients as the service would take them. Raises InvalidInput."""
     from services.client.upload import client_to_proto
-    from services.grpc.requests.client_changes import checked_change
+    from services.grpc.requests.validation import parse_client_change
 
     for change in changes:
-        yield checked_change(
+        yield parse_client_change(
             client_to_proto(change), None, f"{change.key.kind.name.lower()} {change.key.id!r}"
         )
 
@@ -109,8 +109,8 @@ def checked(events: "Iterable[Event]") -> "Iterator[NewInteraction]":
     import time
 
     from services.client.upload import event_to_proto
-    from services.grpc.requests.validation import checked_interaction
+    from services.grpc.requests.validation import parse_interaction
 
     now = time.time_ns() // 1_000_000
     for event in events:
-        yield checked_interaction(event_to_proto(event), now)
+        yield parse_interaction(event_to_proto(event), now)

@@ -1,0 +1,1 @@
+"""Conversion of the model's types to the proto's messages."""

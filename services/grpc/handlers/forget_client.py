@@ -1,4 +1,4 @@
-"""RetractInteractions, ForgetClient and ExportClient: what people may ask of what is held on them."""
+"""RetractInteractions, ForgetClient and ExportClient."""
 
 from collections.abc import AsyncGenerator
 
@@ -6,7 +6,7 @@ from propagation.model.interactions.withdrawal import EventStatus
 from propagation.model.validation import check_id
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.handlers.servicer import Context, Servicer
-from services.grpc.requests.validation import checked_count, checked_key
+from services.grpc.requests.validation import check_count, parse_key
 
 REASONS = {
     EventStatus.UNKNOWN: "UNKNOWN",
@@ -15,13 +15,13 @@ REASONS = {
 }
 
 
-class Forgetting(Servicer):
-    """Each in one commit."""
+class ForgetClientHandler(Servicer):
+    """Takes events back, and erases or exports a client."""
 
     async def RetractInteractions(
         self, request: pb.RetractInteractionsRequest, context: Context
     ) -> pb.RetractInteractionsResponse:
-        checked_count(request.event_ids, "event_ids")
+        check_count(request.event_ids, "event_ids")
         ids = [
             check_id(event_id, f"event_ids[{place}]")
             for place, event_id in enumerate(request.event_ids)
@@ -33,16 +33,17 @@ class Forgetting(Servicer):
                 pb.RetractInteractionsResponse.Outcome(
                     event_id=event_id,
                     retracted=retracted,
-                    reason=None if retracted else REASONS[standing],
+                    reason=None if retracted else REASONS[status],
                 )
-                for event_id, retracted, standing in done.events
+                for event_id, retracted, status in done.events
             ],
         )
 
     async def ForgetClient(
         self, request: pb.ForgetClientRequest, context: Context
     ) -> pb.ForgetClientResponse:
-        done = await self._worker.still(self._engine.forget(checked_key(request.key, "key")))
+        key = parse_key(request.key, "key")
+        done = await self._worker.still(self._engine.forget(key))
         return pb.ForgetClientResponse(
             sequence=done.sequence,
             events_erased=done.events_erased,
@@ -52,6 +53,6 @@ class Forgetting(Servicer):
     async def ExportClient(
         self, request: pb.ExportClientRequest, context: Context
     ) -> AsyncGenerator[pb.ExportClientResponse, None]:
-        key = checked_key(request.key, "key")
+        key = parse_key(request.key, "key")
         async for line in self._engine.export_client(key):
             yield pb.ExportClientResponse(json_line=line)

@@ -1,50 +1,89 @@
-"""StreamInteractions: one ack an event, in order, after its commit; commits are grouped."""
+"""RecordInteractions and StreamInteractions: durable, then acknowledged."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
+from propagation.model.errors import InvalidInput
+from propagation.model.interactions.interaction import NewInteraction, RecordOutcome, RecordStatus
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.handlers.record_events import Recording
-from services.grpc.handlers.servicer import Context
+from services.grpc.handlers.servicer import Context, Servicer
+from services.grpc.requests.validation import check_count, parse_interaction
 from services.runtime.errors import Stopping
+from services.runtime.process import SystemClock
 
-READ_AHEAD = 512
+EVENTS_A_TURN = 500  # events validated before other calls get their turn
+EVENTS_AHEAD = 512
 GROUPS_AHEAD = 2
-Events = asyncio.Queue[pb.Interaction | None]
-Acks = asyncio.Queue[list[pb.InteractionOutcome] | None]
+EventQueue = asyncio.Queue[pb.Interaction | None]
+OutcomeQueue = asyncio.Queue[list[pb.InteractionOutcome] | None]
+REJECTIONS = {
+    RecordStatus.CONFLICT: (
+        "event_id",
+        "CONFLICT",
+        "was used before with other content; give this event its own id",
+    ),
+    RecordStatus.UNKNOWN_USER: (
+        "user_id",
+        "UNKNOWN",
+        "is not known; upsert the user first, or turn on auto_create",
+    ),
+    RecordStatus.UNKNOWN_ITEM: (
+        "item_id",
+        "UNKNOWN",
+        "is not known; upsert the item first, or turn on auto_create",
+    ),
+    RecordStatus.UNKNOWN_NEGATIVE: (
+        "negative_item_id",
+        "UNKNOWN",
+        "is not known; upsert the item first",
+    ),
+    RecordStatus.FORGOTTEN: ("event_id", "FORGOTTEN", "was erased with its client"),
+}
 
 
-class Streaming(Recording):
-    """Three steps beside each other (read, commit, acknowledge) with bounded queues between them: a
-    caller that does not read its acks stops the last, then the second, then the first, and HTTP/2
-    stops the caller."""
+class RecordInteractionsHandler(Servicer):
+    """Records events of batches and streams; a bad event is rejected, and the others recorded.
+
+    A stream has three steps (read, commit, acknowledge) with bounded queues between them. A caller
+    that does not read its acknowledgements thus stops the last step, then the second, then the
+    first, and HTTP/2 stops the caller.
+    """
+
+    async def RecordInteractions(
+        self, request: pb.RecordInteractionsRequest, context: Context
+    ) -> pb.RecordInteractionsResponse:
+        check_count(request.interactions, "interactions")
+        outcomes = await self._record(request.interactions)
+        return pb.RecordInteractionsResponse(
+            outcomes=outcomes, sequence=max((o.sequence for o in outcomes), default=0)
+        )
 
     async def StreamInteractions(
         self, request_iterator: AsyncIterator[pb.StreamInteractionsRequest], context: Context
     ) -> AsyncGenerator[pb.StreamInteractionsResponse, None]:
-        events: Events = asyncio.Queue(READ_AHEAD)
-        acks: Acks = asyncio.Queue(GROUPS_AHEAD)
+        events: EventQueue = asyncio.Queue(EVENTS_AHEAD)
+        groups: OutcomeQueue = asyncio.Queue(GROUPS_AHEAD)
         reading = asyncio.create_task(self._read_events(request_iterator, events))
-        committing = asyncio.create_task(self._commit_events(events, acks))
-        stop = asyncio.create_task(self._stop_reading(reading))
+        committing = asyncio.create_task(self._commit_groups(events, groups))
+        stopping = asyncio.create_task(self._cancel_at_stop(reading))
         try:
-            while (outcomes := await acks.get()) is not None:
+            while (outcomes := await groups.get()) is not None:
                 for outcome in outcomes:
                     yield pb.StreamInteractionsResponse(outcome=outcome)
             await asyncio.gather(reading, committing)
         finally:
-            for step in (reading, committing, stop):
+            for step in (reading, committing, stopping):
                 step.cancel()
-            await asyncio.gather(reading, committing, stop, return_exceptions=True)
+            await asyncio.gather(reading, committing, stopping, return_exceptions=True)
         if self.stopping.is_set():
             raise Stopping
 
-    async def _stop_reading(self, reading: asyncio.Task[None]) -> None:
+    async def _cancel_at_stop(self, reading: asyncio.Task[None]) -> None:
         await self.stopping.wait()
         reading.cancel()
 
     async def _read_events(
-        self, requests: AsyncIterator[pb.StreamInteractionsRequest], events: Events
+        self, requests: AsyncIterator[pb.StreamInteractionsRequest], events: EventQueue
     ) -> None:
         try:
             async for request in requests:
@@ -57,9 +96,11 @@ class Streaming(Recording):
             raise
         await events.put(None)
 
-    async def _commit_events(self, events: Events, acks: Acks) -> None:
-        """Whatever has been read is one group. A commit that fails ends the stream after the acks
-        before it."""
+    async def _commit_groups(self, events: EventQueue, groups: OutcomeQueue) -> None:
+        """Commit everything read so far as one group, until the events end.
+
+        A commit that fails ends the stream after the acknowledgements before it.
+        """
         last = False
         try:
             while not last:
@@ -67,8 +108,48 @@ class Streaming(Recording):
                 while not events.empty():
                     group.append(events.get_nowait())
                 last = group[-1] is None
-                await acks.put(await self._record([event for event in group if event is not None]))
+                await groups.put(
+                    await self._record([event for event in group if event is not None])
+                )
         except Exception:
-            await acks.put(None)
+            await groups.put(None)
             raise
-        await acks.put(None)
+        await groups.put(None)
+
+    async def _record(self, events: Sequence[pb.Interaction]) -> list[pb.InteractionOutcome]:
+        """Record the valid events in one commit; return an outcome for each event, in order."""
+        outcomes: list[pb.InteractionOutcome] = []
+        valid: list[pb.InteractionOutcome] = []
+        interactions: list[NewInteraction] = []
+        now = SystemClock().now_ms()
+        for place, event in enumerate(events):
+            if place and place % EVENTS_A_TURN == 0:
+                await asyncio.sleep(0)
+            outcome = pb.InteractionOutcome(event_id=event.event_id)
+            outcomes.append(outcome)
+            try:
+                interactions.append(parse_interaction(event, now))
+                valid.append(outcome)
+            except InvalidInput as error:
+                _reject(outcome, error.field, "INVALID", error.problem)
+        if interactions:
+            with self._worker.recording():
+                recorded = await self._engine.record(interactions)
+            for outcome, result in zip(valid, recorded.outcomes, strict=True):
+                _fill(outcome, result)
+        return outcomes
+
+
+def _fill(outcome: pb.InteractionOutcome, result: RecordOutcome) -> None:
+    outcome.sequence = result.sequence
+    if result.status == RecordStatus.ACCEPTED:
+        outcome.status = pb.INTERACTION_STATUS_ACCEPTED
+    elif result.status == RecordStatus.DUPLICATE:
+        outcome.status = pb.INTERACTION_STATUS_DUPLICATE
+    else:
+        _reject(outcome, *REJECTIONS[result.status])
+
+
+def _reject(outcome: pb.InteractionOutcome, field: str, reason: str, detail: str) -> None:
+    outcome.status = pb.INTERACTION_STATUS_REJECTED
+    outcome.field, outcome.reason, outcome.detail = field, reason, detail

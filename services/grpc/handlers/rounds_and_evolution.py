@@ -1,23 +1,43 @@
-"""EvolveRouters and ListEvolutionRuns."""
+"""RunRound, EvolveRouters and ListEvolutionRuns."""
 
-from google.protobuf.timestamp_pb2 import Timestamp
-
-from propagation.model.errors import InvalidInput
-from propagation.model.routers.evolution import EvolutionKind, EvolutionRun, LineageStep
+from propagation.model.errors import InvalidInput, LeaseHeld
 from propagation.v1 import propagation_pb2 as pb
+from services.grpc.convert.vocabulary import evolution_to_proto, round_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
-from services.grpc.requests.paging import page_size_of, start_of, token_for
+from services.grpc.requests.paging import parse_page
 
-KINDS = {
-    EvolutionKind.SPLIT: pb.EVOLUTION_KIND_SPLIT,
-    EvolutionKind.MERGE: pb.EVOLUTION_KIND_MERGE,
-    EvolutionKind.REWRITE: pb.EVOLUTION_KIND_REWRITE,
-}
-QUESTION = "evolution runs"
+SWITCHED_OFF = "propagation is switched off (the setting propagate): no round was run"
+ELSEWHERE = "another process is running a round; GetStatus shows it when it is done"
 
 
-class Evolving(Servicer):
-    """By hand what the nightly job does, and what came of it."""
+class RoundsAndEvolutionHandler(Servicer):
+    """Runs by hand what the schedule runs, and lists evolution runs."""
+
+    async def RunRound(self, request: pb.RunRoundRequest, context: Context) -> pb.RunRoundResponse:
+        try:
+            done = await self._worker.run_round_for_caller(drain=request.drain)
+        except LeaseHeld:
+            return pb.RunRoundResponse(note=ELSEWHERE)
+        if done is not None:
+            return pb.RunRoundResponse(round=round_to_proto(done))
+        if not self._engine.settings.propagate:
+            return pb.RunRoundResponse(note=SWITCHED_OFF)
+        return pb.RunRoundResponse(note=await self._explain_no_change(drained=request.drain))
+
+    async def _explain_no_change(self, *, drained: bool) -> str:
+        """Say since when nothing has changed, and what only a later round would see."""
+        store = self._engine.store
+        last = await store.last_round()
+        note = "there is nothing for a first round yet"
+        if last:
+            note = f"nothing had changed since round {last.number}"
+        unreasoned = await store.recorded_through() - await store.reasoned_through()
+        if unreasoned <= 0 or drained:  # entries that wait after a drain are newer than the call
+            return note
+        return (
+            f"{note}; {unreasoned} entries of the log wait to be reasoned,"
+            " ask with drain to include them"
+        )
 
     async def EvolveRouters(
         self, request: pb.EvolveRoutersRequest, context: Context
@@ -26,47 +46,15 @@ class Evolving(Servicer):
         if undo is not None and undo < 1:
             raise InvalidInput("undo_run", f"is {undo}; runs are numbered from 1")
         run = await self._worker.evolve_for_caller(dry_run=request.dry_run, undo=undo)
-        return pb.EvolveRoutersResponse(run=run_to_proto(run))
+        return pb.EvolveRoutersResponse(run=evolution_to_proto(run))
 
     async def ListEvolutionRuns(
         self, request: pb.ListEvolutionRunsRequest, context: Context
     ) -> pb.ListEvolutionRunsResponse:
-        size = page_size_of(request.page_size if request.HasField("page_size") else None)
-        before = start_of(request.page_token, QUESTION)
-        runs = await self._engine.evolution_runs(size + 1, before or None)
-        more = len(runs) > size
+        page = parse_page(request, "evolution runs")  # starts before the run that its token names
+        runs = await self._engine.evolution_runs(page.size + 1, page.start or None)
+        more = len(runs) > page.size
         return pb.ListEvolutionRunsResponse(
-            runs=[run_to_proto(run) for run in runs[:size]],
-            next_page_token=token_for(QUESTION, runs[size - 1].run) if more else "",
+            runs=[evolution_to_proto(run) for run in runs[: page.size]],
+            next_page_token=page.next_token(runs[page.size - 1].run) if more else "",
         )
-
-
-def run_to_proto(run: EvolutionRun) -> pb.EvolutionRun:
-    out = pb.EvolutionRun(
-        run=run.run,
-        sequence=run.sequence,
-        published=run.published,
-        verdict=run.verdict,
-        log_loss_before=run.log_loss_before,
-        log_loss_after=run.log_loss_after,
-        standard_error=run.standard_error,
-        undoes=run.undoes,
-        changes=[
-            pb.EvolutionChange(
-                kind=KINDS[change.kind],
-                before=change.before,
-                after=change.after,
-                reason=change.reason,
-            )
-            for change in run.changes
-        ],
-    )
-    if run.time:
-        out.time.CopyFrom(Timestamp(seconds=run.time // 1000, nanos=run.time % 1000 * 1_000_000))
-    return out
-
-
-def step_to_proto(step: LineageStep) -> pb.Lineage:
-    return pb.Lineage(
-        before=step.before, after=step.after, kind=KINDS[EvolutionKind(step.kind)], run=step.run
-    )

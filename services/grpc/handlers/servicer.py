@@ -1,11 +1,10 @@
-"""What every group of RPCs shares: the engine, the worker, and how answers say what they reflect."""
+"""The base of all handlers: the engine, the worker, and the waits that reads share."""
 
 import asyncio
 from typing import Any
 
 import grpc
 
-from propagation.model.clients.client import ClientKey
 from propagation.model.errors import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
@@ -13,12 +12,15 @@ from services.config.path_redaction import NO_REDACTION, PathRedaction
 from services.worker.worker import Worker
 
 Context = grpc.aio.ServicerContext[Any, Any]
-WAIT_SECONDS = 30.0
-TO_ANSWER = 0.9
+DEFAULT_WAIT_SECONDS = 30.0
+WAIT_SHARE = 0.9  # of the caller's deadline; the rest is for the answer
 
 
 class Servicer:
-    """Checks, asks the engine, converts; decides nothing."""
+    """Validates a request, asks the engine, and converts the result; decides nothing.
+
+    `stopping` is set when the service stops: streams end.
+    """
 
     def __init__(
         self, engine: Engine, worker: Worker, redaction: PathRedaction = NO_REDACTION
@@ -28,29 +30,46 @@ class Servicer:
         self._redaction = redaction
         self.stopping = asyncio.Event()
 
-    async def _ref(self, key: ClientKey) -> int:
-        """The client's number. Raises NotFound."""
-        return await self._engine.find_ref(key)
+    async def _reflects(
+        self, *, exact: bool = True, applied_through: int | None = None
+    ) -> pb.Reflects:
+        """Say how much of the log an answer reflects; ask before reading what it answers with.
 
-    async def _reflects(self, *, exact: bool = True) -> pb.Reflects:
-        """Asked before what it is said of is read. Not `exact`: as it was up to a twentieth of a
-        second ago."""
+        Args:
+            exact: Ask the store how far texts are; otherwise it may be 50 ms old.
+            applied_through: The sequence that the read itself saw; None means the view's.
+        """
+        if applied_through is None:
+            applied_through = self._engine.applied_through
         return pb.Reflects(
-            applied_through=self._engine.applied_through,
+            applied_through=applied_through,
             reasoned_through=await self._engine.reasoned_through(exact=exact),
         )
 
-    async def _wait_for(self, min_sequence: int, context: Context, *, texts: bool = False) -> None:
-        """Read your writes: until numbers (and `texts`) reflect it, a little less long than the
-        caller waits. Raises NotReached."""
-        if min_sequence < 0:
+    async def _wait_for(self, request: Any, context: Context, *, texts: bool = False) -> None:
+        """Wait until the numbers (and `texts`) reflect the request's min_sequence, if it has one.
+
+        Raises:
+            InvalidInput: min_sequence is negative.
+            NotReached: It was not reached a little before the caller's deadline.
+        """
+        if not request.HasField("min_sequence"):
+            return
+        if request.min_sequence < 0:
             raise InvalidInput(
                 "min_sequence",
-                f"is {min_sequence}; give a sequence that an answer named, or leave it out",
+                f"is {request.min_sequence}; give a sequence of an earlier answer, or leave it out",
             )
-        await self._worker.wait_for(min_sequence, self._seconds_left(context), texts=texts)
+        await self._worker.wait_for(request.min_sequence, seconds_left(context), texts=texts)
 
-    def _seconds_left(self, context: Context) -> float:
-        """A little less than the caller waits."""
-        left = context.time_remaining()
-        return TO_ANSWER * left if left is not None else WAIT_SECONDS
+    def _propagates(self, request: pb.GetProfileRequest | pb.RecommendRequest) -> bool:
+        """Return the request's `propagate`, or the setting if it is absent."""
+        if request.HasField("propagate"):
+            return request.propagate
+        return self._engine.settings.propagate
+
+
+def seconds_left(context: Context) -> float:
+    """Return a little less than the time until the caller's deadline."""
+    seconds = context.time_remaining()
+    return WAIT_SHARE * seconds if seconds is not None else DEFAULT_WAIT_SECONDS

@@ -1,4 +1,4 @@
-"""TracePropagation: paths, hop by hop, in words."""
+"""TracePropagation."""
 
 from collections.abc import AsyncIterator
 
@@ -6,43 +6,45 @@ from propagation.model.errors import InvalidInput
 from propagation.model.validation import check_id, check_text
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.trace import Path, ProfileHop
-from services.grpc.convert.paths import facts_of_paths, path_to_proto
+from services.grpc.convert.paths import load_path_references, path_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
-from services.grpc.requests.validation import checked_key
+from services.grpc.requests.validation import parse_key, parse_limit
 from services.security.roles import current_caller
 
-PATHS = 20
-PATHS_MAX = 1_000
-LOOKED_AT_A_PLACE = 4
+LIMIT = 20
+PATHS_READ = 4  # times the limit, while looking for paths that reached a profile
 
 
-class Tracing(Servicer):
-    """Where it went, or where it came from."""
+class TracePropagationHandler(Servicer):
+    """Finds the paths that preferences took."""
 
     async def TracePropagation(
         self, request: pb.TracePropagationRequest, context: Context
     ) -> pb.TracePropagationResponse:
-        limit = request.limit if request.HasField("limit") else PATHS
-        if not 1 <= limit <= PATHS_MAX:
-            raise InvalidInput("limit", f"is {limit}; give 1 to {PATHS_MAX}")
+        limit = parse_limit(request, "limit", LIMIT)
         reflects = await self._reflects()
-        paths, more = await _first_of(await self._paths(request), limit)
-        facts = await facts_of_paths(self._engine.store, current_caller(), paths)
+        paths = await select_paths(await self._find_paths(request), limit)
+        shown = paths[:limit]
+        references = await load_path_references(self._engine.store, current_caller(), shown)
         return pb.TracePropagationResponse(
-            paths=[path_to_proto(path, facts) for path in paths], truncated=more, reflects=reflects
+            paths=[path_to_proto(path, references) for path in shown],
+            truncated=len(paths) > limit,
+            reflects=reflects,
         )
 
-    async def _paths(self, request: pb.TracePropagationRequest) -> AsyncIterator[Path]:
+    async def _find_paths(self, request: pb.TracePropagationRequest) -> AsyncIterator[Path]:
         tracer = self._engine.tracer
         match request.WhichOneof("origin"):
             case "event_id":
                 return tracer.trace_event(check_id(request.event_id, "event_id"))
             case "client":
-                return tracer.trace_client(await self._ref(checked_key(request.client, "client")))
+                return tracer.trace_client(
+                    await self._engine.find_ref(parse_key(request.client, "client"))
+                )
             case "attribute":
                 return tracer.trace_attribute(check_text(request.attribute, "attribute"))
             case "line":
-                ref = await self._ref(checked_key(request.line.client, "line.client"))
+                ref = await self._engine.find_ref(parse_key(request.line.client, "line.client"))
                 return tracer.trace_line(ref, request.line.line_id)
             case _:
                 raise InvalidInput(
@@ -50,13 +52,18 @@ class Tracing(Servicer):
                 )
 
 
-async def _first_of(found: AsyncIterator[Path], limit: int) -> tuple[list[Path], bool]:
-    """The first paths, those that end in a profile before those that still wait at a router, among
-    the first four times as many; whether there are more."""
-    reaching: list[Path] = []
+async def select_paths(found: AsyncIterator[Path], limit: int) -> list[Path]:
+    """Select the first paths, those that reached a profile before those that end at a router.
+
+    Reads at most four times as many paths as the limit.
+
+    Returns:
+        More than `limit` paths if there are more.
+    """
+    reached: list[Path] = []
     waiting: list[Path] = []
     async for path in found:
-        (reaching if isinstance(path[-1], ProfileHop) else waiting).append(path)
-        if len(reaching) > limit or len(reaching) + len(waiting) > LOOKED_AT_A_PLACE * limit:
+        (reached if isinstance(path[-1], ProfileHop) else waiting).append(path)
+        if len(reached) > limit or len(reached) + len(waiting) > PATHS_READ * limit:
             break
-    return (reaching + waiting)[:limit], len(reaching) + len(waiting) > limit
+    return reached + waiting

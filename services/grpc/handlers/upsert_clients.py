@@ -1,23 +1,21 @@
-"""UpsertClients and RecordInteractions: durable, then acknowledged."""
+"""UpsertClients."""
 
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.convert.vocabulary import key_to_proto
-from services.grpc.handlers.record_events import Recording
-from services.grpc.handlers.servicer import Context
-from services.grpc.requests.client_changes import checked_change, checked_mask
-from services.grpc.requests.validation import checked_count
+from services.grpc.handlers.servicer import Context, Servicer
+from services.grpc.requests.validation import check_count, parse_client_change, parse_field_mask
 
 
-class Writing(Recording):
-    """Batches, each in one commit."""
+class UpsertClientsHandler(Servicer):
+    """Creates and changes clients, in one commit a call."""
 
     async def UpsertClients(
         self, request: pb.UpsertClientsRequest, context: Context
     ) -> pb.UpsertClientsResponse:
-        checked_count(request.clients, "clients")
-        mask = checked_mask(request.field_mask)
+        check_count(request.clients, "clients")
+        mask = parse_field_mask(request.field_mask)
         changes = [
-            checked_change(client, mask, f"clients[{place}]")
+            parse_client_change(client, mask, f"clients[{place}]")
             for place, client in enumerate(request.clients)
         ]
         with self._worker.recording():
@@ -33,13 +31,4 @@ class Writing(Recording):
                 for change, outcome in zip(changes, outcomes, strict=True)
             ],
             sequence=max((outcome.sequence for outcome in outcomes), default=0),
-        )
-
-    async def RecordInteractions(
-        self, request: pb.RecordInteractionsRequest, context: Context
-    ) -> pb.RecordInteractionsResponse:
-        checked_count(request.interactions, "interactions", " or use the stream")
-        outcomes = await self._record(request.interactions)
-        return pb.RecordInteractionsResponse(
-            outcomes=outcomes, sequence=max((o.sequence for o in outcomes), default=0)
         )

@@ -1,0 +1,1 @@
+"""Validation of requests, and the opaque tokens of pages and streams."""

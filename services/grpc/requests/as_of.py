@@ -1,27 +1,25 @@
-"""`as_of` to a sequence."""
-
-from typing import Protocol
+"""The past that a request asks for, as a sequence."""
 
 from propagation.model.errors import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.time_travel import TimeTravel
-from services.grpc.requests.validation import checked_time
+from services.grpc.requests.validation import parse_time
 from services.runtime.process import SystemClock
 
 
-class AsksOfThePast(Protocol):
-    """A request with both fields."""
+async def parse_as_of(
+    request: pb.GetProfileRequest | pb.ListRoutersRequest | pb.GetRouterRequest, past: TimeTravel
+) -> int | None:
+    """Return the sequence of `as_of`; None means now.
 
-    @property
-    def as_of(self) -> pb.AsOf: ...
-
-    @property
-    def min_sequence(self) -> int: ...
-
-
-async def as_of(request: AsksOfThePast, past: TimeTravel) -> int:
-    """The sequence that a request asks for. Raises InvalidInput, TooNew, TooOld."""
-    sequence = await _sequence_of(request.as_of, past)
+    Raises:
+        InvalidInput: It is malformed, or earlier than min_sequence.
+        TooNew: It is in the future.
+        TooOld: Retention no longer keeps it.
+    """
+    if not request.HasField("as_of"):
+        return None
+    sequence = await _find_sequence(request.as_of, past)
     if request.min_sequence > sequence:
         raise InvalidInput(
             "min_sequence",
@@ -30,13 +28,12 @@ async def as_of(request: AsksOfThePast, past: TimeTravel) -> int:
     return sequence
 
 
-async def _sequence_of(asked: pb.AsOf, past: TimeTravel) -> int:
-    if asked.HasField("sequence"):
-        if asked.sequence < 1:
-            raise InvalidInput("as_of.sequence", f"is {asked.sequence}; sequences start at 1")
-        return await past.check_sequence(asked.sequence)
-    if not asked.HasField("commit_time"):
+async def _find_sequence(as_of: pb.AsOf, past: TimeTravel) -> int:
+    if as_of.HasField("sequence"):
+        if as_of.sequence < 1:
+            raise InvalidInput("as_of.sequence", f"is {as_of.sequence}; sequences start at 1")
+        return await past.check_sequence(as_of.sequence)
+    if not as_of.HasField("commit_time"):
         raise InvalidInput("as_of", "is empty; give sequence or commit_time")
-    return await past.sequence_at_time(
-        checked_time(asked.commit_time, "as_of.commit_time"), SystemClock().now_ms()
-    )
+    time_ms = parse_time(as_of.commit_time, "as_of.commit_time")
+    return await past.sequence_at_time(time_ms, SystemClock().now_ms())

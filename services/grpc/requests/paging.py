@@ -1,34 +1,53 @@
-"""Opaque page tokens: where the next page starts, and for what it was given out."""
+"""Pages of a list, and the opaque tokens that lead from one to the next."""
 
 import base64
 import contextlib
+from dataclasses import dataclass
+from typing import Any
 
 from propagation.model.errors import InvalidInput
+from services.grpc.requests.validation import parse_limit
 
-PAGE, PAGE_MAX = 100, 1_000
-
-
-def page_size_of(given: int | None) -> int:
-    """Raises InvalidInput."""
-    size = PAGE if given is None else given
-    if not 1 <= size <= PAGE_MAX:
-        raise InvalidInput("page_size", f"is {size}; give 1 to {PAGE_MAX}")
-    return size
+PAGE_SIZE = 100
 
 
-def token_for(question: str, start: int) -> str:
-    return base64.urlsafe_b64encode(f"{question}|{start}".encode()).decode()
+@dataclass(frozen=True)
+class Page:
+    """One page: `size` entries from `start` on, of the list that answers `question`."""
+
+    question: str
+    start: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        """The place after the last entry."""
+        return self.start + self.size
+
+    def next_token(self, start: int) -> str:
+        """Make the token of a page of the same list that starts at another place."""
+        return base64.urlsafe_b64encode(f"{self.question}|{start}".encode()).decode()
 
 
-def start_of(token: str, question: str) -> int:
-    """0 without a token. Raises InvalidInput for one that was not given out for this question."""
-    if not token:
-        return 0
+def parse_page(request: Any, question: str) -> Page:
+    """Read page_size and page_token; without a token the page starts at 0.
+
+    Args:
+        request: The request.
+        question: Names the list with all that determines its order; a token of another is refused.
+
+    Raises:
+        InvalidInput: The size is out of range, or the token belongs to another question.
+    """
+    size = parse_limit(request, "page_size", PAGE_SIZE)
+    if not request.page_token:
+        return Page(question, 0, size)
     with contextlib.suppress(ValueError):
-        asked, _, start = base64.urlsafe_b64decode(token.encode()).decode().rpartition("|")
-        if asked == question:
-            return int(start)
+        token = base64.urlsafe_b64decode(request.page_token.encode()).decode()
+        token_question, _, start = token.rpartition("|")
+        if token_question == question:
+            return Page(question, int(start), size)
     raise InvalidInput(
         "page_token",
-        "is not one of this question; give next_page_token of the answer before, or nothing",
+        "does not belong to this question; give next_page_token of the last answer, or nothing",
     )

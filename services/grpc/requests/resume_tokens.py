@@ -1,5 +1,4 @@
-"""Resume tokens: where a watcher stands, for which kinds, and of which graph; opaque, good for as
-long as the graph is."""
+"""Opaque tokens that resume a watch. They stay valid for as long as the graph exists."""
 
 import base64
 from collections.abc import Collection
@@ -11,57 +10,60 @@ from propagation.model.errors import InvalidInput
 from propagation.model.watch_events import WatchEventKind
 from propagation.workflow.history.watch import Position
 
-FORM = 2
+FORMAT = 2
 
 
 @dataclass(frozen=True)
-class Resuming:
-    """Tokens of one stream. `born`: see workflow/history/watch.py; a token given out before a
-    graph's birth holds 0."""
+class ResumeTokens:
+    """Encodes and decodes the tokens of one stream.
+
+    `created` is the time of the graph's first entry, which tells graphs apart; a token that was
+    made before that entry holds 0.
+    """
 
     kinds: Collection[WatchEventKind]
-    born: int
+    created: int
 
-    def token(self, position: Position) -> str:
-        return base64.urlsafe_b64encode(
-            orjson.dumps([FORM, sorted(self.kinds), self.born, *astuple(position)])
-        ).decode()
+    def encode(self, position: Position) -> str:
+        """Make the token of a position."""
+        content = [FORMAT, sorted(self.kinds), self.created, *astuple(position)]
+        return base64.urlsafe_b64encode(orjson.dumps(content)).decode()
 
-    def position(self, token: str, newest: Position) -> Position:
-        """Raises InvalidInput on a token that is none, was given out for other kinds, by another
-        graph, or by this one when it was further."""
+    def decode(self, token: str, newest: Position) -> Position:
+        """Read the position of a token.
+
+        Args:
+            token: The token.
+            newest: The graph's newest position; a later one is from another graph.
+
+        Raises:
+            InvalidInput: The token is malformed, or belongs to other kinds or another graph.
+        """
         try:
-            form, asked, born, *numbers = orjson.loads(
+            format_, kinds, created, *numbers = orjson.loads(
                 base64.b64decode(token.encode(), altchars=b"-_", validate=True)
             )
             position = Position(*numbers)
-            good = (
-                form == FORM
+            valid = (
+                format_ == FORMAT
                 and len(numbers) == len(fields(Position))
-                and asked == [str(kind) for kind in asked]
-                and all(type(number) is int for number in (born, *numbers))
+                and kinds == [str(kind) for kind in kinds]
+                and all(type(number) is int for number in (created, *numbers))
             )
         except (ValueError, TypeError):
-            good = False
-        if not good:
-            raise InvalidInput(
-                "resume_token",
-                "is not one; give resume_token of an answer of this stream, or nothing",
-            )
-        if asked != sorted(self.kinds):
-            raise InvalidInput(
-                "resume_token",
-                f"was given out for the kinds {', '.join(asked)}; ask for the same ones",
-            )
-        if born not in (0, self.born):
-            raise InvalidInput("resume_token", "is of another graph; begin anew without it")
-        if (
+            valid = False
+        if not valid:
+            problem = "is malformed; give resume_token of an answer of this stream, or nothing"
+        elif kinds != sorted(self.kinds):
+            problem = f"belongs to the kinds {', '.join(kinds)}; ask for the same ones"
+        elif created not in (0, self.created):
+            problem = "belongs to another graph; start again without it"
+        elif (
             position.round > newest.round
             or position.merge > newest.merge
             or position.evolution > newest.evolution
         ):
-            raise InvalidInput(
-                "resume_token",
-                "is of a graph that was further than this one; begin anew without it",
-            )
-        return position
+            problem = "belongs to a graph that was further than this one; start again without it"
+        else:
+            return position
+        raise InvalidInput("resume_token", problem)

@@ -1,46 +1,77 @@
-"""Requests to the vocabulary, checked: every refusal names the field, the value's problem and the
-limit."""
+"""Validation of requests: parts of them as the model's types.
 
-from collections.abc import Sequence
+Every refusal is an InvalidInput that names the field, the value's problem and the limit.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from typing import Any, TypeVar
 
 import orjson
+from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from propagation.model.clients.client import ClientKey, ClientKind
+from propagation.model.clients.client import ClientChange, ClientKey
 from propagation.model.errors import InvalidInput
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.validation import (
     check_id,
+    check_list,
     check_metadata,
     check_negative,
     check_seconds,
+    check_text,
     check_weight,
 )
 from propagation.v1 import propagation_pb2 as pb
+from services.grpc.convert.vocabulary import CLIENT_KINDS
 
-KINDS = {pb.CLIENT_KIND_USER: ClientKind.USER, pb.CLIENT_KIND_ITEM: ClientKind.ITEM}
+KINDS = {number: kind for kind, number in CLIENT_KINDS.items()}
 ITEMS_A_CALL = 1_000
+LIMIT_MAX = 1_000
+CLIENT_FIELDS: dict[str, Callable[[Any, str], object]] = {
+    "title": check_text,
+    "description": check_text,
+    "attributes": check_list,
+    "categories": check_list,
+    "hidden": lambda value, _: bool(value),
+    "metadata": check_metadata,
+}
+SCALARS = frozenset({"title", "description", "hidden"})
+T = TypeVar("T")
 
 
-def checked_key(key: pb.ClientKey, field: str) -> ClientKey:
-    if key.kind not in KINDS:
-        said = f"is {key.kind}" if key.kind else "is unspecified"
-        raise InvalidInput(f"{field}.kind", f"{said}; give CLIENT_KIND_USER or CLIENT_KIND_ITEM")
-    return ClientKey(kind=KINDS[key.kind], id=check_id(key.id, f"{field}.id"))
+def parse_choice(value: int, field: str, choices: Mapping[Any, T], names: str) -> T:
+    """Translate an enum's value. Raises InvalidInput, with `names` of the values to give."""
+    if value not in choices:
+        raise InvalidInput(field, f"is {value or 'unspecified'}; give {names}")
+    return choices[value]
 
 
-def checked_count(items: Sequence[object], field: str, instead: str = "") -> None:
-    """A call carries a bounded number of things. `instead`: what else the caller may do. Raises
-    InvalidInput."""
-    if len(items) > ITEMS_A_CALL:
+def parse_limit(request: Any, field: str, default: int) -> int:
+    """Return an optional number of results, 1 to 1,000. Raises InvalidInput."""
+    limit: int = getattr(request, field) if request.HasField(field) else default
+    if not 1 <= limit <= LIMIT_MAX:
         raise InvalidInput(
-            field, f"holds {len(items)}; at most {ITEMS_A_CALL} a call, send more calls{instead}"
+            field, f"is {limit}; give 1 to {LIMIT_MAX}, or leave it out for {default}"
         )
+    return limit
 
 
-def checked_interaction(event: pb.Interaction, now_ms: int) -> NewInteraction:
-    """An event as record takes it; `now_ms` where it has no time. Raises InvalidInput."""
+def check_count(values: Sequence[object], field: str, limit: int = ITEMS_A_CALL) -> None:
+    """Raise InvalidInput if a call carries too many values."""
+    if len(values) > limit:
+        raise InvalidInput(field, f"has {len(values)} entries; give at most {limit} a call")
+
+
+def parse_key(key: pb.ClientKey, field: str) -> ClientKey:
+    """Translate a client's key. Raises InvalidInput."""
+    kind = parse_choice(key.kind, f"{field}.kind", KINDS, "CLIENT_KIND_USER or CLIENT_KIND_ITEM")
+    return ClientKey(kind=kind, id=check_id(key.id, f"{field}.id"))
+
+
+def parse_interaction(event: pb.Interaction, now_ms: int) -> NewInteraction:
+    """Translate an event; one without a time gets `now_ms`. Raises InvalidInput."""
     event_id = check_id(event.event_id, "event_id")
     user, item = check_id(event.user_id, "user_id"), check_id(event.item_id, "item_id")
     negative = (
@@ -50,7 +81,7 @@ def checked_interaction(event: pb.Interaction, now_ms: int) -> NewInteraction:
     )
     check_negative(item, negative, "negative_item_id")
     weight = check_weight(event.weight, "weight") if event.HasField("weight") else 1.0
-    time_ms = checked_time(event.time, "time") if event.HasField("time") else None
+    time_ms = parse_time(event.time, "time") if event.HasField("time") else None
     metadata = check_metadata(event.metadata, "metadata") if event.metadata else {}
     content = orjson.dumps((user, item, negative, time_ms, weight, sorted(metadata.items())))
     return NewInteraction(
@@ -65,10 +96,43 @@ def checked_interaction(event: pb.Interaction, now_ms: int) -> NewInteraction:
     )
 
 
-def checked_time(time: Timestamp, field: str) -> int:
-    """Milliseconds since 1970. Raises InvalidInput."""
-    seconds, nanos = time.seconds, time.nanos
-    check_seconds(seconds, field)
-    if not 0 <= nanos < 1_000_000_000:
-        raise InvalidInput(field, f"has {nanos} nanos; give 0 to 999,999,999")
-    return seconds * 1000 + nanos // 1_000_000
+def parse_time(time: Timestamp, field: str) -> int:
+    """Return a time in milliseconds since 1970. Raises InvalidInput."""
+    check_seconds(time.seconds, field)
+    if not 0 <= time.nanos < 1_000_000_000:
+        raise InvalidInput(field, f"has {time.nanos} nanos; give 0 to 999,999,999")
+    return time.seconds * 1000 + time.nanos // 1_000_000
+
+
+def parse_field_mask(mask: FieldMask) -> frozenset[str] | None:
+    """Return the fields of clients to write; None means those that are set in each client.
+
+    Raises:
+        InvalidInput: A path is not a field of Client.
+    """
+    if not mask.paths:
+        return None
+    if list(mask.paths) == ["*"]:
+        return frozenset(CLIENT_FIELDS)
+    for place, path in enumerate(mask.paths):
+        if path not in CLIENT_FIELDS:
+            raise InvalidInput(
+                f"field_mask.paths[{place}]",
+                f"is {path!r}; give some of {', '.join(CLIENT_FIELDS)}, or *",
+            )
+    return frozenset(mask.paths)
+
+
+def parse_client_change(client: pb.Client, mask: frozenset[str] | None, field: str) -> ClientChange:
+    """Translate the upsert of one client under the field mask. Raises InvalidInput."""
+    key = parse_key(client.key, f"{field}.key")
+    values = {
+        name: check(getattr(client, name), f"{field}.{name}")
+        for name, check in CLIENT_FIELDS.items()
+        if (_is_set(client, name) if mask is None else name in mask)
+    }
+    return ClientChange.model_construct(key=key, **values)  # type: ignore[arg-type]
+
+
+def _is_set(client: pb.Client, name: str) -> bool:
+    return client.HasField(name) if name in SCALARS else bool(getattr(client, name))  # type: ignore[arg-type]

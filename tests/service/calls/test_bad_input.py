@@ -11,7 +11,7 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo
 from google.rpc.status_pb2 import Status
 
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.interceptor import _in_time
+from services.grpc.interceptor import refuse_late_call
 from services.grpc.status import status_of
 from services.runtime.errors import OutOfTime
 
@@ -189,7 +189,7 @@ async def test_a_deadline_that_leaves_no_time_is_told_with_details():
             return 0.0
 
     with pytest.raises(OutOfTime) as caught:
-        _in_time(Hurried())
+        refuse_late_call(Hurried())
     code, status = status_of(caught.value, str)
     info = ErrorInfo()
     assert code == grpc.StatusCode.DEADLINE_EXCEEDED

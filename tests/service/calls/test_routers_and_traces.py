@@ -137,4 +137,4 @@ async def test_a_round_that_did_not_run_says_why(service):
     await store.release_lease(lease)
     await store.acquire_lease("round", "another process", 60_000)
     elsewhere = await stub.RunRound(pb.RunRoundRequest())
-    assert elsewhere.note.startswith("another process runs a round")
+    assert "another process" in elsewhere.note

@@ -24,7 +24,7 @@ from services.config.settings import (
     Settings,
     TlsSettings,
 )
-from services.grpc import interceptor as guard
+from services.grpc import interceptor
 from services.runtime.errors import NotLoopback
 from services.security import reloaded_file
 from services.security.address import refuse_open_address
@@ -225,7 +225,7 @@ async def to_its_end(stream):
 async def test_a_stream_ends_with_its_token(tmp_path, tokens, monkeypatch):
     path, secrets = tokens
     monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
-    monkeypatch.setattr(guard, "ADMITTED_SECONDS", 0.05)
+    monkeypatch.setattr(interceptor, "RECHECK_SECONDS", 0.05)
     async with (
         service(tmp_path, tokens=path) as started,
         grpc.aio.insecure_channel(started.address) as channel,
@@ -247,7 +247,7 @@ async def test_a_stream_ends_with_its_token(tmp_path, tokens, monkeypatch):
 
 
 async def test_health_is_watched_without_a_token(tmp_path, tokens, monkeypatch):
-    monkeypatch.setattr(guard, "ADMITTED_SECONDS", 0.05)
+    monkeypatch.setattr(interceptor, "RECHECK_SECONDS", 0.05)
     async with (
         service(tmp_path, tokens=tokens[0]) as started,
         grpc.aio.insecure_channel(started.address) as channel,
@@ -255,7 +255,7 @@ async def test_health_is_watched_without_a_token(tmp_path, tokens, monkeypatch):
         watching = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
         assert (await watching.read()).status == health_pb2.HealthCheckResponse.SERVING
         await asyncio.sleep(0.2)
-        await started.health.store_there(False)
+        await started.health.report_store(False)
         assert (await watching.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
 
 

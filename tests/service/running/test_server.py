@@ -7,13 +7,13 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from propagation.v1 import propagation_pb2 as pb
 from services.config.settings import ServerSettings, Settings
-from services.grpc.service import NAME
+from services.grpc.service import SERVICE_NAME
 from services.runtime.errors import NotLoopback, PortTaken
 from services.security.address import is_loopback, refuse_open_address
 from services.server import running
 
 
-@pytest.mark.parametrize("name", ["", NAME])
+@pytest.mark.parametrize("name", ["", SERVICE_NAME])
 async def test_health_is_serving(service, name):
     stub = health_pb2_grpc.HealthStub(service.channel)
     answer = await stub.Check(health_pb2.HealthCheckRequest(service=name))
@@ -26,7 +26,7 @@ async def test_reflection_lists_the_service(service):
         iter([reflection_pb2.ServerReflectionRequest(list_services="")])
     )
     answer = await call.read()
-    assert NAME in [found.name for found in answer.list_services_response.service]
+    assert SERVICE_NAME in [found.name for found in answer.list_services_response.service]
 
 
 @pytest.mark.parametrize(

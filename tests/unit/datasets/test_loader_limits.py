@@ -10,8 +10,7 @@ from propagation.model.clients.client import ClientKind
 from propagation.model.errors import BrokenData, InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from services.client.upload import BYTES_A_CALL, upload
-from services.grpc.requests.client_changes import checked_change
-from services.grpc.requests.validation import checked_interaction
+from services.grpc.requests.validation import parse_client_change, parse_interaction
 
 SEED = 7
 LONE = "\ud800"
@@ -85,9 +84,7 @@ def test_the_message_is_the_services_own_with_the_place_before_it(tmp_path):
     long = {"a": "x" * 9_000}
     lines(tmp_path, "events.jsonl", EVENT, {**EVENT, "metadata": long})
     with pytest.raises(InvalidInput) as service:
-        checked_interaction(
-            pb.Interaction(event_id="e", user_id="u", item_id="i", metadata=long), 0
-        )
+        parse_interaction(pb.Interaction(event_id="e", user_id="u", item_id="i", metadata=long), 0)
     assert str(refusal(tmp_path)) == f"events.jsonl, line 2, {service.value}"
 
 
@@ -148,9 +145,9 @@ def test_what_the_loader_takes_at_the_limit_the_service_takes(tmp_path):
         attributes=item.attributes,
         metadata=item.metadata,
     )
-    assert checked_change(given, None, "client").key.kind == ClientKind.ITEM
+    assert parse_client_change(given, None, "client").key.kind == ClientKind.ITEM
     assert (
-        checked_interaction(
+        parse_interaction(
             pb.Interaction(
                 event_id=event.event_id,
                 user_id=event.user_id,

@@ -10,7 +10,7 @@ from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
 from propagation.model.interactions.interaction import InteractionRow
 from propagation.ports.reasoner import ExtractAnswer
 from services.grpc.convert.paths import path_to_proto
-from services.grpc.convert.references import Facts
+from services.grpc.convert.references import References
 from services.security.roles import Caller
 from tests.unit.adapters.openai.endpoint.test_llm_habits import parties
 from tests.unit.parties import POSITIVE, USER, item, user, work
@@ -104,7 +104,7 @@ def test_a_trace_says_what_wrote(prompts, stand_in, said):
         stand_in=stand_in,
     )
     clients = {one.ref: one for one in (user(), item())}
-    facts = Facts(
+    facts = References(
         Caller(frozenset()),
         {ref: one.key for ref, one in clients.items()},
         {ref: one.title for ref, one in clients.items()},

@@ -20,7 +20,7 @@ from propagation.model.errors import (
     ReasonerUnavailable,
 )
 from services.fake_llm.server import Refused
-from services.grpc.handlers.get_status import Operating
+from services.grpc.handlers.get_status import GetStatusHandler
 from tests.unit.adapters.openai.endpoint.test_llm_habits import outcome, parties
 from tests.unit.adapters.openai.endpoint.test_llm_other_server import both, reasoner_of
 from tests.unit.adapters.openai.other_server import READ, other_server
@@ -51,7 +51,7 @@ async def test_a_long_pause_that_a_server_asks_for_is_told_once(asking, caplog):
                 await asyncio.sleep(0.01)
         await asyncio.sleep(0.05)
         worker = SimpleNamespace(failing={"round": "late"})
-        told = Operating(
+        told = GetStatusHandler(
             SimpleNamespace(reasoner=asked.reasoner), worker
         )._failing()  # as GetStatus says it
         assert told == {
