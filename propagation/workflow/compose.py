@@ -130,7 +130,7 @@ def compose(
     memory = ClientMemory(
         catalogue,
         pending_events,
-        (interactions, reasoning.drafting, vectors.said, recommender.texts),
+        (interactions, reasoning.drafting, vectors.texts, recommender.texts),
     )
 
     # Learning, stage 2, evolution, withdrawal, stage 0.
@@ -140,7 +140,7 @@ def compose(
         store,
         reasoner,
         policy,
-        AttributePerception(store, vectors.said, index, embedder, numbers, settings),
+        AttributePerception(store, vectors.texts, index, embedder, numbers, settings),
         vectors,
         settings,
         leases,

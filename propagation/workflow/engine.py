@@ -38,7 +38,8 @@ from propagation.workflow.forget.retraction import RetractionResult
 from propagation.workflow.history.profile_reader import ProfileReader, ProfileReading
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
-from propagation.workflow.index.maintenance import IndexMaintenance, OnProgress, no_progress
+from propagation.workflow.index.maintenance import IndexMaintenance
+from propagation.workflow.index.repair import OnProgress, no_progress
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.gauge import gauge_of
 from propagation.workflow.learn.learner import Learner
@@ -431,7 +432,7 @@ class Engine:
     @property
     def index_repairs(self) -> int:
         """Return how many points of the index were repaired at start."""
-        return self.upkeep.mended
+        return self.upkeep.repaired
 
     async def synchronize_numbers(self) -> None:
         """Bring the numbers to the end of the learned blocks, as a step of the learner would."""

@@ -51,7 +51,7 @@ async def is_whole(engine, folder, mine, *, gone):
     assert await engine.store.check() == []
     view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
     assert same_numbers(view.state, engine.numbers.view.state) == []
-    assert await engine.upkeep.mend() == 0
+    assert await engine.upkeep.repair() == 0
     assert await strange_points(engine) == []
     if gone:
         assert await left_in_rows(engine, words) == []
@@ -118,9 +118,9 @@ async def test_a_retraction_and_a_restart_without_making_the_index_again(
     try:
         assert not await again.store.wiping_due()
         assert await strange_points(again) == []
-        assert await again.upkeep.mend() == 0
+        assert await again.upkeep.repair() == 0
         assert (await again.upkeep.due(), await again.store.count_changes()) == (False, 0)
-        assert (again.upkeep.mended > 0) == dies
+        assert (again.upkeep.repaired > 0) == dies
     finally:
         await again.close()
 

@@ -60,6 +60,6 @@ async def _agrees(database, caller):
         assert await store.reasoned_through() >= max(stored.values())
         view = await rebuilt(store, engine.embedder, engine.data.first_view())
         assert same_numbers(view.state, engine.numbers.view.state) == []
-        assert await engine.upkeep.mend() == 0
+        assert await engine.upkeep.repair() == 0
     finally:
         await engine.close()

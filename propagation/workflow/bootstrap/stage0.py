@@ -12,7 +12,8 @@ from propagation.workflow.bootstrap.new_epoch import NewEpoch, OnStep, catalogue
 from propagation.workflow.concurrency.exclusion import Activity, Exclusion
 from propagation.workflow.concurrency.leases import ROUND_LEASE, Leases
 from propagation.workflow.data_settings import OpenData
-from propagation.workflow.index.maintenance import IndexMaintenance, OnProgress, no_progress
+from propagation.workflow.index.maintenance import IndexMaintenance
+from propagation.workflow.index.repair import OnProgress, no_progress
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.replica_sync import ReplicaSync
@@ -113,9 +114,7 @@ class Stage0:
             if isinstance(policy, SemanticPolicy) and isinstance(
                 policy.threshold, QuantileThreshold
             ):
-                async with self._leases.hold(ROUND_LEASE) as lease:
-                    if lease is None:
-                        raise LeaseHeld(ROUND_LEASE)
+                async with self._leases.require(ROUND_LEASE):
                     await policy.threshold.fix()
             self._replica_sync.note_embedder()
             return count

@@ -5,7 +5,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 
-from propagation.model.errors import PropagationError
+from propagation.model.errors import LeaseHeld, PropagationError
 from propagation.ports.graph.leases import Lease, LeaseStore
 from propagation.workflow.concurrency.tasks import background_task, keep_renewing
 
@@ -69,6 +69,18 @@ class Leases:
         finally:
             with contextlib.suppress(PropagationError):  # a lease that is not given back expires
                 await self._store.release_lease(lease)
+
+    @contextlib.asynccontextmanager
+    async def require(self, name: str, wait_seconds: float = 0.0) -> AsyncIterator[Lease]:
+        """Hold a lease as `hold` does.
+
+        Raises:
+            LeaseHeld: Another process holds it.
+        """
+        async with self.hold(name, wait_seconds) as lease:
+            if lease is None:
+                raise LeaseHeld(name)
+            yield lease
 
     async def wait_for(self, name: str, seconds: float = WAIT_SECONDS) -> Lease | None:
         """Request a lease from its holder, and return it once it is given back.

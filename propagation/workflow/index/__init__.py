@@ -1,0 +1,1 @@
+"""The vector index, derived from the graph: written after commits, compared and repaired."""

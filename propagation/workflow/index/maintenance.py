@@ -1,9 +1,10 @@
-"""The vector index kept equal to the graph: found and mended by version, made again, and fed from
-the outbox. It is derived: everything in it can be made again from the graph."""
+"""Maintenance of the vector index: found at start, fed from the outbox, and made again.
+
+The index is derived: everything in it can be made again from the graph.
+"""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -15,27 +16,25 @@ from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection, Point, VectorIndex
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.index.outbox_feed import OutboxFeed
-from propagation.workflow.index.repair import IndexRepair
+from propagation.workflow.index.repair import IndexRepair, OnProgress, no_progress
 from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, COLLECTIONS, VectorSync
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
-LEASE, FINDING = "reindex", "index"
-OTHERS_SECONDS = 60.0
+REINDEX_LEASE, FIND_LEASE = "reindex", "index"
+START_WAIT_SECONDS = 60.0
 """How long a start waits for another process that fills an index which was empty."""
-AGE_MS = 5_000
-"""What is younger is most likely being written by whoever committed it."""
-WAITED = 1_000_000
-OnProgress = Callable[[int, int], None]
+MIN_AGE_MS = 5_000
+"""A younger change is most likely being written by the process that committed it."""
+ALL_CHANGES = 1_000_000
 log = logging.getLogger(__name__)
 
 
-def no_progress(done: int, total: int) -> None:
-    """For callers that show nothing."""
-
-
 class IndexMaintenance:
-    """`mended`: how many points differed when the index was last compared."""
+    """Keeps the index equal to the graph.
+
+    `repaired`: How many points differed when the index was last compared.
+    """
 
     def __init__(
         self,
@@ -55,7 +54,7 @@ class IndexMaintenance:
         self._numbers = numbers
         self._leases = leases
         self._repair = IndexRepair(store, vectors, numbers)
-        self.mended = 0
+        self.repaired = 0
 
     @property
     def problem(self) -> str:
@@ -63,177 +62,192 @@ class IndexMaintenance:
         return self._feed.problem
 
     async def open(self) -> None:
-        """At start: the index as the graph has it, and the view's profiles. One that does not
-        answer is found again by `step`; the view is then filled from the graph."""
+        """Find the index, repair it, and fill the view with its profile vectors.
+
+        An index that does not answer is found later by `step`; the view is then filled from texts.
+        """
         try:
-            await self._join(OTHERS_SECONDS)
+            await self._join(START_WAIT_SECONDS)
             await self._fill_view()
         except (IndexUnavailable, LeaseHeld) as error:
             self._feed.failed(error)
             await self._fill_view_from_texts()
 
-    def put_off(self, why: str) -> None:
-        """Nothing is written to the index until it was made again, or found and compared."""
-        self._feed.problem = why
+    def put_off(self, reason: str) -> None:
+        """Stop writing until the index was made again, or found and compared."""
+        self._feed.problem = reason
 
     async def due(self) -> bool:
-        """Whether `step` has something to do; an index that does not answer gives it nothing. Takes
-        out of the outbox what the index has."""
+        """Tell whether `step` has something to do that the index answers for.
+
+        Drops from the outbox what was written since the last call.
+        """
         if self._feed.problem:
             return await self._answers()
         await self._feed.settle()
-        return bool(await self._store.pending_changes(AGE_MS, 1))
+        return bool(await self._store.pending_changes(MIN_AGE_MS, 1))
 
     async def step(self) -> int:
-        """Carry over what waits in the outbox, after finding an index again that was lost; how many
-        changes that were."""
+        """Find an index that was lost, and carry over changes that wait in the outbox.
+
+        Returns:
+            How many changes were carried over.
+        """
         try:
             if self._feed.problem:
                 await self._join()
-            changes = await self._store.pending_changes(AGE_MS, CLIENTS_A_CALL)
-            await self._carry(changes)
+            changes = await self._store.pending_changes(MIN_AGE_MS, CLIENTS_A_CALL)
+            await self._carry_over(changes)
         except IndexUnavailable as error:
             self._feed.failed(error)
             return 0
-        except LeaseHeld:  # another process mends it: what was wrong is wrong until it has
+        except LeaseHeld:  # another process repairs it; the problem stands until it has
             return 0
         return len(changes)
 
     async def close(self) -> None:
+        """Settle the outbox, and close the index."""
         await self._feed.settle()
         await self._index.close()
 
-    async def mend(self) -> int:
-        """Find by version what differs from the graph, and make it good; how many points that were.
-        Raises IndexUnavailable."""
-        return await self._repair.mend(self._index, no_progress)
+    async def repair(self) -> int:
+        """Make good what differs from the graph by version; return how many points that were.
 
-    async def follow_routers(self) -> int:
-        """After an evolution: the routers' points as the graph has them now; how many changed. An
-        index that does not answer has them when it is found again."""
+        Raises:
+            IndexUnavailable: The index does not answer.
+        """
+        return await self._repair.run(self._index, no_progress)
+
+    async def follow_routers(self) -> None:
+        """Update the routers' points after an evolution.
+
+        An index that does not answer gets them when it is found again.
+        """
         try:
-            return await self._repair.routers(self._index)
+            await self._repair.repair_routers(self._index)
         except IndexUnavailable as error:
             self._feed.failed(error)
-            return 0
 
     async def follow_withdrawal(
         self, gone: Mapping[Collection, Sequence[int | str]], changed: Sequence[IndexChange]
     ) -> None:
-        """After a retraction or an erasure: points of what is no more, and those that the graph has
-        otherwise now (`changed`, which wait in the outbox). An index that does not answer has them
-        when it is found again."""
+        """Update points after a retraction or an erasure.
+
+        An index that does not answer gets them when it is found again.
+
+        Args:
+            gone: Keys that the graph no longer has.
+            changed: Changes that wait in the outbox.
+        """
         if self._feed.problem:
             return
         try:
             for collection, keys in gone.items():
                 await self._index.delete(collection, keys)
-            await self._carry(changed)
+            await self._carry_over(changed)
         except IndexUnavailable as error:
             self._feed.failed(error)
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
-        """Make all of it again from the graph, beside the index that is served, and let it take its
-        place; how many points it has. What others committed meanwhile is made good after that.
-        Raises LeaseHeld while another process does this."""
+        """Make all of the index again from the graph, and put it in the place of the served one.
+
+        Other processes' commits of the meantime are made good after that.
+
+        Returns:
+            How many points it has.
+
+        Raises:
+            LeaseHeld: Another process does this.
+        """
         try:
-            async with self._leases.hold(LEASE) as lease:
-                if lease is None:
-                    raise LeaseHeld(LEASE)
+            async with self._leases.require(REINDEX_LEASE):
                 successor = await self._index.create_successor(
                     self._embedder.name, self._embedder.dimension
                 )
-                count = await self._repair.mend(successor, progress)
+                count = await self._repair.run(successor, progress)
                 await successor.publish()
-                await self.mend()
-        except (
-            BaseException
-        ) as error:  # an epoch may be open whose embedder this index does not have
-            self._feed.problem = (
-                self._feed.problem or f"the vector index was not made again: {error}"
-            )
+                await self.repair()
+        except BaseException as error:
+            # An epoch may be open whose embedder this index does not have.
+            self.put_off(self._feed.problem or f"the vector index was not made again: {error}")
             raise
         self._feed.problem = ""
         return count
 
     async def _answers(self) -> bool:
-        """Asked before anybody has to stand still for `step`: a server that is frozen takes its
-        time not to answer."""
+        """Tell whether the index answers, before `step` keeps others out while it waits for it."""
         try:
-            async with self._finding():
-                await self._index.ensure_collections(self._embedder.name, self._embedder.dimension)
+            async with self._leases.require(FIND_LEASE):
+                await self._ensure()
         except IndexUnavailable as error:
             self._feed.failed(error)
             return False
         except LeaseHeld:
             return False
         except IncompatibleSettings:
-            """It answers, and has to be made again."""
+            log.debug("the vector index answers, and has to be made again")
         return True
 
-    @asynccontextmanager
-    async def _finding(self, seconds: float = 0.0) -> AsyncIterator[None]:
-        """Nobody else looks for the index, who might make it at the same time. Raises LeaseHeld
-        after so many seconds."""
-        async with self._leases.hold(FINDING, seconds) as lease:
-            if lease is None:
-                raise LeaseHeld(FINDING)
-            yield
+    async def _ensure(self) -> bool:
+        return await self._index.ensure_collections(self._embedder.name, self._embedder.dimension)
 
-    async def _found(self, seconds: float) -> int:
-        """Find the index, and make good what differs; how many points that were. One that is made
-        now, or was lost, is filled before another process that looks for it finds it."""
-        async with self._finding(seconds):
-            made = await self._index.ensure_collections(
-                self._embedder.name, self._embedder.dimension
-            )
-            if made or self._feed.problem:
-                return await self.mend()
-        return await self.mend()
+    async def _find(self, wait_seconds: float) -> int:
+        """Find the index and repair it; return how many points differed.
 
-    async def _join(self, seconds: float = 0.0) -> None:
-        """Find the index, and make good what differs. One of another embedder than the epoch's is
-        one that a crash kept from following its bootstrap. Changes that waited before are in it
-        then; those that no version tells are carried over."""
-        waited = await self._store.pending_changes(0, WAITED)
+        An index that is new, or was lost, is filled before another process finds it.
+        """
+        async with self._leases.require(FIND_LEASE, wait_seconds):
+            if await self._ensure() or self._feed.problem:
+                return await self.repair()
+        return await self.repair()
+
+    async def _join(self, wait_seconds: float = 0.0) -> None:
+        """Find and repair the index; carry over the changes that a comparison does not show.
+
+        If its embedder is not the epoch's, a crash kept it from following a bootstrap, and it is
+        made again.
+        """
+        waiting = await self._store.pending_changes(0, ALL_CHANGES)
         try:
-            self.mended = await self._found(seconds)
+            self.repaired = await self._find(wait_seconds)
         except IncompatibleSettings as error:
             await self._check_epoch()
             log.warning("%s: making it again", error)
-            self.mended = await self.reindex()
-        await self._store.drop_changes([change for change in waited if not change.round])
-        unversioned = [change for change in waited if change.round]
-        for start in range(0, len(unversioned), CLIENTS_A_CALL):
-            await self._carry(unversioned[start : start + CLIENTS_A_CALL])
-        if self.mended:
+            self.repaired = await self.reindex()
+        await self._store.drop_changes([change for change in waiting if not change.round])
+        of_rounds = [change for change in waiting if change.round]
+        for start in range(0, len(of_rounds), CLIENTS_A_CALL):
+            await self._carry_over(of_rounds[start : start + CLIENTS_A_CALL])
+        if self.repaired:
             log.info(
                 "%d points of the vector index differed from the graph and were made good",
-                self.mended,
+                self.repaired,
             )
         self._feed.problem = ""
 
     async def _check_epoch(self) -> None:
-        """A process that has not followed a new epoch yet leaves that epoch's index alone."""
+        """Leave the index of an epoch alone that this process has not followed yet."""
         epoch = await self._store.current_epoch()
         if epoch is not None and epoch.embedder != self._embedder.name:
             raise IndexUnavailable(
-                f"the vector index belongs to epoch {epoch.number}, which this process has not followed yet"
+                f"the vector index belongs to epoch {epoch.number}, which this process has not"
+                " followed yet"
             )
 
-    async def _carry(self, changes: Sequence[IndexChange]) -> None:
+    async def _carry_over(self, changes: Sequence[IndexChange]) -> None:
+        """Write the changes' points as the graph has them now, and drop the changes."""
         ordered = sorted(changes, key=lambda change: change.collection)
         for collection, found in groupby(ordered, key=lambda change: change.collection):
             keys = list(dict.fromkeys(change.key for change in found))
-            points = await self._made(collection, keys)
+            points = await self._current_points(collection, keys)
+            written = {point.key for point in points}
             await self._index.upsert(collection, points)
-            await self._index.delete(
-                collection, [key for key in keys if key not in {point.key for point in points}]
-            )
+            await self._index.delete(collection, [key for key in keys if key not in written])
         await self._store.drop_changes(changes)
 
-    async def _made(self, collection: Collection, keys: Sequence[int | str]) -> list[Point]:
-        """Points as the graph has them now; of what it no longer has, none."""
+    async def _current_points(
+        self, collection: Collection, keys: Sequence[int | str]
+    ) -> list[Point]:
         if collection == Collection.ATTRIBUTES:
             known = await self._store.get_attributes([str(key) for key in keys])
             return await self._vectors.points_of_attributes(
@@ -249,7 +263,7 @@ class IndexMaintenance:
         return points
 
     async def _fill_view(self) -> None:
-        """Every profile vector that the index holds."""
+        """Take every profile vector of the index into the view."""
         for collection in COLLECTIONS.values():
             keys = sorted(await self._index.versions(collection), key=int)
             for start in range(0, len(keys), CLIENTS_A_CALL):

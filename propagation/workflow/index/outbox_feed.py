@@ -1,5 +1,4 @@
-"""Points on their way into the vector index: at once while it answers; else they wait in the
-graph's outbox."""
+"""Points on their way into the vector index: written at once, or left in the graph's outbox."""
 
 import asyncio
 import logging
@@ -13,19 +12,27 @@ log = logging.getLogger(__name__)
 
 
 class OutboxFeed:
-    """`problem`: why the index is not written to now; empty while it is. The commits have put every
-    change into the outbox: what is written here is taken out of it a little later (`settle`), what
-    is not is carried over by upkeep."""
+    """Writes points while the index answers.
+
+    Each commit has put its changes into the outbox. A change that is written here is dropped from
+    the outbox by `settle`; the others stay for IndexMaintenance. `problem` says why the index is
+    not written to now; empty while it is.
+    """
 
     def __init__(self, store: OutboxStore, index: IndexWriter) -> None:
         self._store = store
         self._index = index
-        self._carried: list[IndexChange] = []
+        self._written: list[IndexChange] = []
         self.problem = ""
 
     async def put(self, points: Mapping[Collection, Sequence[Point]], round_: int = 0) -> None:
-        """Points of committed versions; `round_`: of a round's own changes. Collections at once, so
-        that a store which groups its commits needs one."""
+        """Write points of committed versions.
+
+        The collections are written concurrently: a store may group them into one commit.
+
+        Args:
+            round_: The round whose own changes they are; 0: of none.
+        """
         if self.problem:
             return
         try:
@@ -35,20 +42,20 @@ class OutboxFeed:
         except IndexUnavailable as error:
             self.failed(error)
         else:
-            self._carried.extend(
+            self._written.extend(
                 IndexChange(collection, point.key, point.version, round_)
                 for collection, found in points.items()
                 for point in found
             )
 
     def failed(self, error: IndexUnavailable | LeaseHeld) -> None:
-        """Nothing is written until upkeep has found it again, and compared."""
+        """Stop writing until maintenance has found the index again, and compared it."""
         if not self.problem:
             log.warning("%s; its changes wait in the outbox", error)
         self.problem = str(error)
 
     async def settle(self) -> None:
-        """Take out of the outbox what the index has."""
-        carried, self._carried = self._carried, []
-        if carried:
-            await self._store.drop_changes(carried)
+        """Drop from the outbox what was written."""
+        written, self._written = self._written, []
+        if written:
+            await self._store.drop_changes(written)

@@ -1,4 +1,4 @@
-"""The vector index compared with the graph by version, and what differs made again."""
+"""Repair of the vector index: compared with the graph by version, and what differs made again."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -7,106 +7,129 @@ from propagation.model.clients.client import kind_of
 from propagation.model.routers.router import RouterVersion
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import Collection, IndexWriter, Point
-from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, COLLECTIONS, VectorSync, by_kind
+from propagation.workflow.index.vector_sync import (
+    CLIENTS_A_CALL,
+    COLLECTIONS,
+    VectorSync,
+    group_by_kind,
+)
 from propagation.workflow.views.numbers_owner import NumbersOwner
 
 UNWRITTEN = 0
-LOOK_AGAIN_SECONDS = 1.0
-Versions = Mapping[int | str, int]
+SECOND_LOOK_SECONDS = 1.0
 OnProgress = Callable[[int, int], None]
 
 
+def no_progress(done: int, total: int) -> None:
+    """Ignore progress."""
+
+
 class IndexRepair:
-    """The index is read before the graph: what it then shows was committed before, or is about to
-    be."""
+    """Compares an index with the graph.
+
+    The index is read before the graph: what it then has was committed before, or is about to be.
+    """
 
     def __init__(self, store: GraphStore, vectors: VectorSync, numbers: NumbersOwner) -> None:
         self._store = store
         self._vectors = vectors
         self._numbers = numbers
 
-    async def mend(self, writer: IndexWriter, progress: OnProgress) -> int:
-        """How many points were made again, or dropped. `progress` is told (clients done, clients to
-        do). Raises IndexUnavailable."""
-        return (
-            await self._attributes(writer)
-            + await self.routers(writer)
-            + await self._clients(writer, progress)
-        )
+    async def run(self, writer: IndexWriter, progress: OnProgress) -> int:
+        """Make points again, or delete them, until the index equals the graph.
 
-    async def _clients(self, writer: IndexWriter, progress: OnProgress) -> int:
-        kept: dict[int | str, int] = {}
+        Args:
+            progress: Gets how many clients are done, and how many there are to do.
+
+        Returns:
+            How many points differed.
+
+        Raises:
+            IndexUnavailable: The index does not answer.
+        """
+        attributes = await self._repair_attributes(writer)
+        routers = await self.repair_routers(writer)
+        return attributes + routers + await self._repair_clients(writer, progress)
+
+    async def repair_routers(self, writer: IndexWriter) -> int:
+        """Compare routers alone; return how many points differed.
+
+        A router without a profile yet stands at its centre, as version 0; a retired one has no
+        point.
+        """
+        indexed = await writer.versions(Collection.ROUTERS)
+        current = await self._current_versions(self._vectors.routers)
+        stored = {
+            router: current[router].version if router in current else UNWRITTEN
+            for router in self._vectors.routers
+        }
+        stale = [router for router in stored if indexed.get(router) != stored[router]]
+        gone = [key for key, version in indexed.items() if version > stored.get(int(key), -1)]
+        if gone:
+            await writer.delete(Collection.ROUTERS, gone)
+        await writer.upsert(Collection.ROUTERS, await self._points(stale, current))
+        return len(stale)
+
+    async def points_of_routers(self, routers: Sequence[int]) -> list[Point]:
+        """Make the points of those routers that exist, as the graph has them now."""
+        existing = sorted(set(self._vectors.routers).intersection(routers))
+        return await self._points(existing, await self._current_versions(existing))
+
+    async def _repair_clients(self, writer: IndexWriter, progress: OnProgress) -> int:
+        indexed: dict[int | str, int] = {}
         for collection in COLLECTIONS.values():
-            kept |= await writer.versions(collection)
+            indexed |= await writer.versions(collection)
         stored = await self._store.text_versions()
-        dropped = await self._drop_strange(
-            writer, {key: kept[key] for key in kept if kept[key] > stored.get(int(key), 0)}
-        )
+        ahead = [key for key in indexed if indexed[key] > stored.get(int(key), 0)]
+        deleted = await self._delete_ahead(writer, {int(key): indexed[key] for key in ahead})
         stale = sorted(
-            ref for ref, version in stored.items() if ref in dropped or kept.get(ref, 0) < version
+            ref
+            for ref, version in stored.items()
+            if ref in deleted or indexed.get(ref, 0) < version
         )
         for start in range(0, len(stale), CLIENTS_A_CALL):
             texts = await self._store.load_texts(stale[start : start + CLIENTS_A_CALL])
             points = await self._vectors.points_of_texts(texts.values())
             await asyncio.gather(
-                *(writer.upsert(collection, part) for collection, part in by_kind(points).items())
+                *(writer.upsert(kind, part) for kind, part in group_by_kind(points).items())
             )
             await self._vectors.update_view(points)
             progress(min(start + CLIENTS_A_CALL, len(stale)), len(stale))
-        return len(dropped.difference(stale)) + len(stale)
+        return len(deleted.union(stale))
 
-    async def _drop_strange(self, writer: IndexWriter, strange: Versions) -> set[int]:
-        """Points of texts that the graph does not have, or not yet: cold start shows them a moment
-        before it commits. An index never goes back by itself."""
-        if not strange:
+    async def _delete_ahead(self, writer: IndexWriter, ahead: Mapping[int, int]) -> set[int]:
+        """Delete points of text versions that the graph does not have; return their clients.
+
+        It looks twice: cold start indexes its texts a moment before it commits them. An index never
+        goes back to an older version by itself.
+        """
+        if not ahead:
             return set()
-        await asyncio.sleep(LOOK_AGAIN_SECONDS)
-        stored = await self._store.text_versions([int(key) for key in strange])
-        gone = {int(key) for key, version in strange.items() if version > stored.get(int(key), 0)}
+        await asyncio.sleep(SECOND_LOOK_SECONDS)
+        stored = await self._store.text_versions(list(ahead))
+        gone = {ref for ref, version in ahead.items() if version > stored.get(ref, 0)}
         for kind, collection in COLLECTIONS.items():
             await writer.delete(collection, sorted(ref for ref in gone if kind_of(ref) == kind))
         return gone
 
-    async def _attributes(self, writer: IndexWriter) -> int:
-        kept = await writer.versions(Collection.ATTRIBUTES)
+    async def _repair_attributes(self, writer: IndexWriter) -> int:
+        indexed = await writer.versions(Collection.ATTRIBUTES)
         stored = {
             attribute.name
             for attribute in await self._store.all_attributes()
             if attribute.canonical is None
         }
-        missing, gone = sorted(stored - kept.keys()), [key for key in kept if key not in stored]
+        missing = sorted(stored - indexed.keys())
+        gone = [key for key in indexed if key not in stored]
         if gone:
             await writer.delete(Collection.ATTRIBUTES, gone)
-        await writer.upsert(
-            Collection.ATTRIBUTES, await self._vectors.points_of_attributes(missing)
-        )
+        points = await self._vectors.points_of_attributes(missing)
+        await writer.upsert(Collection.ATTRIBUTES, points)
         return len(missing) + len(gone)
 
-    async def routers(self, writer: IndexWriter) -> int:
-        """The same of routers alone. One without a profile yet stands at its centre, as version 0;
-        a retired one is not there."""
-        kept = await writer.versions(Collection.ROUTERS)
-        versions = {
-            version.router: version
-            for version in await self._store.router_versions(self._vectors.routers)
-        }
-        stored = {
-            router: versions[router].version if router in versions else UNWRITTEN
-            for router in self._vectors.routers
-        }
-        stale = [router for router in stored if kept.get(router) != stored[router]]
-        gone = [key for key, version in kept.items() if version > stored.get(int(key), -1)]
-        if gone:
-            await writer.delete(Collection.ROUTERS, gone)
-        await writer.upsert(Collection.ROUTERS, await self._points(stale, versions))
-        return len(stale)
-
-    async def points_of_routers(self, routers: Sequence[int]) -> list[Point]:
-        """As the graph has them now, of those that there are."""
-        there = sorted(set(self._vectors.routers).intersection(routers))
-        return await self._points(
-            there, {version.router: version for version in await self._store.router_versions(there)}
-        )
+    async def _current_versions(self, routers: Sequence[int]) -> dict[int, RouterVersion]:
+        versions = await self._store.router_versions(routers)
+        return {version.router: version for version in versions}
 
     async def _points(
         self, routers: Sequence[int], versions: Mapping[int, RouterVersion]
@@ -117,7 +140,5 @@ class IndexRepair:
             for router in routers
             if router not in versions
         ]
-        written = await self._vectors.points_of_routers(
-            [versions[router] for router in routers if router in versions]
-        )
-        return [*unwritten, *written]
+        written = [versions[router] for router in routers if router in versions]
+        return [*unwritten, *await self._vectors.points_of_routers(written)]

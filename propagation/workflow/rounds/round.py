@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from propagation.model.errors import LeaseHeld
 from propagation.model.routers.round import Round
 from propagation.model.routers.router import RouterVersion
 from propagation.ports.graph.graph_store import GraphStore
@@ -62,9 +61,7 @@ class PropagationRound:
         Raises:
             LeaseHeld: Another process runs one.
         """
-        async with self._leases.hold(ROUND_LEASE) as lease:
-            if lease is None:
-                raise LeaseHeld(ROUND_LEASE)
+        async with self._leases.require(ROUND_LEASE) as lease:
             # Another process may have opened an epoch, and died before its first round.
             self.trigger.expect_first()
             # Under the lease, so that another process' round cannot come between.

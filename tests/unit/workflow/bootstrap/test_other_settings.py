@@ -98,7 +98,7 @@ async def test_of_data_that_was_bootstrapped(tmp_path, settings):
     async with opened(tmp_path, settings) as engine:
         assert engine.numbers.view.state.taste.centres.shape[0] == settings.taste.k
         assert engine.numbers.view.state.adoptions.sum() == mass
-        assert engine.upkeep.mended == 0
+        assert engine.upkeep.repaired == 0
         assert not engine.upkeep.problem
 
 
@@ -114,7 +114,7 @@ async def test_of_data_whose_index_is_behind(tmp_path, settings, policy):
     async with opened(tmp_path, settings, adopt=True) as engine:
         await engine.init()
     async with opened(tmp_path, settings) as engine:
-        assert engine.upkeep.mended == 0
+        assert engine.upkeep.repaired == 0
         assert not engine.upkeep.problem
         (late,) = await engine.store.find_refs([ClientKey(kind=ClientKind.ITEM, id="late3")])
         assert "Record 3" in (await engine.store.load_texts([late]))[late].profile.text
@@ -152,7 +152,7 @@ async def test_of_data_of_another_embedder(tmp_path, dimension, bootstrapped):
         )
         assert view.applied_through > learned
         assert view.state.item_profile[: 2 * ITEMS].any(axis=1).all()
-        assert engine.upkeep.mended == 0
+        assert engine.upkeep.repaired == 0
         assert not engine.upkeep.problem
 
 
@@ -175,7 +175,7 @@ async def test_a_router_says_nothing_of_the_community_that_it_was(tmp_path):
         assert {version.epoch for version in versions} == {epoch.number}
         assert all(version.version == before.get(version.router, 0) + 1 for version in versions)
     async with opened(tmp_path, many) as engine:
-        assert engine.upkeep.mended == 0
+        assert engine.upkeep.repaired == 0
 
 
 async def test_an_index_that_was_not_made_again_is_written_to_by_nobody(tmp_path, monkeypatch):
@@ -199,7 +199,7 @@ async def test_an_index_that_was_not_made_again_is_written_to_by_nobody(tmp_path
         assert not engine.upkeep.problem
         assert len(await engine.upkeep._index.versions(Collection.ITEMS)) == 2 * ITEMS > len(kept)
     async with opened(tmp_path, SETTINGS) as engine:
-        assert engine.upkeep.mended == 0
+        assert engine.upkeep.repaired == 0
 
 
 async def away(*_):
@@ -215,4 +215,4 @@ async def test_a_settings_change_that_was_adopted_and_not_made_changes_nothing(t
         async with opened(tmp_path, THREE):
             pass
     async with opened(tmp_path, SETTINGS) as engine:
-        assert engine.upkeep.mended == 0
+        assert engine.upkeep.repaired == 0

@@ -206,7 +206,7 @@ async def test_a_restart_finds_the_embedder_of_the_bootstrap(made, monkeypatch, 
     await again.open()
     try:
         assert again.embedder.name == epoch.embedder
-        assert again.upkeep.mended == 0
+        assert again.upkeep.repaired == 0
     finally:
         await again.close()
 
@@ -322,7 +322,7 @@ async def test_an_evolution_is_an_epoch_that_a_restart_and_a_rebuild_find(
     state = engine.numbers.view.state
     view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
     assert same_numbers(view.state, state) == []
-    assert await engine.upkeep.mend() == 0
+    assert await engine.upkeep.repair() == 0
     assert await engine.store.check() == []
     await engine.close()
     again = engine_on(tmp_path / "0.db")

@@ -54,7 +54,7 @@ async def is_sound(engine):
     assert await engine.store.check() == []
     view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
     assert same_numbers(view.state, engine.numbers.view.state) == []
-    assert await engine.upkeep.mend() == 0
+    assert await engine.upkeep.repair() == 0
 
 
 async def texts_of(engine):

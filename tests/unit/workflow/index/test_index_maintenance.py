@@ -106,7 +106,7 @@ WIRES = {"local": local_wire, **({"server": server_wire} if qdrants.THERE else {
 
 @pytest.fixture(params=sorted(WIRES))
 async def wire(request, tmp_path, monkeypatch):
-    monkeypatch.setattr(index_upkeep, "AGE_MS", 0)
+    monkeypatch.setattr(index_upkeep, "MIN_AGE_MS", 0)
     async with WIRES[request.param](tmp_path) as wire:
         yield wire
 
@@ -286,7 +286,7 @@ async def test_one_that_lost_everything_is_filled_again_while_the_service_runs(t
         assert engine.upkeep.problem
         await engine.update_index()
         assert await differences(engine) == set()
-        assert engine.upkeep.mended > 24
+        assert engine.upkeep.repaired > 24
 
 
 async def test_what_was_lost_is_filled_before_another_process_finds_it(tmp_path, wire, monkeypatch):
@@ -295,15 +295,15 @@ async def test_what_was_lost_is_filled_before_another_process_finds_it(tmp_path,
         for name in await collections_on(wire):
             await wire.client.delete_collection(name)
         await live(engine, "meanwhile")
-        mend, others = engine.upkeep.mend, []
+        mend, others = engine.upkeep.repair, []
 
         async def mending():
             others.append(
-                await engine.store.acquire_lease(index_upkeep.FINDING, "another process", 1_000)
+                await engine.store.acquire_lease(index_upkeep.FIND_LEASE, "another process", 1_000)
             )
             return await mend()
 
-        monkeypatch.setattr(engine.upkeep, "mend", mending)
+        monkeypatch.setattr(engine.upkeep, "repair", mending)
         await engine.update_index()
         assert others == [None]
         assert not engine.upkeep.problem
@@ -314,7 +314,7 @@ async def test_what_is_wrong_stays_told_while_another_process_mends_it(tmp_path,
         await wire.cut()
         await live(engine, "before")
         problem = engine.upkeep.problem
-        lease = await engine.store.acquire_lease(index_upkeep.FINDING, "another process", 60_000)
+        lease = await engine.store.acquire_lease(index_upkeep.FIND_LEASE, "another process", 60_000)
         assert await engine.update_index() == 0
         assert engine.upkeep.problem == problem != ""
         await wire.mend()
@@ -337,10 +337,10 @@ async def test_a_difference_is_found_by_version_at_start_and_mended(tmp_path, wi
             Collection.USERS, [Point(other, versions[other] + 5, vector), Point(ghost, 1, vector)]
         )
     async with engine_on(tmp_path, wire) as engine:
-        assert engine.upkeep.mended == 3
+        assert engine.upkeep.repaired == 3
         assert await differences(engine) == set()
     async with engine_on(tmp_path, wire) as engine:
-        assert engine.upkeep.mended == 0
+        assert engine.upkeep.repaired == 0
 
 
 async def test_an_index_of_another_model_or_dimension_is_made_again(tmp_path, wire):
@@ -375,7 +375,7 @@ async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhi
             await engine.vectors.publish([after])
             added.append(ref)
 
-        original = engine.upkeep._repair.mend
+        original = engine.upkeep._repair.run
 
         async def mend(writer, progress):
             count = await original(writer, progress)
@@ -383,7 +383,7 @@ async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhi
                 await between(0, 0)
             return count
 
-        engine.upkeep._repair.mend = mend
+        engine.upkeep._repair.run = mend
         assert await engine.reindex() == 12 + 3 + 4, "items, users, routers"
         assert added
         assert await differences(engine) == set()

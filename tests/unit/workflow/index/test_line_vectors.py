@@ -7,7 +7,7 @@ import numpy as np
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.workflow.index import line_vectors as vectors
-from propagation.workflow.index.line_vectors import LineVectors
+from propagation.workflow.index.line_vectors import LineVectors, profile_vectors
 from propagation.workflow.views.client_texts import IndexedText
 
 ROOM, LINES = 8, 6
@@ -25,6 +25,10 @@ def said(ref, *lines):
     return IndexedText(ref=ref, version=1, lines=lines, weights=(1.0,) * len(lines), attributes={})
 
 
+async def vectors_of(cache, embedder, *texts):
+    return profile_vectors(texts, await cache.embed(texts), embedder.dimension)
+
+
 async def test_callers_that_put_out_each_others_lines_all_end_with_their_own(monkeypatch):
     monkeypatch.setattr(vectors, "LINES_KEPT", ROOM)
     embedder = Slow(1)
@@ -32,11 +36,11 @@ async def test_callers_that_put_out_each_others_lines_all_end_with_their_own(mon
     first = said(0, *(f"line 0 {m}" for m in range(LINES)))
     texts = [said(2 * n, *(f"line {n} {m}" for m in range(LINES))) for n in range(1, 4)]
     texts.append(said(8, "line 0 0", "one that is new"))
-    await kept.profile_vectors([first])
+    await kept.embed([first])
     texts += [
         said(2 * n, "line 0 1", *(f"line {n} {m}" for m in range(LINES))) for n in range(5, 9)
     ]
-    found = await asyncio.gather(*(kept.profile_vectors([text]) for text in texts))
-    alone = [await LineVectors(embedder).profile_vectors([text]) for text in texts]
+    found = await asyncio.gather(*(vectors_of(kept, embedder, text) for text in texts))
+    alone = [await vectors_of(LineVectors(embedder), embedder, text) for text in texts]
     assert np.allclose(np.concatenate(found), np.concatenate(alone))
-    assert len(kept._row_of) <= ROOM
+    assert len(kept._vectors) <= ROOM

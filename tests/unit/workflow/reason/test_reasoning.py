@@ -375,17 +375,17 @@ async def test_an_index_that_lagged_is_mended_without_a_restart(engine, monkeypa
     await engine.learn()
     await engine.reason(0)
     with monkeypatch.context() as broken:
-        broken.setattr(LineVectors, "profile_vectors", lambda self, texts: refused(texts))
+        broken.setattr(LineVectors, "embed", lambda self, texts: refused(texts))
         assert await engine.reasoning.step() == 2
         assert (await profile_of(engine)).version > 0
         assert await engine.update_index() == 0, "whoever committed may still be at it"
-        monkeypatch.setattr(index_upkeep, "AGE_MS", 0)
+        monkeypatch.setattr(index_upkeep, "MIN_AGE_MS", 0)
         with pytest.raises(OSError, match="does not answer"):
             await engine.update_index()
     assert await engine.store.count_changes() > 0
     assert await engine.update_index() > 0
     assert await engine.store.count_changes() == 0
-    assert await engine.upkeep.mend() == 0
+    assert await engine.upkeep.repair() == 0
     assert await engine.reason() == 0
     await engine.record(events("Coda"))
     await engine.drain()
