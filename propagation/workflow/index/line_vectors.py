@@ -14,7 +14,7 @@ F32 = NDArray[np.float32]
 
 
 class LineVectors:
-    """Embeds the lines of profiles; it keeps vectors, for an interaction changes one line in twelve."""
+    """Embeds the lines of profiles, and keeps their vectors: one interaction changes few lines."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
