@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 
 import structlog
 
@@ -20,6 +21,14 @@ MAX_LOST_RACES, RACE_SECONDS = 20, 0.05
 LAG_SAMPLE_SECONDS = 5.0
 MAX_LAG_SAMPLES = 1_024
 log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """How much a claim reasoned, and for how many seconds it ran while something waited."""
+
+    done: int
+    busy_seconds: float
 
 
 class ReasonStep:
@@ -80,46 +89,46 @@ class ReasonStep:
     async def _run_claim(self) -> int:
         reasoning = self._engine.reasoning
         claim = self._engine.reason(BUSY_CLAIM if self.must_yield else IDLE_CLAIM, shown=False)
-        done, worked = await self.beside_calls(claim) if reasoning.by_claims else (await claim, 0.0)
-        if done:
+        if reasoning.by_claims:
+            result = await self.run_beside_calls(claim)
+        else:
+            result = ClaimResult(await claim, 0.0)
+        if result.done:
             self._progress.advance()
             self._round_wake.set()
             learned = self._engine.applied_through
             reasoned = await self._engine.reasoned_through()
             self._priority.set_lag(self._lag.measure(learned, reasoned))
-            # on the loop it rested between interactions
-            await self._priority.rest(worked if reasoning.beside else 0.0)
-        return done
+            # Reasoning in this event loop has rested between its interactions.
+            await self._priority.rest(result.busy_seconds if reasoning.beside else 0.0)
+        return result.done
 
-    async def beside_calls(self, claim: Coroutine[None, None, int]) -> tuple[int, float]:
-        """(How much was reasoned, for how many seconds beside calls.) Much at once while nobody
-        calls: what a large claim reads and receives it reads and receives once. When somebody
-        waits, the part that is being drafted is its last one. Rounds go on inside of it, as after
-        claims of the usual size."""
-        reasoning, told, rounds, worked, looked = (
-            self._engine.reasoning,
-            0,
-            0,
-            0.0,
-            time.monotonic(),
-        )
-        async with background_task(claim) as claiming:
-            while not claiming.done():
+    async def run_beside_calls(self, claim: Coroutine[None, None, int]) -> ClaimResult:
+        """Run a claim; once something waits, the part that is being drafted is its last one.
+
+        Rounds go on meanwhile, as often as after claims of the usual size.
+        """
+        reasoning = self._engine.reasoning
+        signalled, rounds, busy_seconds = 0, 0, 0.0
+        last_check = time.monotonic()
+        async with background_task(claim) as task:
+            while not task.done():
                 committed = reasoning.committed
-                await asyncio.wait([claiming], timeout=CHECK_SECONDS)
-                before, looked = looked, time.monotonic()
-                if committed is None:  # others are waited for
+                await asyncio.wait([task], timeout=CHECK_SECONDS)
+                elapsed = time.monotonic() - last_check
+                last_check += elapsed
+                if committed is None:  # the claim waits for other work
                     continue
                 if self.must_yield:
-                    worked += looked - before
+                    busy_seconds += elapsed
                     reasoning.drafting.end_early()
-                if committed > told:
-                    told = committed
+                if committed > signalled:
+                    signalled = committed
                     self._progress.advance()
                 if committed // CLAIM > rounds:
                     rounds = committed // CLAIM
                     self._round_wake.set()
-            return await claiming, worked
+            return ClaimResult(await task, busy_seconds)
 
 
 class ReasoningLag:

@@ -1,4 +1,4 @@
-"""What runs by the calendar, in a real service on a clock that the test turns."""
+"""Jobs by the calendar, in a real service on a clock that the test sets."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -17,8 +17,8 @@ from services.server import running
 from tests.service.conftest import SMALL
 
 
-class Turned:
-    """A clock that a test turns."""
+class ManualClock:
+    """A clock that a test sets."""
 
     def __init__(self):
         self.now = datetime(2026, 3, 27, 12, tzinfo=UTC)
@@ -32,7 +32,7 @@ def start(tmp_path, monkeypatch):
     """Starts a service that evolves at half past two in Berlin: on its stub, its engine and its
     clock."""
     monkeypatch.setattr(services.worker.worker, "CHECK_SECONDS", 0.02)
-    clock = Turned()
+    clock = ManualClock()
     settings = Settings(
         database=tmp_path / "graph.db",
         reasoning_in="loop",
@@ -77,7 +77,7 @@ async def test_nights_that_a_stopped_service_missed_are_one_run_at_its_start(sta
     async with start() as (stub, engine, clock):
         status = await status_when(stub, lambda status: status.jobs[0].HasField("next"))
         assert status.jobs[0].next.ToDatetime() == datetime(2026, 3, 28, 1, 30)
-        await _looked_at(engine)
+        await _first_check(engine)
         assert not list(await runs(stub))
     clock.now += timedelta(days=4)
     async with start() as (stub, _, _):
@@ -89,7 +89,7 @@ async def test_nights_that_a_stopped_service_missed_are_one_run_at_its_start(sta
 
 async def test_a_night_that_fails_is_in_the_status_until_it_succeeds(start, monkeypatch):
     async with start() as (stub, engine, clock):
-        await _looked_at(engine)
+        await _first_check(engine)
         evolve = engine.evolve
 
         async def fails(**_):
@@ -108,5 +108,5 @@ async def test_a_night_that_fails_is_in_the_status_until_it_succeeds(start, monk
         assert len(await runs(stub)) == 1
 
 
-async def _looked_at(engine):
+async def _first_check(engine):
     await until(lambda: engine.store.get_blob("job:evolution"))

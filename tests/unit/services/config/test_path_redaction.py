@@ -1,4 +1,4 @@
-"""Errors say where the service keeps what it keeps to its operators only."""
+"""Redaction: only operators see file paths and server addresses in errors."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ REDACTION = path_redaction_for(
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("text", "redacted"),
     [
         (
             "/srv/secret/graph.db: database or disk is full; free space",
@@ -39,5 +39,5 @@ REDACTION = path_redaction_for(
         ("number is -1; routers are numbered from 0",) * 2,
     ],
 )
-def test_places_have_names_instead(said, told):
-    assert REDACTION.redact(said) == told
+def test_places_are_replaced_by_names(text, redacted):
+    assert REDACTION.redact(text) == redacted

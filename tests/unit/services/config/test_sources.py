@@ -22,11 +22,11 @@ def load(tmp_path):
     return run
 
 
-def test_defaults_are_said_to_be_defaults(load):
+def test_untouched_settings_have_the_source_default(load):
     assert set(load().sources.values()) == {"default"}
 
 
-def test_later_wins_and_says_so(load):
+def test_a_later_source_wins_and_is_named(load):
     toml, environment = (
         "taste.k = 10\nsession.k = 10\nseed = 10",
         {"PROPAGATION_TASTE__K": "20", "PROPAGATION_SEED": "20"},
@@ -39,7 +39,7 @@ def test_later_wins_and_says_so(load):
     assert loaded.sources["seed"] == "flag --set"
 
 
-def test_a_preset_is_below_everything_that_was_given(load):
+def test_every_other_source_wins_over_a_preset(load):
     loaded = load('preset = "paper"', {"PROPAGATION_TASTE__K": "33"})
     assert loaded.settings.workflow.policy == "semantic"
     assert loaded.sources["policy"] == "preset paper"
@@ -117,7 +117,7 @@ def test_none_in_a_file_takes_an_optional_setting_back(load, key):
     assert rows[key] is None
 
 
-def test_names_of_other_programs_do_not_disturb(load):
+def test_variables_that_are_no_settings_are_ignored(load):
     assert (
         load(
             environment={"PATH": "x", "PROPAGATION_CONFIG": "y", "PROPAGATION_ADDRESS": "z"}
@@ -126,23 +126,23 @@ def test_names_of_other_programs_do_not_disturb(load):
     )
 
 
-def test_given_values_keep_their_type(load):
+def test_flags_keep_the_type_of_their_value(load):
     loaded = load_settings(None, {}, {"server.port": Entry(0, "flag --port")})
     assert loaded.settings.server.port == 0
     assert loaded.sources["server.port"] == "flag --port"
 
 
-def test_a_byte_order_mark_is_no_statement(load):
+def test_a_file_may_begin_with_a_byte_order_mark(load):
     assert load("\ufefftable_edges = 3").settings.workflow.table_edges == 3
 
 
-def test_a_password_inside_of_an_address_is_not_shown():
+def test_a_password_within_a_url_is_masked():
     given = {"openai.base_url": Entry("http://me:se:cr@et@host:80/v1", "flag --set")}
     shown = {key: value for key, value, _ in load_settings(None, {}, given).rows()}
     assert shown["openai.base_url"] == "http://me:**********@host:80/v1"
 
 
-def test_a_buffer_is_shown_as_it_is_in_force_with_a_language_model(load):
+def test_the_buffer_in_force_is_shown_with_a_language_model(load):
     def buffer(*flags):
         return {key: value for key, value, _ in load(flags=flags).rows()}["buffer"]
 
@@ -155,7 +155,7 @@ def test_a_buffer_is_shown_as_it_is_in_force_with_a_language_model(load):
 @pytest.mark.parametrize(
     "uri", ["bolt://neo4j:hidden@127.0.0.1:7687", "127.0.0.1:7687", "http://127.0.0.1:7474"]
 )
-def test_an_address_of_neo4j_is_a_scheme_and_a_host_and_holds_no_password(uri):
+def test_an_impossible_neo4j_address_is_refused_without_its_password(uri):
     with pytest.raises(SettingsError, match=r"neo4j\.uri is .*: must match pattern") as refused:
         load_settings(None, {"PROPAGATION_NEO4J__URI": uri}, {})
     assert "hidden" not in str(refused.value)
@@ -164,5 +164,5 @@ def test_an_address_of_neo4j_is_a_scheme_and_a_host_and_holds_no_password(uri):
 @pytest.mark.parametrize(
     "uri", ["bolt://[::1]:7687", "neo4j+s://graph.example", "neo4j://graph.example:7687/?policy=eu"]
 )
-def test_addresses_of_neo4j(uri):
+def test_neo4j_addresses_are_accepted(uri):
     assert load_settings(None, {"PROPAGATION_NEO4J__URI": uri}, {}).settings.neo4j.uri == uri

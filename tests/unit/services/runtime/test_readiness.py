@@ -1,32 +1,45 @@
-"""What a caller is told until the engine is open."""
+"""Readiness: the reason that calls get until the engine is open."""
+
+import asyncio
 
 import pytest
 
 from propagation.model.errors import StoreUnreachable
 from services.runtime import readiness as readiness_module
 from services.runtime.errors import Starting
-from services.runtime.readiness import Readiness
+from services.runtime.readiness import Readiness, StartCancelled
 
 
-def said_by(readiness):
+def refusal(readiness):
     with pytest.raises(Starting) as refused:
         readiness.require()
     return str(refused.value)
 
 
-async def test_it_waits_for_the_graphs_server_only_while_that_does_not_answer(monkeypatch):
+async def test_the_reason_names_the_graphs_server_while_it_does_not_answer(monkeypatch):
     monkeypatch.setattr(readiness_module, "FIRST_PAUSE_SECONDS", 0.01)
-    one, told = Readiness(), []
+    readiness, reasons = Readiness(), []
 
-    async def answers_at_the_second_time():
-        told.append(said_by(one))
-        if len(told) == 1:
-            raise StoreUnreachable("nobody at port 1")
+    async def open_at_the_second_attempt():
+        reasons.append(refusal(readiness))
+        if len(reasons) == 1:
+            raise StoreUnreachable("no answer at port 1")
 
-    await one.reach(answers_at_the_second_time)
-    told.append(said_by(one))
-    assert "is starting" in told[0]
-    assert "waits for its graph's server: nobody at port 1" in told[1]
-    assert told[2] == told[0]
-    one.declare()
-    one.require()
+    await readiness.reach(open_at_the_second_attempt)
+    reasons.append(refusal(readiness))
+    assert "is starting" in reasons[0]
+    assert "waits for its graph's server: no answer at port 1" in reasons[1]
+    assert reasons[2] == reasons[0]
+    readiness.declare()
+    readiness.require()
+
+
+async def test_a_start_that_waits_can_be_cancelled():
+    stopping = asyncio.Event()
+
+    async def fail():
+        stopping.set()
+        raise StoreUnreachable("no answer at port 1")
+
+    with pytest.raises(StartCancelled):
+        await Readiness(stopping).reach(fail)

@@ -1,5 +1,4 @@
-"""While a process beside the service drafts a claim: who waits is heard, rounds go on, nothing
-outlives the step."""
+"""The worker: claims beside calls, lost races, and the report of the store's state."""
 
 import asyncio
 from types import SimpleNamespace
@@ -14,12 +13,12 @@ from services.assembly import build_engine
 from services.config.settings import ScheduleSettings, Settings
 from services.runtime.process import SystemClock
 from services.worker.call_priority import CallPriority
-from services.worker.reason_step import MAX_LOST_RACES
+from services.worker.reason_step import MAX_LOST_RACES, ClaimResult
 from services.worker.worker import Worker
 
 
 class Reasoning:
-    """A claim that commits so much at a time, until it is told that it is enough."""
+    """A claim that commits one part after another, until it is asked to end early."""
 
     def __init__(self, size, part):
         self.committed, self.size, self.part = None, size, part
@@ -49,54 +48,55 @@ def worker(tmp_path):
     engine.numbers.close()
 
 
-def reasons(worker, size, part=CLAIM):
+def set_reasoning(worker, size, part=CLAIM):
     worker._engine.reasoning = Reasoning(size, part)
     return worker._engine.reasoning
 
 
-async def test_alone_it_is_done_whole_and_nothing_is_rested_for(worker):
-    reasoning = reasons(worker, 4 * CLAIM)
-    assert await worker.reason.beside_calls(reasoning.claim()) == (4 * CLAIM, 0.0)
+async def test_without_calls_a_claim_is_done_whole(worker):
+    reasoning = set_reasoning(worker, 4 * CLAIM)
+    result = await worker.reason.run_beside_calls(reasoning.claim())
+    assert result == ClaimResult(4 * CLAIM, 0.0)
 
 
-async def test_a_call_ends_it_and_the_time_beside_the_call_is_counted(worker):
-    reasoning = reasons(worker, 100 * CLAIM)
+async def test_a_call_ends_a_claim_early_and_the_time_beside_it_is_counted(worker):
+    reasoning = set_reasoning(worker, 100 * CLAIM)
     with worker._priority.call():
-        done, worked = await worker.reason.beside_calls(reasoning.claim())
-    assert 0 < done < 10 * CLAIM
-    assert worked > 0
+        result = await worker.reason.run_beside_calls(reasoning.claim())
+    assert 0 < result.done < 10 * CLAIM
+    assert result.busy_seconds > 0
 
 
-async def test_a_stop_ends_it(worker):
-    reasoning = reasons(worker, 100 * CLAIM)
+async def test_a_stop_ends_a_claim_early(worker):
+    reasoning = set_reasoning(worker, 100 * CLAIM)
     worker._stopping.set()
-    done, _ = await worker.reason.beside_calls(reasoning.claim())
-    assert done < 10 * CLAIM
+    result = await worker.reason.run_beside_calls(reasoning.claim())
+    assert result.done < 10 * CLAIM
 
 
-async def test_rounds_are_asked_for_inside_of_it_and_whoever_waits_is_told(worker):
-    reasoning, woken = reasons(worker, 5 * CLAIM), 0
-    advance, told = worker._progress.advance, []
-    worker._progress.advance = lambda: (told.append(reasoning.committed), advance())
-    claiming = asyncio.create_task(worker.reason.beside_calls(reasoning.claim()))
+async def test_rounds_and_waiting_calls_are_woken_during_a_claim(worker):
+    reasoning, rounds = set_reasoning(worker, 5 * CLAIM), 0
+    advance, advances = worker._progress.advance, []
+    worker._progress.advance = lambda: (advances.append(reasoning.committed), advance())
+    claiming = asyncio.create_task(worker.reason.run_beside_calls(reasoning.claim()))
     while not claiming.done():
-        woken += worker._round_loop.wake.is_set()
+        rounds += worker._round_loop.wake.is_set()
         worker._round_loop.wake.clear()
         await asyncio.sleep(0.001)
-    assert woken >= 3
-    assert len(told) >= 3
+    assert rounds >= 3
+    assert len(advances) >= 3
 
 
-async def test_given_up_it_leaves_nothing_running(worker):
-    reasoning = reasons(worker, 100 * CLAIM)
-    step = asyncio.create_task(worker.reason.beside_calls(reasoning.claim()))
+async def test_a_cancelled_step_cancels_its_claim(worker):
+    reasoning = set_reasoning(worker, 100 * CLAIM)
+    step = asyncio.create_task(worker.reason.run_beside_calls(reasoning.claim()))
     await asyncio.sleep(0.05)
     step.cancel()
     await asyncio.gather(step, return_exceptions=True)
     assert reasoning.ended.is_set()
 
 
-async def test_lost_races_are_run_again_and_told_when_they_never_end(worker, monkeypatch):
+async def test_lost_races_are_repeated_and_raised_when_they_never_end(worker, monkeypatch):
     monkeypatch.setattr("services.worker.reason_step.RACE_SECONDS", 0)
     lost = 0
 
