@@ -15,7 +15,7 @@ from propagation.workflow.concurrency.tasks import yield_to_loop
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.engine import Engine
 from propagation.workflow.evolve.evolution import Evolution
-from propagation.workflow.forget.coordinator import Forgetting
+from propagation.workflow.forget.forgetting import Forgetting
 from propagation.workflow.forget.retention import Retention
 from propagation.workflow.history.profile_reader import ProfileReader
 from propagation.workflow.history.time_travel import TimeTravel

@@ -31,10 +31,8 @@ from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.forget.client_export import export_lines
-from propagation.workflow.forget.coordinator import Forgetting
-from propagation.workflow.forget.erasure import ErasureResult
+from propagation.workflow.forget.forgetting import ErasureResult, Forgetting, RetractionResult
 from propagation.workflow.forget.retention import Retention
-from propagation.workflow.forget.retraction import RetractionResult
 from propagation.workflow.history.profile_reader import ProfileReader, ProfileReading
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
@@ -137,7 +135,7 @@ class Engine:
         await self.replica_sync.open(max(learned, self.applied_through))
         await self.vectors.load_canonical()
         await reach(self.stage0.open_index)
-        await reach(self.forgetting.finish)
+        await reach(self.forgetting.finish_wiping)
 
     def stop_within(self, seconds: float) -> None:
         """Give models so many seconds for open questions, and ask them no more.
@@ -286,7 +284,7 @@ class Engine:
     # Withdrawal
 
     async def retract(self, event_ids: Sequence[str]) -> RetractionResult:
-        """Take events back, with what they wrote. Raises LeaseLost, Unsupported."""
+        """Withdraw events with everything they wrote; see Forgetting.retract."""
         return await self.forgetting.retract(event_ids)
 
     async def forget(self, key: ClientKey) -> ErasureResult:

@@ -8,7 +8,7 @@ import pytest
 
 from propagation.adapters.sqlite.forget.erasure import SqliteErasure
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
-from propagation.workflow.forget.withdrawal import TakingBack
+from propagation.workflow.forget.withdrawal import Withdrawer
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
@@ -24,10 +24,10 @@ from tests.unit.workflow.lived import (
 
 KEY = user_key(3)
 STEPS = {
-    "numbers": (TakingBack, "_committed"),
+    "numbers": (Withdrawer, "_commit"),
     "barrier": (SqliteCheckpoints, "stage_checkpoint"),
     "commit": (SqliteErasure, "withdraw"),
-    "index": (TakingBack, "show"),
+    "index": (Withdrawer, "publish"),
     "wipe": (SqliteErasure, "wipe"),
 }
 BEFORE = ("numbers", "barrier", "commit")
@@ -100,7 +100,7 @@ async def test_a_retraction_and_a_restart_without_making_the_index_again(
 
     with monkeypatch.context() as broken:
         if dies:
-            broken.setattr(TakingBack, "show", killed)
+            broken.setattr(Withdrawer, "publish", killed)
             with pytest.raises(Killed):
                 await engine.forgetting.retract(mine)
         else:

@@ -6,7 +6,7 @@ import pytest
 from propagation.adapters.neo4j.forget.erasure import Neo4jErasure
 from propagation.model.interactions.interaction import RecordStatus
 from propagation.ports.vector_index import Collection
-from propagation.workflow.forget.withdrawal import TakingBack
+from propagation.workflow.forget.withdrawal import Withdrawer
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.rebuild import rebuilt
 from propagation.workflow.settings import WorkflowSettings
@@ -17,9 +17,9 @@ from tests.unit.workflow.lived import ITEMS, SMALL, begin, begun, item_key, live
 
 pytestmark = pytest.mark.neo4j
 STEPS = {
-    "numbers": (TakingBack, "_committed"),
+    "numbers": (Withdrawer, "_commit"),
     "commit": (Neo4jErasure, "withdraw"),
-    "index": (TakingBack, "show"),
+    "index": (Withdrawer, "publish"),
     "wipe": (Neo4jErasure, "wipe"),
 }
 BEFORE = ("numbers", "commit")

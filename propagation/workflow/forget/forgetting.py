@@ -1,23 +1,67 @@
-"""Retraction and erasure in a running process: while nothing else changes what they change, and
-with everything that this process remembers brought up to date."""
+"""Retraction of events, and erasure of clients, in a running process."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from propagation.model.clients.client import ClientKey, ClientKind
-from propagation.model.errors import Unsupported
+from propagation.model.clients.client import Client, ClientKey, ClientKind
+from propagation.model.errors import NotFound, Unsupported
+from propagation.model.interactions.interaction import InteractionRow
+from propagation.model.interactions.withdrawal import CitationSearch, EventStatus
+from propagation.model.routers.router import sender_router
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import ForgettingGraph, GraphStore
 from propagation.workflow.concurrency.exclusion import Activity, Exclusion
 from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.forget.erasure import Erasure, ErasureResult
-from propagation.workflow.forget.retraction import Retraction, RetractionResult
-from propagation.workflow.forget.withdrawal import Outcome, TakingBack
+from propagation.workflow.forget.text_changes import own_names
+from propagation.workflow.forget.withdrawal import ErasedClient, Withdrawer, Withdrawn
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.client_memory import ClientMemory
 from propagation.workflow.views.numbers_owner import NumbersOwner
+
+
+@dataclass(frozen=True)
+class EventRetraction:
+    """What a retraction did with one event id.
+
+    Attributes:
+        retracted: This call retracted it.
+        before: Its status before this call.
+    """
+
+    event_id: str
+    retracted: bool
+    before: EventStatus
+
+
+@dataclass(frozen=True)
+class RetractionResult:
+    """Result of a retraction.
+
+    Attributes:
+        events: In the caller's order.
+        sequence: Of the log entry; 0 if nothing was retracted.
+    """
+
+    events: Sequence[EventRetraction]
+    sequence: int = 0
+
+
+@dataclass(frozen=True)
+class ErasureResult:
+    """Result of an erasure.
+
+    Attributes:
+        client: The client as it was.
+        lines_dropped: Lines of others' current profiles that went with it.
+    """
+
+    client: Client
+    sequence: int
+    events_erased: int
+    lines_dropped: int
 
 
 class Forgetting:
@@ -36,78 +80,101 @@ class Forgetting:
         leases: Leases,
         exclusion: Exclusion,
     ) -> None:
-        self._store = store if isinstance(store, ForgettingGraph) else None
+        self._graph = store
         self._memory = memory
         self._exclusion = exclusion
-        if self._store is not None:
-            taking_back = TakingBack(
-                self._store,
-                embedder,
-                numbers,
-                learner,
-                vectors,
-                upkeep,
-                settings.min_support,
-                leases,
-            )
-            self._retraction, self._erasure = (
-                Retraction(self._store, taking_back),
-                Erasure(self._store, taking_back),
+        if isinstance(store, ForgettingGraph):
+            self._withdrawer = Withdrawer(
+                store, embedder, numbers, learner, vectors, upkeep, settings.min_support, leases
             )
 
     @property
     def store(self) -> ForgettingGraph:
-        """Raises Unsupported."""
-        if self._store is None:
-            raise Unsupported(
-                "this graph store cannot take anything back yet; the SQLite store can"
-            )
-        return self._store
+        """The graph store, if it can forget.
 
-    def _check(self) -> None:
-        """Raises Unsupported."""
-        _ = self.store
+        Raises:
+            Unsupported: It cannot.
+        """
+        if not isinstance(self._graph, ForgettingGraph):
+            raise Unsupported("this graph store can neither retract events nor forget clients")
+        return self._graph
 
-    async def finish(self) -> None:
-        """At start, after the index was compared with the graph: traces in the file, where a
-        process stopped before it had wiped them."""
-        if self._store is not None and await self._store.wiping_due():
-            await self._store.wipe()
+    async def finish_wiping(self) -> None:
+        """Wipe what a process left that stopped in the middle of an erasure.
+
+        Called at start, after the index was compared with the graph.
+        """
+        if isinstance(self._graph, ForgettingGraph) and await self._graph.wiping_due():
+            await self._graph.wipe()
 
     async def retract(self, event_ids: Sequence[str]) -> RetractionResult:
-        """Take events back, with what they wrote. Raises LeaseLost, Unsupported."""
-        self._check()
+        """Withdraw events with everything they wrote, in one commit.
+
+        An id that is named twice is retracted once. A later repeat of a retracted event stays a
+        duplicate.
+
+        Raises:
+            LeaseLost: Another process learns, evolves or runs a round for too long.
+            Unsupported: The graph store cannot forget.
+        """
         async with self._exclusion.run(Activity.WITHDRAW):
-            retracted = await self._retraction.commit(event_ids)
-            if retracted.outcome is not None:
-                self._memory.forget_texts(_changed(retracted.outcome))
-                self._memory.pending_events.passed(retracted.sequence)
-                self._memory.pending_events.withdrawn(
-                    frozenset(row.sequence for row in retracted.interactions)
-                )
-                await self._retraction.show(retracted.outcome)
-        return retracted
+            events: list[EventRetraction] = []
+            rows: dict[str, InteractionRow] = {}
+            states = await self.store.event_statuses(event_ids)
+            for event_id, (status, row) in zip(event_ids, states, strict=True):
+                retracted = row is not None and event_id not in rows
+                if event_id in rows:
+                    status = EventStatus.RETRACTED
+                if row is not None:
+                    rows[event_id] = row
+                events.append(EventRetraction(event_id, retracted, status))
+            if not rows:
+                return RetractionResult(events)
+            withdrawn = await self._withdrawer.withdraw(
+                sorted(rows.values(), key=lambda row: row.sequence)
+            )
+            self._forget_texts(withdrawn)
+            self._memory.pending_events.withdrawn(frozenset(row.sequence for row in rows.values()))
+            await self._withdrawer.publish(withdrawn)
+            return RetractionResult(events, withdrawn.result.sequence)
 
     async def forget(self, key: ClientKey) -> ErasureResult:
-        """Everything of a client goes; see docs/erasure.md. Raises NotFound, LeaseLost,
-        Unsupported; StoreBusy where the files could not be wiped (the client is forgotten then, and
-        the next start wipes them)."""
-        self._check()
+        """Erase everything of a client (docs/erasure.md); its id is free to start anew.
+
+        Raises:
+            NotFound: The client is unknown.
+            LeaseLost: Another process learns, evolves or runs a round for too long.
+            Unsupported: The graph store cannot forget.
+            StoreBusy: The client is erased, but the files could not be wiped; the next start
+                wipes them.
+        """
         async with self._exclusion.run(Activity.ERASE):
             async with self._exclusion.run(Activity.WITHDRAW):
-                forgotten = await self._erasure.commit(key)
-                self._leaves(forgotten)
-                await self._erasure.show(forgotten)
-            await self._erasure.wipe(forgotten)  # others learn and reason again meanwhile
-        return forgotten
+                erased = await self._erased_client(key)
+                client = erased.client
+                rows = await self.store.interactions_of_clients([client.ref])
+                withdrawn = await self._withdrawer.withdraw(rows, erased)
+                self._forget_texts(withdrawn)
+                if client.key.kind == ClientKind.USER:
+                    self._memory.pending_events.forget([client.key.id])
+                self._memory.forget_client(client.ref)
+                await self._withdrawer.publish(withdrawn, erased)
+            await self.store.wipe()  # others learn and reason again meanwhile
+        result = withdrawn.result
+        return ErasureResult(
+            client, result.sequence, result.interactions, withdrawn.changes.lines_dropped
+        )
 
-    def _leaves(self, forgotten: ErasureResult) -> None:
-        self._memory.pending_events.passed(forgotten.sequence)
-        self._memory.forget_texts(_changed(forgotten.outcome))
-        if forgotten.client.key.kind == ClientKind.USER:
-            self._memory.pending_events.forget([forgotten.client.key.id])
-        self._memory.forget_client(forgotten.client.ref)
+    async def _erased_client(self, key: ClientKey) -> ErasedClient:
+        (ref,) = await self.store.find_refs([key])
+        if ref is None:
+            raise NotFound(key.kind.name.lower(), key.id)
+        (client,) = await self.store.get_clients([ref])
+        texts = await self.store.find_citing_texts([CitationSearch(ref, None)])
+        names = own_names(client, [stored.text for stored in texts])
+        shared = await self.store.names_used_by_others(ref, names)
+        return ErasedClient(client, names, names - shared, (sender_router(ref),))
 
-
-def _changed(outcome: Outcome) -> list[int]:
-    return [text.profile.ref for text in outcome.changes.next_texts]
+    def _forget_texts(self, withdrawn: Withdrawn) -> None:
+        self._memory.pending_events.passed(withdrawn.result.sequence)
+        self._memory.forget_texts(text.profile.ref for text in withdrawn.changes.next_texts)

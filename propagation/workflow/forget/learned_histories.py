@@ -1,5 +1,4 @@
-"""What users' interactions were when they were learned: what the numbers need to take some of them
-back."""
+"""Histories of users as they were when they were learned, for subtracting a part of them."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
@@ -21,79 +20,78 @@ USERS_A_PART = 200
 Direction = Callable[[int, NDArray[np.float32]], NDArray[np.float32]]
 
 
-def in_routers_of_now(
-    written: LearnedWeights, rows: Sequence[InteractionRow], maps: RouterMaps
+def in_current_routers(
+    weights: LearnedWeights, rows: Sequence[InteractionRow], maps: RouterMaps
 ) -> LearnedWeights:
-    """The same, in router numbers of the current epoch: through the maps of the runs that were
-    published since."""
-    if not len(written.sequence):
-        return written
+    """Map the taste routers of learned weights to those of the current epoch.
+
+    Args:
+        rows: The interactions of the weights.
+        maps: Maps of the evolutions that were published since.
+    """
+    if not len(weights.sequence):
+        return weights
     user_of = {row.sequence: index_of(row.user) for row in rows}
-    users = np.array([user_of[int(sequence)] for sequence in written.sequence], np.int64)
-    routers = written.routers.copy()
-    ages = np.searchsorted(sorted({one.through for one in maps.maps}), written.sequence)
+    users = np.array([user_of[int(sequence)] for sequence in weights.sequence], np.int64)
+    routers = weights.routers.copy()
+    ages = np.searchsorted(sorted({one.through for one in maps.maps}), weights.sequence)
     for age in np.unique(ages):
-        mine = ages == age
-        routers[mine, 1] = maps.after(int(written.sequence[mine][0])).map_routers(
-            routers[mine, 1], users[mine]
-        )
-    return replace(written, routers=routers)
+        same_age = ages == age
+        chain = maps.after(int(weights.sequence[same_age][0]))
+        routers[same_age, 1] = chain.map_routers(routers[same_age, 1], users[same_age])
+    return replace(weights, routers=routers)
 
 
 class Histories:
-    """Reads the log."""
+    """Loads users' learned interactions from the log."""
 
     def __init__(self, store: ForgettingGraph, embedder: Embedder) -> None:
         self._store = store
         self._embedder = embedder
 
-    async def parts(
+    async def load(
         self, users: Sequence[int], gone: frozenset[int], through: int, direction: Direction
     ) -> AsyncIterator[list[History]]:
-        """Histories of these users (refs), some at a time, of what was learned through a sequence.
-        `direction`: the content vector of an item by row and text vector (see
-        NumbersView.direction_of)."""
-        parts = [
-            users[start : start + USERS_A_PART] for start in range(0, len(users), USERS_A_PART)
-        ]
-        found: list[History] = []
-        for some in parts:
-            async with background_task(
-                self._part(some, gone, through, direction)
-            ) as reading:  # while the caller works on the part before
-                if found:
-                    yield found
-                found = await reading
-        if found:
-            yield found
+        """Yield histories of users, 200 at a time; load the next while the caller works.
 
-    async def _part(
-        self, some: Sequence[int], gone: frozenset[int], through: int, direction: Direction
+        Args:
+            users: Refs.
+            gone: Sequences of the interactions that are withdrawn.
+            through: Last learned sequence.
+            direction: NumbersView.direction_of: content vector of an item row and text vector.
+        """
+        loaded: list[History] = []
+        for start in range(0, len(users), USERS_A_PART):
+            part = users[start : start + USERS_A_PART]
+            async with background_task(self._load(part, gone, through, direction)) as loading:
+                if loaded:
+                    yield loaded
+                loaded = await loading
+        if loaded:
+            yield loaded
+
+    async def _load(
+        self, users: Sequence[int], gone: frozenset[int], through: int, direction: Direction
     ) -> list[History]:
-        choices = await self._store.user_choices(some)
-        going = np.isin(choices.sequence, np.fromiter(gone, np.int64, len(gone)))
-        return [
-            await self._history(
-                user,
-                choices,
-                np.flatnonzero((choices.user == user) & (choices.sequence <= through)),
-                going,
-                direction,
-            )
-            for user in some
-        ]
+        choices = await self._store.user_choices(users)
+        is_gone = np.isin(choices.sequence, np.fromiter(gone, np.int64, len(gone)))
+        histories = []
+        for user in users:
+            places = np.flatnonzero((choices.user == user) & (choices.sequence <= through))
+            histories.append(await self._history(user, choices, places, is_gone, direction))
+        return histories
 
     async def _history(
         self,
         user: int,
         choices: UserChoices,
-        mine: NDArray[np.int64],
-        going: NDArray[np.bool_],
+        places: NDArray[np.int64],
+        is_gone: NDArray[np.bool_],
         direction: Direction,
     ) -> History:
-        sequence, item = choices.sequence[mine], choices.item[mine]
+        sequence, item = choices.sequence[places], choices.item[places]
         then = {}
-        for place in np.flatnonzero(choices.changed[mine] > sequence).tolist():
+        for place in np.flatnonzero(choices.changed[places] > sequence).tolist():
             (client,) = await self._store.get_clients([int(item[place])], int(sequence[place]))
             content, attributes = await self._embedder.embed(
                 [content_text(client), attribute_text(client)]
@@ -103,7 +101,7 @@ class Histories:
             user=index_of(user),
             sequence=sequence,
             item=item >> 1,
-            weight=choices.weight[mine],
-            gone=going[mine],
+            weight=choices.weight[places],
+            gone=is_gone[places],
             then=then,
         )

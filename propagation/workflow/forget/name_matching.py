@@ -4,7 +4,7 @@ left out of it."""
 import html
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -138,8 +138,3 @@ def _without(
         return text[: quotes[0].start()] + listed(left) + text[quotes[-1].end() :]
     head = max(text.rfind(mark, 0, quotes[0].start()) for mark in ",:;.")
     return text[:head].rstrip(",:;. ") + "." if head > 0 else None
-
-
-def distinct(groups: Iterable[Iterable[int]]) -> int:
-    """How many different clients."""
-    return len({ref for group in groups for ref in group})

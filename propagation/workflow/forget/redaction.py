@@ -1,6 +1,9 @@
-"""Texts without what was taken back: a line loses it as a source, and goes below `min_support`; a
-filter rule loses its evidence, and goes with the last of it; a message loses what only that client
-brought. Decisions only: nothing is read or written here."""
+"""Redaction: texts and messages without what a withdrawal takes away.
+
+A line loses withdrawn sources, and goes if fewer than `min_support` clients remain behind it. A
+filter rule loses withdrawn evidence, and goes with the last of it. A message loses attributes that
+only the withdrawn parts brought. These are decisions only: nothing is loaded or stored.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,33 +17,44 @@ from propagation.model.routers.router import RouterVersion
 from propagation.workflow.forget.name_matching import OwnWords, listed, sentences
 
 Key = tuple[int, int]
-EVERYTHING: frozenset[str] | None = None
+LostAttributes = Mapping[Key, frozenset[str] | None]
 MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
 class Gone:
-    """What texts may no longer rest on. `messages`: by (router, version) the attributes that left
-    it, None: all of it. `least`: how many distinct clients a line that lost a source still needs
-    behind it."""
+    """What texts may no longer rest on or say.
+
+    Attributes:
+        sequences: Withdrawn interactions.
+        least: How many distinct clients a line needs behind it after it lost a source.
+        words: Words of an erased client.
+        messages: By (router, version), the attributes that a message lost; None: all of them.
+    """
 
     sequences: frozenset[int]
     least: int
     words: OwnWords = field(default_factory=OwnWords)
-    messages: Mapping[Key, frozenset[str] | None] = field(default_factory=dict)
+    messages: LostAttributes = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Behind:
-    """Who stands behind a source: user and item of interactions, senders of messages (as many as
-    matter)."""
+class Supporters:
+    """Clients behind sources.
+
+    Attributes:
+        interactions: (user, item) of interactions, by sequence.
+        messages: Senders of messages, by (router, version); at least two where there are more.
+    """
 
     interactions: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     messages: Mapping[Key, frozenset[int]] = field(default_factory=dict)
 
     def clients(self, owner: int, sources: Sequence[Source]) -> set[int]:
-        """Distinct clients behind these sources. A user's own choices are its own to speak of; an
-        item's takers speak for it."""
+        """Return the distinct clients behind sources of one of the owner's lines.
+
+        A user supports its own lines; an item does not, the users who chose it do.
+        """
         found: set[int] = set()
         for source in sources:
             if source.sequence is not None:
@@ -50,28 +64,25 @@ class Behind:
         return found if kind_of(owner) == ClientKind.USER else found - {owner}
 
 
-class Without:
-    """Texts without what is gone. Versions of a client share the lines and rules that stayed: each
-    is looked at once."""
+class Redaction:
+    """Redacts versions of texts; lines and rules that versions share are redacted once."""
 
-    def __init__(self, gone: Gone, behind: Behind) -> None:
+    def __init__(self, gone: Gone, supporters: Supporters) -> None:
         self._gone = gone
-        self._behind = behind
+        self._supporters = supporters
+        # The original is kept beside its result, so that no other object gets its id.
         self._lines: dict[tuple[int, int], tuple[Line, Line | None]] = {}
         self._rules: dict[int, tuple[FilterRule, FilterRule | None]] = {}
 
-    def of(self, text: ClientText) -> ClientText:
-        """Lines that cite nothing of it and rules that rest on none of it are the same objects; the
-        whole text too where all are."""
-        owner = text.profile.ref
-        lines = [self._line(line, owner) for line in text.profile.lines]
+    def redact(self, text: ClientText) -> ClientText:
+        """Redact a text; return the same object if nothing changes.
+
+        Unchanged lines and rules stay the same objects too.
+        """
+        lines = [self._line(line, text.profile.ref) for line in text.profile.lines]
         rules = [self._rule(rule) for rule in text.filter_memory.rules]
-        if all(
-            new is old
-            for new, old in zip(
-                [*lines, *rules], [*text.profile.lines, *text.filter_memory.rules], strict=True
-            )
-        ):
+        before = [*text.profile.lines, *text.filter_memory.rules]
+        if all(new is old for new, old in zip([*lines, *rules], before, strict=True)):
             return text
         return replace(
             text,
@@ -80,47 +91,37 @@ class Without:
         )
 
     def _line(self, line: Line, owner: int) -> Line | None:
-        known = self._lines.get(
-            (owner, id(line))
-        )  # which is held here, so that no other object has its id
-        if known is None:
-            known = self._lines[owner, id(line)] = (
-                line,
-                line_without(line, owner, self._gone, self._behind),
-            )
-        return known[1]
+        key = (owner, id(line))
+        if key not in self._lines:
+            self._lines[key] = (line, redact_line(line, owner, self._gone, self._supporters))
+        return self._lines[key][1]
 
     def _rule(self, rule: FilterRule) -> FilterRule | None:
-        known = self._rules.get(id(rule))
-        if known is None:
-            known = self._rules[id(rule)] = (rule, _rule_without(rule, self._gone))
-        return known[1]
+        if id(rule) not in self._rules:
+            self._rules[id(rule)] = (rule, _redact_rule(rule, self._gone))
+        return self._rules[id(rule)][1]
 
 
-def line_without(line: Line, owner: int, gone: Gone, behind: Behind) -> Line | None:
-    """None: the line goes."""
+def redact_line(line: Line, owner: int, gone: Gone, supporters: Supporters) -> Line | None:
+    """Redact a line of the owner's profile.
+
+    Returns:
+        The line, the same object if nothing changes; None if it goes. Catalogue lines stay.
+    """
     if line.author is Author.CATALOGUE:
         return line
-    left = tuple(source for source in line.sources if not _is_gone(source, line, gone))
-    cites = len(left) < len(line.sources)
-    said = gone.words.said_in(line.text, cites=cites) or any(
-        name in gone.words.names for name in line.attributes
-    )
-    if not cites and not said:
+    remaining = tuple(source for source in line.sources if not _is_gone(source, line, gone))
+    cites = len(remaining) < len(line.sources)
+    has_own_name = any(name in gone.words.names for name in line.attributes)
+    holds_words = has_own_name or gone.words.said_in(line.text, cites=cites)
+    if not cites and not holds_words:
         return line
-    if cites and len(behind.clients(owner, left)) < gone.least:
+    if cites and len(supporters.clients(owner, remaining)) < gone.least:
         return None
-    words = gone.words.left_out_of(line.text, cites=cites) if said else line.text
-    if words is None or any(name in gone.words.names for name in line.attributes):
+    text = gone.words.left_out_of(line.text, cites=cites) if holds_words else line.text
+    if text is None or has_own_name:
         return None
-    return Line(
-        id=line.id,
-        text=words,
-        attributes=line.attributes,
-        weight=line.weight,
-        sources=left,
-        author=line.author,
-    )
+    return replace(line, text=text, sources=remaining)
 
 
 def _is_gone(source: Source, line: Line, gone: Gone) -> bool:
@@ -133,10 +134,8 @@ def _is_gone(source: Source, line: Line, gone: Gone) -> bool:
     return lost is None or not lost.isdisjoint(line.attributes)
 
 
-def _rule_without(rule: FilterRule, gone: Gone) -> FilterRule | None:
-    if (rule.attribute is not None and rule.attribute in gone.words.names) or gone.words.said_in(
-        rule.text
-    ):
+def _redact_rule(rule: FilterRule, gone: Gone) -> FilterRule | None:
+    if rule.attribute in gone.words.names or gone.words.said_in(rule.text):
         return None
     evidence = tuple(sequence for sequence in rule.evidence if sequence not in gone.sequences)
     if len(evidence) == len(rule.evidence):
@@ -144,25 +143,34 @@ def _rule_without(rule: FilterRule, gone: Gone) -> FilterRule | None:
     return replace(rule, evidence=evidence) if evidence else None
 
 
-def message_without(
-    sent: AffectedMessage, words: OwnWords, supported: frozenset[str]
+def redact_message(
+    affected: AffectedMessage, words: OwnWords, supported: frozenset[str]
 ) -> RouterVersion:
-    """The message as it is from now on; the same object where nothing of it changes. An attribute
-    that lost a part stays where somebody else brought it and it is still `supported`; its text
-    keeps to those, and only a message of which nothing is left says nothing."""
-    message = sent.message
-    lost = {name for name, left in sent.remaining.items() if not left or name not in supported}
+    """Redact a message.
+
+    An attribute that lost a part stays if another client brought it too and it is `supported`.
+    The text keeps the sentences about attributes that stay; only a message without any attribute
+    becomes empty.
+
+    Args:
+        supported: Attributes with enough holders.
+
+    Returns:
+        The message, the same object if nothing changes.
+    """
+    message = affected.message
+    lost = {
+        name for name, clients in affected.remaining.items() if not clients or name not in supported
+    }
     kept = tuple(
         name for name in message.attributes if name not in lost and name not in words.names
     )
     standing = tuple((name, weight) for name, weight in message.standing if name not in words.names)
-    named = OwnWords(
-        words.title, words.names | frozenset(name for name in lost if name not in kept)
-    )
+    named = OwnWords(words.title, words.names | (lost - set(kept)))
     text, name = message.text, message.name
-    cites = bool(sent.lost_parts)
+    cites = bool(affected.lost_parts)
     if named.said_in(text, cites=cites):
-        text = _still_said(text, kept, named, cites=cites)
+        text = _remaining_sentences(text, kept, named, cites=cites)
     if not kept:
         text = ""
     if named.said_in(name):
@@ -177,18 +185,20 @@ def message_without(
     return replace(message, attributes=kept, standing=standing, text=text, name=name)
 
 
-def _still_said(text: str, kept: Sequence[str], named: OwnWords, *, cites: bool) -> str:
-    """The sentences that say nothing of what is gone; the first of them, on which the others rest,
-    in plain words where it did."""
+def _remaining_sentences(text: str, kept: Sequence[str], named: OwnWords, *, cites: bool) -> str:
+    """Return the sentences without the words that go.
+
+    The first sentence carries the others: if it goes, a plain sentence takes its place.
+    """
     speakable = [name for name in kept if not named.said_in(name, cites=cites)][:MOST_NAMED]
     if not speakable:
         return ""
     plain = f"A community drawn to {listed(speakable)}."
-    left = [named.left_out_of(sentence, cites=cites) for sentence in sentences(text)]
-    whole = " ".join(filter(None, [left[0] or plain, *left[1:]]))
+    remaining = [named.left_out_of(sentence, cites=cites) for sentence in sentences(text)]
+    whole = " ".join(filter(None, [remaining[0] or plain, *remaining[1:]]))
     return next((said for said in (whole, plain) if not named.said_in(said, cites=cites)), "")
 
 
-def lost_of(before: RouterVersion, after: RouterVersion) -> frozenset[str] | None:
-    """What a message no longer says: attributes, None for everything."""
+def lost_attributes(before: RouterVersion, after: RouterVersion) -> frozenset[str] | None:
+    """Return the attributes that a message lost; None: all of them."""
     return frozenset(before.attributes) - frozenset(after.attributes) if after.attributes else None

@@ -1,9 +1,8 @@
-"""What a retraction or an erasure changes in texts, gathered from the graph before anything is
-written."""
+"""Changes of texts by a withdrawal, found in the graph before anything is written."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from propagation.model.clients.attribute import normalize_name
 from propagation.model.clients.client import Client, ClientKind, ref_of
@@ -23,44 +22,54 @@ from propagation.routing.attribute_extraction import own_attributes, recount_hol
 from propagation.routing.canonical_attributes import to_canonical
 from propagation.workflow.forget.name_matching import OwnWords
 from propagation.workflow.forget.redaction import (
-    Behind,
     Gone,
     Key,
-    Without,
-    lost_of,
-    message_without,
+    LostAttributes,
+    Redaction,
+    Supporters,
+    lost_attributes,
+    redact_message,
 )
 
-FEW = 8
+LEAST_COUNTED = 8
 TEXTS_A_TURN = 32
 
 
 @dataclass
 class TextChanges:
-    """Stored versions that read differently from now on, by (ref, version), and what else follows;
-    see model/interactions/withdrawal.py, which says what `texts_read_through` is."""
+    """Changes of stored texts that a withdrawal makes; see Withdrawal for the fields.
 
-    versions: dict[Key, StoredText]
-    messages: list[RouterVersion]
-    reduced_messages: list[Key]
-    client_attributes: dict[int, Sequence[str]]
-    holders: dict[str, int]
+    Attributes:
+        versions: Changed versions by (ref, version).
+        lines_dropped: Lines that current profiles lose.
+    """
+
+    versions: dict[Key, StoredText] = field(default_factory=dict)
+    messages: list[RouterVersion] = field(default_factory=list)
+    reduced_messages: list[Key] = field(default_factory=list)
+    client_attributes: dict[int, Sequence[str]] = field(default_factory=dict)
+    holders: dict[str, int] = field(default_factory=dict)
     lines_dropped: int = 0
     texts_read_through: int = 0
 
     @property
     def rewritten(self) -> list[ClientText]:
+        """Changed versions, under their own numbers."""
         return [stored.text for stored in self.versions.values()]
 
     @property
     def next_texts(self) -> list[ClientText]:
-        """Each current text that changed, as a version of its own: whoever works on the old one
-        then notices."""
+        """Changed current texts, each as its next version, so that writers of the old one clash."""
         return [_next_version(stored.text) for stored in self.versions.values() if stored.current]
 
+    @property
+    def unheld(self) -> frozenset[str]:
+        """Attributes that no client holds any more."""
+        return frozenset(name for name, holders in self.holders.items() if holders <= 0)
 
-class Withdrawing:
-    """Reads; decides by withdrawn_texts.py."""
+
+class TextChangeFinder:
+    """Finds the texts and messages that a withdrawal changes; redaction.py decides how."""
 
     def __init__(
         self, store: ForgettingGraph, min_support: int, canonical: Mapping[str, str]
@@ -70,112 +79,120 @@ class Withdrawing:
         self._canonical = canonical
 
     async def of_retraction(
-        self, rows: Sequence[InteractionRow], written: LearnedWeights
+        self, rows: Sequence[InteractionRow], weights: LearnedWeights
     ) -> TextChanges:
-        """A line goes with its last source: nobody's privacy is at stake."""
+        """Find the changes of a retraction: a line stays until its last source goes."""
         gone = Gone(frozenset(row.sequence for row in rows), least=1)
-        return await self._changes(
-            rows, written, gone, refs=sorted({ref for row in rows for ref in (row.user, row.item)})
-        )
+        refs = sorted({ref for row in rows for ref in (row.user, row.item)})
+        return await self._changes(rows, weights, gone, refs)
 
     async def of_erasure(
         self,
         client: Client,
-        names: frozenset[str],
+        own_names: frozenset[str],
         rows: Sequence[InteractionRow],
-        written: LearnedWeights,
+        weights: LearnedWeights,
     ) -> TextChanges:
-        """`names`: attributes of the client's own text that are in nobody else's."""
+        """Find the changes of an erasure.
+
+        Args:
+            own_names: Attributes that only the client's own text has.
+            rows: All interactions of the client.
+        """
         gone = Gone(
             frozenset(row.sequence for row in rows),
             self._min_support,
-            OwnWords(client.title, names),
+            OwnWords(client.title, own_names),
         )
-        return await self._changes(rows, written, gone, refs=[client.ref], erased=client.ref)
+        return await self._changes(rows, weights, gone, [client.ref], erased=client.ref)
 
     async def _changes(
         self,
         rows: Sequence[InteractionRow],
-        written: LearnedWeights,
+        weights: LearnedWeights,
         gone: Gone,
         refs: Sequence[int],
         erased: int | None = None,
     ) -> TextChanges:
-        changes = TextChanges({}, [], [], {}, {})
-        trails = [trail for trail in _trails(rows, written, gone.words) if trail.ref != erased]
+        """Change texts, then messages that rest on them, then the texts that rest on those."""
+        changes = TextChanges()
+        searches = _searches(rows, weights, gone.words)
         if gone.words.names:
             named = await self._store.clients_naming(gone.words.looked_for)
-            trails += [
-                CitationSearch(ref, Citations(words=gone.words.looked_for))
-                for ref in sorted(named)
-                if ref != erased
-            ]
-        await self._texts(changes, trails, gone)
-        await self._recount(changes, erased, gone.words.names)
-        nobodys = self._nobodys(changes, erased) - gone.words.names
-        gone = Gone(
-            gone.sequences, gone.least, OwnWords(gone.words.title, gone.words.names | nobodys)
-        )
-        sent = await self._store.affected_messages(
+            words = Citations(words=gone.words.looked_for)
+            searches += [CitationSearch(ref, words) for ref in sorted(named)]
+        await self._change_texts(changes, searches, gone, erased)
+        unheld: frozenset[str] = frozenset()
+        if erased is not None:
+            unheld = changes.unheld - gone.words.names
+            gone = replace(gone, words=OwnWords(gone.words.title, gone.words.names | unheld))
+        affected = await self._store.affected_messages(
             refs,
             None if erased is not None else gone.sequences,
             gone.words.looked_for,
-            max(self._min_support, FEW),
+            max(self._min_support, LEAST_COUNTED),
         )
-        lost = await self._messages(changes, sent, gone, erased)
-        readers = await self._store.merges_of_messages(sorted(lost)) if lost else ()
-        citing = {
-            key: Citations(messages={key: names}, words=gone.words.looked_for)
-            for key, names in lost.items()
-        }
-        trails = [
-            CitationSearch(
-                merge.ref,
-                citing[merge.router, merge.router_version],
-                from_version=merge.profile_version,
-            )
-            for merge in readers
-            if merge.ref != erased
-        ]
-        if nobodys:
-            trails += [trail for trail in _trails(rows, written, gone.words) if trail.ref != erased]
-        if trails:
-            await self._texts(changes, trails, Gone(gone.sequences, gone.least, gone.words, lost))
-            await self._recount(changes, erased, gone.words.names)
+        lost = await self._change_messages(changes, affected, gone, erased)
+        searches = await self._reader_searches(lost, gone.words)
+        if unheld:
+            searches += _searches(rows, weights, gone.words)
+        if searches:
+            await self._change_texts(changes, searches, replace(gone, messages=lost), erased)
         return changes
 
-    async def _texts(
-        self, changes: TextChanges, trails: Sequence[CitationSearch], gone: Gone
+    async def _reader_searches(self, lost: LostAttributes, words: OwnWords) -> list[CitationSearch]:
+        """Search the texts of clients that merged a changed message, from that version on."""
+        merges = await self._store.merges_of_messages(sorted(lost)) if lost else ()
+        citations = {
+            key: Citations(messages={key: names}, words=words.looked_for)
+            for key, names in lost.items()
+        }
+        return [
+            CitationSearch(
+                merge.ref,
+                citations[merge.router, merge.router_version],
+                from_version=merge.profile_version,
+            )
+            for merge in merges
+        ]
+
+    async def _change_texts(
+        self,
+        changes: TextChanges,
+        searches: Sequence[CitationSearch],
+        gone: Gone,
+        erased: int | None,
     ) -> None:
-        """Adds to `changes`; a version that is there already is taken from there."""
+        """Add the texts that the searches find to the changes, and count attributes again."""
+        found = await self._store.find_citing_texts(
+            [search for search in searches if search.ref != erased]
+        )
         stored = [
             changes.versions.get((one.text.profile.ref, one.text.profile.version), one)
-            for one in await self._store.find_citing_texts(trails)
+            for one in found
         ]
-        without = Without(gone, await self._behind(stored, gone))
+        redaction = Redaction(gone, await self._supporters(stored, gone))
         for number, one in enumerate(stored):
             if number % TEXTS_A_TURN == 0:
-                await asyncio.sleep(0)  # others get their turns on the loop
-            text = without.of(one.text)
+                await asyncio.sleep(0)  # let other tasks run
+            text = redaction.redact(one.text)
             if text is not one.text:
-                changes.versions[text.profile.ref, text.profile.version] = StoredText(
-                    text, one.current
-                )
+                changes.versions[text.profile.ref, text.profile.version] = replace(one, text=text)
                 if one.current:
                     changes.lines_dropped += len(one.text.profile.lines) - len(text.profile.lines)
+        await self._count_attributes(changes, erased, gone.words.names)
 
-    async def _behind(self, stored: Iterable[StoredText], gone: Gone) -> Behind:
-        """Who stands behind what is left of lines that lose a source."""
+    async def _supporters(self, stored: Iterable[StoredText], gone: Gone) -> Supporters:
+        """Load who supports the remaining sources of lines that lose one."""
         lines = {
             id(line): line for one in stored for line in one.text.profile.lines
-        }.values()  # versions share what stayed
+        }.values()  # versions share the lines that stayed
         sources = {
             source for line in lines if _loses(line.sources, gone) for source in line.sources
         }
-        sequences = sorted(
-            {source.sequence for source in sources if source.sequence is not None} - gone.sequences
-        )
-        rows = await self._store.interactions(sequences) if sequences else ()
+        sequences = {source.sequence for source in sources if source.sequence is not None}
+        asked = sorted(sequences - gone.sequences)
+        rows = await self._store.interactions(asked) if asked else ()
         keys = sorted(
             {
                 (source.router, source.version)
@@ -189,111 +206,104 @@ class Withdrawing:
                 continue
             message = await self._store.router_version(router, version)
             messages[router, version] = message.senders if message is not None else frozenset()
-        return Behind({row.sequence: (row.user, row.item) for row in rows}, messages)
+        return Supporters({row.sequence: (row.user, row.item) for row in rows}, messages)
 
-    async def _messages(
-        self, changes: TextChanges, sent: Sequence[AffectedMessage], gone: Gone, erased: int | None
-    ) -> dict[Key, frozenset[str] | None]:
-        """Adds to `changes`; what each message that changed no longer says."""
-        names = sorted({name for one in sent for name in one.remaining})
+    async def _change_messages(
+        self,
+        changes: TextChanges,
+        affected: Sequence[AffectedMessage],
+        gone: Gone,
+        erased: int | None,
+    ) -> LostAttributes:
+        """Add redacted messages to the changes; return what each lost."""
+        names = sorted({name for one in affected for name in one.remaining})
         holders = {
             name: attribute.holders
             for name, attribute in (await self._store.get_attributes(names)).items()
-        }
+        } | changes.holders
         least = 1 if erased is None else self._min_support
-        supported = frozenset(
-            name for name in names if changes.holders.get(name, holders.get(name, 0)) >= least
-        )
+        supported = frozenset(name for name in names if holders.get(name, 0) >= least)
         lost: dict[Key, frozenset[str] | None] = {}
-        for one in sent:
+        for one in affected:
             key = (one.message.router, one.message.version)
-            after = message_without(one, gone.words, supported)
+            after = redact_message(one, gone.words, supported)
             if one.lost_parts or after is not one.message:
                 changes.reduced_messages.append(key)
             if after is not one.message:
                 changes.messages.append(after)
-                lost[key] = lost_of(one.message, after)
-            elif (
-                not one.message.text
-            ):  # it may have said a word before it was taken back, and its readers may say it still
+                lost[key] = lost_attributes(one.message, after)
+            elif not one.message.text:
+                # It may have held a word before it was redacted, and its readers may hold it still.
                 lost[key] = frozenset()
         return lost
 
-    async def _recount(
+    async def _count_attributes(
         self, changes: TextChanges, erased: int | None, names: frozenset[str]
     ) -> None:
-        """What changed clients hold now, and how many hold each attribute that somebody lost; of
-        `names` nobody does."""
+        """Set what changed clients hold now, and count the holders of each attribute they lost.
+
+        Args:
+            names: Attributes that no client holds any more.
+        """
         current = {
             stored.text.profile.ref: stored.text
             for stored in changes.versions.values()
             if stored.current
         }
-        refs = sorted({*current, *([] if erased is None else [erased])})
+        refs = sorted(current if erased is None else {*current, erased})
         before = await self._store.client_attributes(refs)
-        now = {
-            ref: tuple(
-                name
-                for name in before[ref]
-                if name in to_canonical(own_attributes(text), self._canonical)
-            )
-            for ref, text in current.items()
+        now: dict[int, tuple[str, ...]] = {}
+        for ref, text in current.items():
+            own = to_canonical(own_attributes(text), self._canonical)
+            now[ref] = tuple(name for name in before[ref] if name in own)
+        changes.client_attributes = {
+            ref: held for ref, held in now.items() if held != tuple(before[ref])
         }
         if erased is not None:
             now[erased] = ()
         known = await self._store.get_attributes(
-            sorted({name for names in before.values() for name in names})
+            sorted({name for held in before.values() for name in held})
         )
-        changes.client_attributes = {
-            ref: names
-            for ref, names in now.items()
-            if ref != erased and tuple(names) != tuple(before[ref])
-        }
         changes.holders = {
             name: attribute.holders
             for name, attribute in recount_holders(known, before, now).items()
         }
         changes.holders.update(dict.fromkeys(names, 0))
 
-    def _nobodys(self, changes: TextChanges, erased: int | None) -> frozenset[str]:
-        return (
-            frozenset()
-            if erased is None
-            else frozenset(name for name, holders in changes.holders.items() if holders <= 0)
-        )
-
 
 def own_names(client: Client, texts: Iterable[ClientText]) -> frozenset[str]:
-    """Attributes of a client's own text, as it says them: those given, and those that were found in
-    the rest of it."""
-    said = {normalize_name(name) for name in (*client.attributes, *client.categories)}
-    said |= {
+    """Return the normalized attributes of a client's own text.
+
+    These are its attributes and categories, and those found in its catalogue lines.
+    """
+    names = {normalize_name(name) for name in (*client.attributes, *client.categories)}
+    names |= {
         name
         for text in texts
         for line in text.profile.lines
         if line.author is Author.CATALOGUE
         for name in line.attributes
     }
-    return frozenset(said - {""})
+    return frozenset(names - {""})
 
 
-def _trails(
-    rows: Sequence[InteractionRow], written: LearnedWeights, words: OwnWords
+def _searches(
+    rows: Sequence[InteractionRow], weights: LearnedWeights, words: OwnWords
 ) -> list[CitationSearch]:
-    """Whose texts may cite each interaction: the user's, the item's, the first negative's."""
+    """Search each interaction in the texts of its user, its item and its first negative."""
     negatives = {
         int(sequence): int(item)
-        for sequence, item in zip(written.sequence, written.negative, strict=True)
+        for sequence, item in zip(weights.sequence, weights.negative, strict=True)
         if item >= 0
     }
-    out = []
+    searches = []
     for row in rows:
-        citing = Citations(frozenset([row.sequence]), words=words.looked_for)
+        citations = Citations(frozenset([row.sequence]), words=words.looked_for)
         refs = [row.user, row.item]
         if row.sequence in negatives:
             refs.append(ref_of(ClientKind.ITEM, negatives[row.sequence]))
-        out += [CitationSearch(ref, citing, at_sequence=row.sequence) for ref in refs]
-    return out
+        searches += [CitationSearch(ref, citations, at_sequence=row.sequence) for ref in refs]
+    return searches
 
 
 def _loses(sources: Sequence[Source], gone: Gone) -> bool:

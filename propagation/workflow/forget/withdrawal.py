@@ -1,6 +1,8 @@
-"""Taking back interactions, whatever for: numbers first (in memory), then everything in one commit
-with a new barrier. A crash before the commit is as if nothing had happened; after it the next start
-finishes what lagged."""
+"""Withdrawal of interactions: numbers in memory first, then everything in one commit.
+
+The commit leaves a new barrier. A crash before it changes nothing; after a crash behind it the
+next start finishes the index and the wiping.
+"""
 
 import logging
 from collections.abc import AsyncIterator, Sequence
@@ -25,51 +27,58 @@ from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection
 from propagation.workflow.concurrency.leases import ROUND_LEASE, WAIT_SECONDS, Leases
 from propagation.workflow.concurrency.tasks import background_task
-from propagation.workflow.forget.learned_histories import Histories, in_routers_of_now
+from propagation.workflow.forget.learned_histories import Histories, in_current_routers
 from propagation.workflow.forget.number_changes import Subtraction
-from propagation.workflow.forget.text_changes import TextChanges, Withdrawing
+from propagation.workflow.forget.text_changes import TextChangeFinder, TextChanges
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import COLLECTIONS, VectorSync
 from propagation.workflow.learn.checkpoints import lent_own, lent_rest
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.views.numbers_owner import NumbersOwner
 
-REDONE = 5
+ATTEMPTS = 5
 USERS_A_TURN = 16
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Leaving:
-    """A client that is forgotten: `names`, attributes of its own text that are in nobody else's;
-    `said`, all of them; `sent_under`, routers that were itself (point-to-point)."""
+class ErasedClient:
+    """A client that is erased.
+
+    Attributes:
+        names: Attributes of its own text.
+        own_names: Those of them that are in no other client's own text.
+        sent_under: Routers that stood for the client itself (point-to-point).
+    """
 
     client: Client
     names: frozenset[str]
-    said: frozenset[str]
+    own_names: frozenset[str]
     sent_under: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is to be taken back, with what it had written."""
+class _Request:
+    """What to withdraw, with what it wrote when it was learned."""
 
     rows: Sequence[InteractionRow]
-    written: LearnedWeights
-    leaving: Leaving | None
+    weights: LearnedWeights
+    erased: ErasedClient | None
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What was done: the commit, and the texts that changed with it."""
+class Withdrawn:
+    """A committed withdrawal, with the changes of texts that it made."""
 
-    done: WithdrawalResult
+    result: WithdrawalResult
     changes: TextChanges
 
 
-class TakingBack:
-    """One at a time, while nothing in this process learns, reasons, merges or runs a round; leases
-    keep other processes still."""
+class Withdrawer:
+    """Withdraws interactions, one withdrawal at a time.
+
+    The caller holds Activity.WITHDRAW; leases keep other processes from learning and rounds.
+    """
 
     def __init__(
         self,
@@ -92,103 +101,120 @@ class TakingBack:
         self._leases = leases
 
     async def withdraw(
-        self, rows: Sequence[InteractionRow], leaving: Leaving | None = None
-    ) -> Outcome:
-        """These interactions, or everything of a client, whose interactions they are then. Raises
-        LeaseLost."""
-        async with self._still() as lease:
-            asked = Asked(
-                rows, await self._store.learned_weights([row.sequence for row in rows]), leaving
-            )
-            known = self._store.stage_checkpoint(lease, await self._numbers.run(lent_own))
+        self, rows: Sequence[InteractionRow], erased: ErasedClient | None = None
+    ) -> Withdrawn:
+        """Withdraw interactions, and with `erased` everything else of their client.
+
+        Raises:
+            LeaseLost: Another process learns or runs a round for too long.
+            VersionClash: Other processes wrote texts five times in a row meanwhile.
+        """
+        async with self._leases_held() as lease:
+            weights = await self._store.learned_weights([row.sequence for row in rows])
+            request = _Request(rows, weights, erased)
+            own = self._store.stage_checkpoint(lease, await self._numbers.run(lent_own))
             async with (
-                background_task(self._changes(asked)) as changes,
-                background_task(known) as begun,
+                background_task(self._changes(request)) as changes,
+                background_task(own) as staged,
             ):
-                promoted = await self._subtract(asked)
-                rest = await self._numbers.run(lent_rest, *_own_rows(asked))
-                barrier = await self._store.stage_checkpoint(lease, rest, await begun)
-                return await self._committed(lease, barrier, await changes, promoted, asked)
+                promoted = await self._subtract(request)
+                rest = await self._numbers.run(lent_rest, *_own_rows(request))
+                barrier = await self._store.stage_checkpoint(lease, rest, await staged)
+                return await self._commit(lease, barrier, await changes, promoted, request)
 
     @asynccontextmanager
-    async def _still(self) -> AsyncIterator[Lease]:
-        """Nobody else learns or runs a round; the learner's lease, under which this process goes
-        on."""
+    async def _leases_held(self) -> AsyncIterator[Lease]:
+        """Keep other processes from learning and rounds; give the learner's lease."""
         async with (
             self._learner.hold_lease() as lease,
-            self._leases.hold(ROUND_LEASE, WAIT_SECONDS) as rounds,
+            self._leases.hold(ROUND_LEASE, WAIT_SECONDS) as round_lease,
         ):
-            if rounds is None:
+            if round_lease is None:
                 raise LeaseLost(
                     f"another process runs a round, and was not done in {WAIT_SECONDS:.0f} s; try again"
                 )
             yield lease
 
-    async def _subtract(self, asked: Asked) -> list[PromotedRepeat]:
-        """The view without them. Others' trust stays, also that of the users of a forgotten item."""
-        rows = asked.rows
-        erased = None if asked.leaving is None else asked.leaving.client.ref
-        retrust = erased is None or kind_of(erased) == ClientKind.USER
+    async def _subtract(self, request: _Request) -> list[PromotedRepeat]:
+        """Subtract the interactions from the numbers view.
+
+        The trust of other users stays, also of those who chose an erased item.
+        """
+        rows = request.rows
+        erased = None if request.erased is None else request.erased.client.ref
         view = self._numbers.view
         maps = await self._store.router_maps()
         subtraction = Subtraction(
-            in_routers_of_now(asked.written, rows, maps), asked.written.routers, maps, retrust
+            in_current_routers(request.weights, rows, maps),
+            request.weights.routers,
+            maps,
+            retrust=erased is None or kind_of(erased) == ClientKind.USER,
         )
         gone = frozenset(row.sequence for row in rows)
         users = sorted({row.user for row in rows if row.sequence <= view.applied_through})
         self._learner.mark_ahead()
-        async for some in self._histories.parts(
+        async for histories in self._histories.load(
             users, gone, view.applied_through, view.direction_of
         ):
-            for start in range(0, len(some), USERS_A_TURN):
-                await self._numbers.run(subtraction.withdraw, some[start : start + USERS_A_TURN])
+            for start in range(0, len(histories), USERS_A_TURN):
+                turn = histories[start : start + USERS_A_TURN]
+                await self._numbers.run(subtraction.withdraw, turn)
         await self._numbers.run(subtraction.finish, erased)
         return subtraction.promoted
 
-    async def _committed(
+    async def _commit(
         self,
         lease: Lease,
         barrier: StagedCheckpoint,
         changes: TextChanges,
         promoted: Sequence[PromotedRepeat],
-        asked: Asked,
-    ) -> Outcome:
-        """Redone on the newer texts where another process wrote some meanwhile."""
-        for attempt in range(REDONE):
-            withdrawal = _withdrawal(asked, promoted, changes)
+        request: _Request,
+    ) -> Withdrawn:
+        """Commit; find the changes again if another process wrote newer texts meanwhile."""
+        for attempt in range(ATTEMPTS):
+            withdrawal = _withdrawal(request, promoted, changes)
             try:
-                done = await self._store.withdraw(lease, withdrawal, barrier)
+                result = await self._store.withdraw(lease, withdrawal, barrier)
             except VersionClash:
-                if attempt == REDONE - 1:
+                if attempt == ATTEMPTS - 1:
                     raise
-                changes = await self._changes(asked)
+                changes = await self._changes(request)
             else:
-                self._learner.mark_stored(done.sequence)
-                return Outcome(done, changes)
+                self._learner.mark_stored(result.sequence)
+                return Withdrawn(result, changes)
         raise AssertionError("unreachable")
 
-    async def _changes(self, asked: Asked) -> TextChanges:
+    async def _changes(self, request: _Request) -> TextChanges:
         texts_read_through = await self._store.texts_through()
-        withdrawing = Withdrawing(self._store, self._min_support, self._vectors.canonical)
-        if asked.leaving is None:
-            changes = await withdrawing.of_retraction(asked.rows, asked.written)
+        finder = TextChangeFinder(self._store, self._min_support, self._vectors.canonical)
+        if request.erased is None:
+            changes = await finder.of_retraction(request.rows, request.weights)
         else:
-            changes = await withdrawing.of_erasure(
-                asked.leaving.client, asked.leaving.names, asked.rows, asked.written
+            changes = await finder.of_erasure(
+                request.erased.client, request.erased.own_names, request.rows, request.weights
             )
-        return replace(changes, texts_read_through=texts_read_through)
+        changes.texts_read_through = texts_read_through
+        return changes
 
-    async def show(self, outcome: Outcome, client: Client | None, unmapped: frozenset[str]) -> None:
-        """The vector index, and the view's profile vectors, as the graph now has them. The graph is
-        right without them: what fails here waits in the outbox, and is carried over by upkeep."""
-        changes = outcome.changes
-        gone = frozenset(name for name, holders in changes.holders.items() if holders <= 0)
-        erased = {} if client is None else {COLLECTIONS[kind_of(client.ref)]: [client.ref]}
-        self._vectors.forget([ref for refs in erased.values() for ref in refs], gone, unmapped)
+    async def publish(self, withdrawn: Withdrawn, erased: ErasedClient | None = None) -> None:
+        """Bring the vector index and the view's profile vectors up to date.
+
+        The graph is right without them: whatever fails here stays in the outbox.
+        """
+        changes = withdrawn.changes
+        gone = [name for name, holders in changes.holders.items() if holders <= 0]
+        keys: dict[Collection, Sequence[int | str]] = {}
+        if erased is None:
+            self._vectors.forget([], frozenset(gone), frozenset())
+        else:
+            ref = erased.client.ref
+            keys[COLLECTIONS[kind_of(ref)]] = [ref]
+            self._vectors.forget([ref], frozenset(gone), erased.names)
+        keys[Collection.ATTRIBUTES] = sorted(gone)
         await self._vectors.publish(changes.next_texts)
         try:
             await self._upkeep.follow_withdrawal(
-                {**erased, Collection.ATTRIBUTES: sorted(gone)},
+                keys,
                 [
                     IndexChange(Collection.ROUTERS, message.router, message.version, message.round)
                     for message in changes.messages
@@ -196,16 +222,16 @@ class TakingBack:
             )
         except Exception as error:
             log.warning(
-                "the index lags: what was taken back at %d is not all shown, it will be tried again: %s",
-                outcome.done.sequence,
+                "the index does not show the withdrawal at %d yet; it will be tried again: %s",
+                withdrawn.result.sequence,
                 error,
             )
 
 
 def _withdrawal(
-    asked: Asked, promoted: Sequence[PromotedRepeat], changes: TextChanges
+    request: _Request, promoted: Sequence[PromotedRepeat], changes: TextChanges
 ) -> Withdrawal:
-    rows, leaving = asked.rows, asked.leaving
+    rows, erased = request.rows, request.erased
     retraction = Withdrawal(
         kind=EntryKind.RETRACTION,
         refs=tuple(sorted({row.user for row in rows})),
@@ -219,24 +245,24 @@ def _withdrawal(
         client_attributes=changes.client_attributes,
         holders=changes.holders,
     )
-    if leaving is None:
+    if erased is None:
         return retraction
-    client = leaving.client
+    client = erased.client
     return replace(
         retraction,
         kind=EntryKind.ERASURE,
         refs=(client.ref,),
         erased=client.ref,
-        sent_under=leaving.sent_under,
-        unmapped=leaving.said,
+        sent_under=erased.sent_under,
+        unmapped=erased.names,
         words=tuple(word for word in (client.title, client.key.id) if word),
     )
 
 
-def _own_rows(asked: Asked) -> tuple[list[int], list[int]]:
-    """(Users, items) whose own numbers these interactions are in, as rows."""
-    refs = {ref for row in asked.rows for ref in (row.user, row.item)} | (
-        {asked.leaving.client.ref} if asked.leaving else set()
-    )
+def _own_rows(request: _Request) -> tuple[list[int], list[int]]:
+    """Return rows of the users and of the items whose own numbers change."""
+    refs = {ref for row in request.rows for ref in (row.user, row.item)}
+    if request.erased is not None:
+        refs.add(request.erased.client.ref)
     users = [index_of(ref) for ref in refs if kind_of(ref) == ClientKind.USER]
     return users, [index_of(ref) for ref in refs if kind_of(ref) == ClientKind.ITEM]

@@ -31,11 +31,11 @@ class ForgetClientHandler(Servicer):
             sequence=done.sequence,
             outcomes=[
                 pb.RetractInteractionsResponse.Outcome(
-                    event_id=event_id,
-                    retracted=retracted,
-                    reason=None if retracted else REASONS[status],
+                    event_id=event.event_id,
+                    retracted=event.retracted,
+                    reason=None if event.retracted else REASONS[event.before],
                 )
-                for event_id, retracted, status in done.events
+                for event in done.events
             ],
         )
 

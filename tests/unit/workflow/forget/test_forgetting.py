@@ -14,8 +14,8 @@ from propagation.model.interactions.interaction import RecordStatus
 from propagation.model.interactions.withdrawal import EventStatus
 from propagation.model.routers.router_maps import RouterMap, RouterMaps
 from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.forget import withdrawal as taking_back
-from propagation.workflow.forget.learned_histories import in_routers_of_now
+from propagation.workflow.forget import withdrawal
+from propagation.workflow.forget.learned_histories import in_current_routers
 from propagation.workflow.learn.checkpoints import same_numbers
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuilt
@@ -210,12 +210,12 @@ async def test_retraction_takes_back_what_the_event_wrote(engine):
         other for other in events if (other.user_id, other.item_id) == (one.user_id, one.item_id)
     ]
     done = await engine.forgetting.retract([other.event_id for other in mine])
-    assert [(taken, standing) for _, taken, standing in done.events] == [
+    assert [(event.retracted, event.before) for event in done.events] == [
         (True, EventStatus.RECORDED)
     ] * len(mine)
     assert engine.numbers.view.state.adoptions[index_of(item)] == had - 1
     again = await engine.forgetting.retract([one.event_id, "never"])
-    assert [(taken, standing) for _, taken, standing in again.events] == [
+    assert [(event.retracted, event.before) for event in again.events] == [
         (False, EventStatus.RETRACTED),
         (False, EventStatus.UNKNOWN),
     ]
@@ -233,7 +233,7 @@ async def test_a_repeat_takes_the_place_of_a_retracted_first_adoption(engine):
     (ref,) = await engine.store.find_refs([item_key(2)])
     before = engine.numbers.view.state.adoptions[index_of(ref)]
     done = await engine.forgetting.retract([first.event_id, first.event_id])
-    assert [taken for _, taken, _ in done.events] == [True, False]
+    assert [event.retracted for event in done.events] == [True, False]
     assert engine.numbers.view.state.adoptions[index_of(ref)] == before
     ((_, row),) = await engine.store.event_statuses([repeat.event_id])
     written = await engine.store.learned_weights([row.sequence])
@@ -358,7 +358,7 @@ async def test_a_round_of_another_process_is_waited_for(engine, monkeypatch):
     await live(engine, 13, 30)
     lease = await engine.store.acquire_lease("round", "another process", 60_000)
     with monkeypatch.context() as patch:
-        patch.setattr(taking_back, "WAIT_SECONDS", 0.2)
+        patch.setattr(withdrawal, "WAIT_SECONDS", 0.2)
         with pytest.raises(
             LeaseLost, match="another process runs a round, and was not done in 0 s"
         ):
@@ -428,6 +428,6 @@ async def test_what_an_evolution_moved_is_subtracted_where_it_is_now(engine):
         for _, row in await engine.store.event_statuses([events[0].event_id, events[1].event_id])
     ]
     written = await engine.store.learned_weights([row.sequence for row in rows])
-    moved = in_routers_of_now(written, rows, maps)
+    moved = in_current_routers(written, rows, maps)
     assert np.array_equal(moved.routers[:, 1], swapped[written.routers[:, 1]])
     assert np.array_equal(moved.routers[:, 0], written.routers[:, 0])

@@ -12,18 +12,18 @@ from propagation.model.interactions.withdrawal import AffectedMessage
 from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 from propagation.workflow.forget.name_matching import OwnWords
 from propagation.workflow.forget.redaction import (
-    Behind,
     Gone,
-    Without,
-    line_without,
-    lost_of,
-    message_without,
+    Redaction,
+    Supporters,
+    lost_attributes,
+    redact_line,
+    redact_message,
 )
 
 ANN, BOB, CID = (ref_of(ClientKind.USER, n) for n in range(3))
 BLUE, RED, GREEN = (ref_of(ClientKind.ITEM, n) for n in range(3))
 # interaction 1: Ann took Blue, 2: Bob took Blue, 3: Cid took Blue, 4: Ann took Red
-WHO = Behind(
+WHO = Supporters(
     {1: (ANN, BLUE), 2: (BOB, BLUE), 3: (CID, BLUE), 4: (ANN, RED)},
     {(5, 1): frozenset({BOB, CID}), (5, 2): frozenset({BOB})},
 )
@@ -48,25 +48,25 @@ def gone(*sequences, least=2, **fields):
 
 def test_a_line_of_other_interactions_is_the_same_object():
     same = line(2, 3)
-    assert line_without(same, BLUE, gone(1), WHO) is same
+    assert redact_line(same, BLUE, gone(1), WHO) is same
 
 
 def test_an_items_line_needs_min_support_takers_besides_itself():
-    left = line_without(line(1, 2, 3), BLUE, gone(1), WHO)
+    left = redact_line(line(1, 2, 3), BLUE, gone(1), WHO)
     assert [source.sequence for source in left.sources] == [2, 3]
-    assert line_without(line(1, 2), BLUE, gone(1), WHO) is None
-    assert line_without(line(1), BLUE, gone(1), WHO) is None
-    assert line_without(line(1, 2), BLUE, gone(1, least=1), WHO).sources == (Source(sequence=2),)
+    assert redact_line(line(1, 2), BLUE, gone(1), WHO) is None
+    assert redact_line(line(1), BLUE, gone(1), WHO) is None
+    assert redact_line(line(1, 2), BLUE, gone(1, least=1), WHO).sources == (Source(sequence=2),)
 
 
 def test_a_users_own_choice_supports_its_own_line():
-    assert line_without(line(1, 4), ANN, gone(1), WHO).sources == (Source(sequence=4),)
-    assert line_without(line(1), ANN, gone(1), WHO) is None
+    assert redact_line(line(1, 4), ANN, gone(1), WHO).sources == (Source(sequence=4),)
+    assert redact_line(line(1), ANN, gone(1), WHO) is None
 
 
 def test_catalogue_lines_stay():
     own = line(text="“Kind of Blue”, listed under jazz.", author=Author.CATALOGUE)
-    assert line_without(own, BLUE, gone(1, words=OwnWords("Kind of Blue")), WHO) is own
+    assert redact_line(own, BLUE, gone(1, words=OwnWords("Kind of Blue")), WHO) is own
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_catalogue_lines_stay():
 def test_a_quotation_of_the_title_goes_and_the_rest_stays(text, left):
     words = OwnWords("Kind of Blue")
     assert words.left_out_of(text) == left
-    found = line_without(line(1, 4, text=text), ANN, gone(1, words=words), WHO)
+    found = redact_line(line(1, 4, text=text), ANN, gone(1, words=words), WHO)
     assert (found and found.text) == left
 
 
@@ -109,9 +109,9 @@ def test_a_title_is_known_in_the_forms_it_takes(title, quote, same):
 def test_a_title_of_one_word_is_a_word_like_any_other_elsewhere():
     words = OwnWords("Jazz")
     other = line(2, text="Enjoys Jazz.")
-    assert line_without(other, CID, gone(1, words=words), WHO) is other
+    assert redact_line(other, CID, gone(1, words=words), WHO) is other
     assert (
-        line_without(
+        redact_line(
             replace(other, sources=(Source(sequence=1), Source(sequence=4))),
             ANN,
             gone(1, words=words),
@@ -123,10 +123,10 @@ def test_a_title_of_one_word_is_a_word_like_any_other_elsewhere():
 
 def test_what_was_heard_goes_with_what_its_message_no_longer_says():
     heard = line((5, 1), (5, 2), author=Author.RECEPTION)
-    kept = line_without(heard, ANN, gone(least=1, messages={(5, 2): None}), WHO)
+    kept = redact_line(heard, ANN, gone(least=1, messages={(5, 2): None}), WHO)
     assert kept.sources == (Source(router=5, version=1),)
-    assert line_without(heard, ANN, gone(least=3, messages={(5, 2): None}), WHO) is None
-    assert line_without(heard, ANN, gone(messages={(5, 1): frozenset({"opera"})}), WHO) is heard
+    assert redact_line(heard, ANN, gone(least=3, messages={(5, 2): None}), WHO) is None
+    assert redact_line(heard, ANN, gone(messages={(5, 1): frozenset({"opera"})}), WHO) is heard
 
 
 def test_rules_lose_evidence_and_go_with_the_last_of_it():
@@ -140,8 +140,8 @@ def test_rules_lose_evidence_and_go_with_the_last_of_it():
     )
     text = ClientText(profile=Profile(ref=BOB, version=1), filter_memory=FilterMemory(rules))
     after = (
-        Without(gone(1, words=OwnWords(names=frozenset({"theremin"}))), WHO)
-        .of(text)
+        Redaction(gone(1, words=OwnWords(names=frozenset({"theremin"}))), WHO)
+        .redact(text)
         .filter_memory.rules
     )
     assert [(rule.router, rule.evidence) for rule in after] == [(1, (2,)), (3, (3,))]
@@ -161,23 +161,22 @@ def test_a_message_loses_what_only_that_client_brought():
     )
     part = IntegratedAttribute("theremin", BLUE, 1, 1)
     sent = AffectedMessage(message, (part,), {"theremin": frozenset()})
-    after = message_without(sent, OwnWords("Kind of Blue", frozenset({"theremin"})), frozenset())
+    after = redact_message(sent, OwnWords("Kind of Blue", frozenset({"theremin"})), frozenset())
     assert (after.attributes, after.standing, after.name, after.text) == (
         ("jazz",),
         (("jazz", 2.0),),
         "jazz",
         "A community drawn to jazz.",
     )
-    assert lost_of(message, after) == {"theremin"}
+    assert lost_attributes(message, after) == {"theremin"}
     supported = AffectedMessage(message, (part,), {"theremin": frozenset({RED})})
-    after = message_without(supported, OwnWords("Kind of Blue"), frozenset({"theremin"}))
+    after = redact_message(supported, OwnWords("Kind of Blue"), frozenset({"theremin"}))
     assert (after.attributes, after.text) == (
         message.attributes,
         "A community drawn to jazz. It is now turning to theremin.",
     )
     assert (
-        message_without(supported, OwnWords("Sketches of Spain"), frozenset({"theremin"}))
-        is message
+        redact_message(supported, OwnWords("Sketches of Spain"), frozenset({"theremin"})) is message
     )
 
 
@@ -208,7 +207,7 @@ def test_a_message_that_loses_words_says_what_is_left(text, want):
     sent = AffectedMessage(
         message, (IntegratedAttribute("theremin", BLUE, 1, 1),), {"theremin": frozenset()}
     )
-    after = message_without(sent, OwnWords(), frozenset())
+    after = redact_message(sent, OwnWords(), frozenset())
     assert (after.attributes, after.name, after.text) == (("jazz", "opera"), "jazz and opera", want)
 
 
@@ -225,4 +224,4 @@ def test_a_message_of_which_nothing_is_left_says_nothing():
     sent = AffectedMessage(
         message, (IntegratedAttribute("theremin", BLUE, 1, 1),), {"theremin": frozenset()}
     )
-    assert message_without(sent, OwnWords(), frozenset()).text == ""
+    assert redact_message(sent, OwnWords(), frozenset()).text == ""

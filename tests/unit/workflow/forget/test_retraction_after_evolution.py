@@ -60,7 +60,7 @@ async def test_repeats_take_places_over_splits_merges_and_undos(made, monkeypatc
         _, undone = await evolutions(engine, restless, 8, seed=100 * (time + 1))
         assert undone
         taken = await engine.forgetting.retract(await with_repeats(engine, 12, draw))
-        assert all(gone for _, gone, _ in taken.events)
+        assert all(event.retracted for event in taken.events)
         await is_sound(engine)
     await push(engine, stream(STYLES[:3], 30, seed=9))
     await engine.evolve()
