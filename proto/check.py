@@ -1,7 +1,8 @@
-"""Generated code is current, and nothing breaks the last release: `python -m proto.check`.
+"""Check that generated code is current, and that the API serves clients of the last release.
 
-`--release` records the API as it is as the release that later ones are compared with
-(proto/descriptors.binpb)."""
+`python -m proto.check` checks; with `--release` it stores the API as the release that later ones
+are compared with (proto/descriptors.binpb, without comments).
+"""
 
 import sys
 import tempfile
@@ -16,19 +17,19 @@ from proto.generate import ROOT, descriptors, generate
 RELEASED = ROOT / "proto" / "descriptors.binpb"
 
 
-def stale() -> Iterator[str]:
-    """Files under propagation/v1 that differ from what proto/ generates."""
+def stale_files() -> Iterator[str]:
+    """List the files of propagation/v1 that differ from the code that proto/ generates."""
     with tempfile.TemporaryDirectory() as folder:
         generate(Path(folder))
         for made in sorted(Path(folder).rglob("*.py*")):
             path = made.relative_to(folder)
             committed = ROOT / path
             if not committed.exists() or committed.read_bytes() != made.read_bytes():
-                yield f"{path} is not what proto/ generates; run `make proto` and commit it"
+                yield f"{path} is out of date; run `make proto` and commit it"
 
 
 def current() -> FileDescriptorSet:
-    """The API as proto/ has it."""
+    """Describe the API as proto/ defines it."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "descriptors.binpb"
         descriptors(out)
@@ -36,15 +37,16 @@ def current() -> FileDescriptorSet:
 
 
 def released() -> FileDescriptorProto:
-    """The API as the last release had it."""
+    """Read the description of the API of the last release."""
     return FileDescriptorSet.FromString(RELEASED.read_bytes()).file[0]
 
 
 def main(arguments: list[str]) -> int:
+    """Run the check, or store a release; return the exit code."""
     if arguments == ["--release"]:
         RELEASED.write_bytes(current().SerializeToString(deterministic=True))
         return 0
-    problems = [*stale(), *breaks(released(), current().file[0])]
+    problems = [*stale_files(), *breaks(released(), current().file[0])]
     for problem in problems:
         print(f"proto: {problem}", file=sys.stderr)
     return 1 if problems else 0

@@ -1,4 +1,4 @@
-"""What a caller of one release of the API would miss in the next."""
+"""Compare two releases of the API, and find changes that break a client of the first."""
 
 from collections.abc import Iterator
 
@@ -13,18 +13,17 @@ LABEL_REPEATED = FieldDescriptorProto.LABEL_REPEATED
 
 
 def breaks(before: FileDescriptorProto, after: FileDescriptorProto) -> Iterator[str]:
-    """Sentences; none where every caller of `before` is served by `after`: on the wire, in JSON and
-    in generated code."""
+    """Describe the changes that break a client of `before`, on the wire, in JSON or in code."""
     old, new = _messages(before), _messages(after)
     for name, message in old.items():
         if name not in new:
-            yield f"message {name} is gone"
+            yield f"message {name} was removed"
         else:
             yield from _fields(name, message, new[name])
     old_enums, new_enums = _enums(before), _enums(after)
     for name, enum in old_enums.items():
         if name not in new_enums:
-            yield f"enum {name} is gone"
+            yield f"enum {name} was removed"
         else:
             yield from _values(name, enum, new_enums[name])
     yield from _rpcs(before, after)
@@ -54,7 +53,7 @@ def _fields(name: str, before: DescriptorProto, after: DescriptorProto) -> Itera
     for field in before.field:
         now = by_number.get(field.number)
         if now is None:
-            yield f"{name}.{field.name} (number {field.number}) is gone"
+            yield f"{name}.{field.name} (number {field.number}) was removed"
         elif now.name != field.name:
             yield f"{name}: number {field.number} was {field.name} and is {now.name}"
         elif _form(before, field) != _form(after, now):
@@ -70,7 +69,7 @@ def _values(name: str, before: EnumDescriptorProto, after: EnumDescriptorProto) 
     now = {value.name: value.number for value in after.value}
     for value in before.value:
         if now.get(value.name) != value.number:
-            yield f"{name}.{value.name} = {value.number} is gone or has another number"
+            yield f"{name}.{value.name} = {value.number} was removed or has another number"
 
 
 def _rpcs(before: FileDescriptorProto, after: FileDescriptorProto) -> Iterator[str]:
@@ -78,4 +77,7 @@ def _rpcs(before: FileDescriptorProto, after: FileDescriptorProto) -> Iterator[s
     for service in before.service:
         for rpc in service.method:
             if now.get((service.name, rpc.name)) != rpc:
-                yield f"rpc {service.name}.{rpc.name} is gone or changed its request, answer or streaming"
+                yield (
+                    f"rpc {service.name}.{rpc.name} was removed,"
+                    " or changed its request, answer or streaming"
+                )

@@ -1,4 +1,4 @@
-"""Generates propagation/v1 from proto/: `python -m proto.generate`."""
+"""Generate propagation/v1 from proto/: `python -m proto.generate`."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ SOURCE = "propagation/v1/propagation.proto"
 
 
 def generate(out: Path) -> None:
-    """Messages, stubs and their types under `out`. Exits when protoc refuses."""
+    """Write messages, stubs and their types under `out`; exit if protoc fails."""
     os.environ["PATH"] = os.pathsep.join(
         (str(Path(sys.executable).parent), os.environ.get("PATH", ""))
     )
@@ -25,14 +25,14 @@ def generate(out: Path) -> None:
 
 
 def descriptors(out: Path) -> None:
-    """The API as a FileDescriptorSet, in the file `out`."""
+    """Write the description of the API to the file `out`, as a FileDescriptorSet."""
     _run(f"--descriptor_set_out={out}")
 
 
 def _run(*outputs: str) -> None:
     well_known = files("grpc_tools") / "_proto"
     if protoc.main(["protoc", f"-I{ROOT / 'proto'}", f"-I{well_known}", *outputs, SOURCE]):
-        sys.exit(f"protoc refused {SOURCE}")
+        sys.exit(f"protoc cannot compile proto/{SOURCE}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The check that keeps callers of the last release served, and that the release still is."""
+"""Comparison of releases of the API, and that the API serves clients of the last release."""
 
 import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
@@ -9,7 +9,7 @@ from proto.compare import breaks
 
 
 @pytest.fixture
-def now() -> FileDescriptorProto:
+def current() -> FileDescriptorProto:
     file = FileDescriptorProto()
     pb.DESCRIPTOR.CopyToProto(file)
     return file
@@ -19,21 +19,21 @@ def message(file, name):
     return next(found for found in file.message_type if found.name == name)
 
 
-def test_nothing_breaks_the_last_release(now):
-    assert list(breaks(released(), now)) == []
+def test_the_last_release_is_served(current):
+    assert list(breaks(released(), current)) == []
 
 
-def test_additions_break_nothing(now):
-    before = FileDescriptorProto.FromString(now.SerializeToString())
-    message(now, "Line").field.add(name="new", number=99, type=FieldDescriptorProto.TYPE_STRING)
-    now.message_type.add(name="New")
-    assert list(breaks(before, now)) == []
+def test_additions_break_nothing(current):
+    before = FileDescriptorProto.FromString(current.SerializeToString())
+    message(current, "Line").field.add(name="new", number=99, type=FieldDescriptorProto.TYPE_STRING)
+    current.message_type.add(name="New")
+    assert list(breaks(before, current)) == []
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "description"),
     [
-        (lambda file: message(file, "Line").field.pop(0), "Line.id (number 1) is gone"),
+        (lambda file: message(file, "Line").field.pop(0), "Line.id (number 1) was removed"),
         (
             lambda file: setattr(message(file, "Line").field[0], "name", "key"),
             "number 1 was id and is key",
@@ -48,18 +48,18 @@ def test_additions_break_nothing(now):
             lambda file: setattr(message(file, "Interaction").field[3], "proto3_optional", False),
             "negative_item_id changed",
         ),
-        (lambda file: file.enum_type[0].value.pop(), "is gone or has another number"),
+        (lambda file: file.enum_type[0].value.pop(), "was removed or has another number"),
         (
             lambda file: file.service[0].method.pop(0),
-            "rpc PropagationService.UpsertClients is gone",
+            "rpc PropagationService.UpsertClients was removed",
         ),
         (
             lambda file: setattr(file.service[0].method[0], "client_streaming", True),
-            "UpsertClients is gone or changed",
+            "UpsertClients was removed",
         ),
     ],
 )
-def test_a_break_is_said(now, change, says):
-    before = FileDescriptorProto.FromString(now.SerializeToString())
-    change(now)
-    assert [line for line in breaks(before, now) if says in line]
+def test_breaking_changes_are_described(current, change, description):
+    before = FileDescriptorProto.FromString(current.SerializeToString())
+    change(current)
+    assert [line for line in breaks(before, current) if description in line]
