@@ -50,7 +50,8 @@ class Verdict:
             f"{words} the routers that are: log-loss {self.before:.{places}f} becomes"
             f" {self.after:.{places}f}"
             f" ({difference:+.{places}f}, one standard error is {self.standard_error:.{places}f})"
-            f" over {self.users:,} users and {self.interactions:,} of the {pluralize(self.held_out, 'newest interaction')}"
+            f" over {self.users:,} users and {self.interactions:,} of the"
+            f" {pluralize(self.held_out, 'newest interaction')}"
             f"{'' if self.interactions == self.held_out else ' (the others had no prediction)'}"
         )
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from propagation.model.errors import ReasonerFailed
 from propagation.model.interactions.reasoning import ReasonWork
 from propagation.model.usage import Usage
-from propagation.optimization.candidate_order import mixed_word
 from propagation.ports.reasoner import AnswerPart, MergeAnswer, Party, Reasoner
+
+WORD = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ async def receive_and_predict(
     if len(candidates) == 1:
         answer = await reasoner.forward(work, user, candidates, None)
         return ForwardResult(answer.merges, None, answer.usage)
-    positive_first = bool(mixed_word(work.sequence, seed) & 1)
+    positive_first = bool(seeded_word(work.sequence, seed) & 1)
     scores = None
     if work.score_positive is not None and work.score_negative is not None:
         scores = (work.score_positive, work.score_negative)
@@ -59,3 +60,15 @@ async def receive_and_predict(
     )
     reward = int(answer.prediction.chose_first == positive_first)
     return ForwardResult(merges, reward, answer.usage)
+
+
+def seeded_word(value: int, seed: int) -> int:
+    """Hash a value and a seed, each in 0..2**64 - 1, to a word: SplitMix64's finaliser.
+
+    It equals numbers/seeded_hash.mixed, which needs a compiler; a process that only drafts texts
+    has none.
+    """
+    z = (value + 0x9E3779B97F4A7C15 * (seed + 1)) & WORD
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & WORD
+    return z ^ (z >> 31)

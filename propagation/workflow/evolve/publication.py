@@ -1,10 +1,12 @@
-"""A plan goes live (DESIGN, step 8): numbers, texts, edges and rules follow the new routers, in one
-publication.
+"""Publication of an evolution: numbers, texts, edges and rules change in one commit.
 
-Nobody reasons in this process or runs a round meanwhile; reads, record and learn go on. Learn
-stands still for the end of it only: the last of what was written, the numbers, their barrier and
-the commit. What other processes have in flight is void with the publication, and is done again in
-the new epoch."""
+The caller keeps reasoning and rounds of this process out; reads, recording and learning go on.
+Learning stops at the end only: for what was written last, the numbers, their barrier and the
+commit. What other processes have in flight is void with the publication, and is done again in the
+new epoch.
+
+Source: `docs/design.md`, "The loop", step 8.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -45,7 +47,7 @@ from propagation.workflow.views.numbers_view import NumbersView
 
 CLIENTS_A_CALL = 2_000
 SMALL_TAIL = 500
-CATCHES_UP = 8
+MAX_CATCH_UPS = 8
 EVOLVED = ("taste.", "seen_router")
 F32 = NDArray[np.float32]
 
@@ -71,57 +73,63 @@ class Publisher:
         self._learner = learner
         self._exclusion = exclusion
 
-    async def publish(
-        self, decided: DecidedPlan, epoch: Epoch
-    ) -> tuple[EvolutionRun, Sequence[ClientText]]:
-        """The run as it is stored, and the clients' texts that changed with it. `epoch`: the one
-        that ends. Raises LeaseLost, VersionClash: nothing has changed then."""
+    async def publish(self, decided: DecidedPlan, epoch: Epoch) -> EvolutionRun:
+        """Publish a plan and return the run as it is stored.
+
+        Args:
+            decided: The plan.
+            epoch: The epoch that ends.
+
+        Raises:
+            LeaseLost: Another process learns, runs a round or was first; nothing has changed.
+            VersionClash: A client's text moved on meanwhile; nothing has changed.
+        """
         async with (
             self._learners_lease() as learn,
             self._leases.hold(ROUND_LEASE, WAIT_SECONDS) as rounds,
         ):
             if rounds is None:
                 raise LeaseLost(
-                    f"another process runs a round, and was not done in {WAIT_SECONDS:.0f} s; try again"
+                    f"another process runs a round, and was not done in {WAIT_SECONDS:.0f} s;"
+                    " try again"
                 )
-            current = await self._store.current_epoch()
-            if current is None or current.number != epoch.number:
-                raise LeaseLost(
-                    "another process evolved the routers meanwhile, and this plan was for those that it found; look at"
-                    " them, and try again"
-                )
+            await self._check_epoch(epoch)
             change = await self._map(decided, epoch)
             texts = await self._follow_rules(change)
             round_ = await self._stage_round(rounds, decided, change, epoch)
             decided = await self._catch_up(decided)
-            centres = await asyncio.to_thread(
-                _centres, await self._numbers.run(_at_one_moment), change, decided
-            )
-            before, staged = await self._begun(learn, epoch)
+            state = await self._numbers.run(_copy_totals)
+            centres = await asyncio.to_thread(_centres, state, change, decided)
+            before, staged = await self._stage_unchanged(learn, epoch)
             async with self._no_learning():
                 view = self._numbers.view
                 decided = await catch_up(self._store, decided, view.applied_through)
-                change = replace(
-                    change,
-                    through=decided.through,
-                    start_shares=decided.shares(view.state.taste.total),
-                )
+                shares = decided.shares(view.state.taste.total)
+                change = replace(change, through=decided.through, start_shares=shares)
                 state = await asyncio.to_thread(_evolved, view.state, change, decided, centres)
                 evolved = NumbersView.on(state, view.combiner, epoch.number + 1, decided.through)
-                start = await self._barrier(learn, evolved, before, staged)
+                start = await self._stage_rest(learn, evolved, before, staged)
                 publication = _publication(decided, change, epoch, start, round_, texts)
                 run = await self._store.publish_evolution(learn, rounds, publication)
                 await self._numbers.run(NumbersView.evolve, state, epoch.number + 1)
         await self._upkeep.follow_routers()
         await self._vectors.publish(texts)
-        return run, texts
+        return run
+
+    async def _check_epoch(self, epoch: Epoch) -> None:
+        current = await self._store.current_epoch()
+        if current is None or current.number != epoch.number:
+            raise LeaseLost(
+                "another process evolved the routers meanwhile, and this plan was for those that it"
+                " found; look at them, and try again"
+            )
 
     async def _catch_up(self, decided: DecidedPlan) -> DecidedPlan:
         """Catch up while learning goes on, until little is left for when it stops.
 
-        Under much traffic that moment may never come; it gives up after CATCHES_UP steps.
+        Under much traffic that moment may never come; it gives up after MAX_CATCH_UPS steps.
         """
-        for _ in range(CATCHES_UP):
+        for _ in range(MAX_CATCH_UPS):
             through = await self._store.learned_through()
             if through - decided.through <= SMALL_TAIL:
                 break
@@ -163,8 +171,8 @@ class Publisher:
             }
         )
 
-    async def _begun(self, learn: Lease, epoch: Epoch) -> tuple[Arrays, StagedCheckpoint]:
-        """Most of the barrier, written beside learning: what no evolution changes, as it is now."""
+    async def _stage_unchanged(self, learn: Lease, epoch: Epoch) -> tuple[Arrays, StagedCheckpoint]:
+        """Stage the arrays of the barrier that no evolution changes, while learning goes on."""
         found = await self._numbers.run(snapshot, True)
         before = {
             name: array for name, array in found.arrays.items() if not name.startswith(EVOLVED)
@@ -173,10 +181,10 @@ class Publisher:
             learn, replace(found, epoch=epoch.number + 1, arrays=dict(before))
         )
 
-    async def _barrier(
+    async def _stage_rest(
         self, learn: Lease, view: NumbersView, before: Arrays, staged: StagedCheckpoint
     ) -> StagedCheckpoint:
-        """The rest of it: the evolved bank, and what was learned since."""
+        """Stage the rest of the barrier: the evolved bank, and what was learned since."""
         found = await asyncio.to_thread(lent, view, True)
         patch = await asyncio.to_thread(patch_of, before, found.arrays)
         return await self._store.stage_checkpoint(learn, replace(found, arrays=patch), staged)
@@ -264,15 +272,14 @@ def _publication(
     )
 
 
-def _at_one_moment(view: NumbersView) -> State:
-    """The routers' totals, which learning writes, as they are now, beside what it only adds rows
-    to."""
+def _copy_totals(view: NumbersView) -> State:
+    """Copy the routers' totals, which learning changes; to the rest it only adds rows."""
     taste = view.state.taste
     return view.state._replace(taste=taste._replace(total=taste.total.copy()))
 
 
 def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> F32:
-    """[K after, D]: directions, which the last moments before the learner stands still do not turn."""
+    """Compute the centres [K after, D]; what is learned in the last moments does not turn them."""
     centres = evolved_centres(state.taste, change, decided.masses, state.content)
     if decided.centres is not None:
         centres[: len(decided.centres)] = decided.centres[: len(centres)]
@@ -281,8 +288,7 @@ def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> F32:
 
 
 def _evolved(state: State, change: RouterMap, decided: DecidedPlan, centres: F32) -> State:
-    """The state with the next epoch's taste bank. Beside the loop and the view's thread: nobody
-    learns, so nothing moves."""
+    """Build the state with the next epoch's taste bank, in a thread, while nothing is learned."""
     return state._replace(
         taste=evolved_bank(state.taste, change, decided.masses, centres),
         seen_router=evolved_seen(state.seen_router, state.seen_last, state.seen_before, change),

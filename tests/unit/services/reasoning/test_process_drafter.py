@@ -16,7 +16,7 @@ from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.profile import AddLine, Author, Line
 from propagation.model.errors import PropagationError, StoreCorrupt
 from propagation.numbers.seeded_hash import mixed
-from propagation.optimization.candidate_order import mixed_word
+from propagation.optimization.prediction import seeded_word
 from propagation.ports.vector_index import Collection
 from propagation.workflow.reason.interaction import clients_of_all
 from propagation.workflow.settings import WorkflowSettings
@@ -68,7 +68,7 @@ async def all_is_reasoned(engine):
 @settings(deadline=None)  # the kernel is loaded on its first call
 @given(WORDS, WORDS)
 def test_the_order_of_candidates_is_drawn_from_the_same_words_as_everything_else(value, seed):
-    assert mixed_word(value, seed) == int(mixed(np.uint64(value), np.uint64(seed)))
+    assert seeded_word(value, seed) == int(mixed(np.uint64(value), np.uint64(seed)))
 
 
 def test_the_process_needs_no_compiler():
