@@ -66,7 +66,7 @@ WORDS = {
 }
 
 
-def made_with_name(era: int) -> str:
+def data_settings_blob(era: int) -> str:
     """Name the blob with the settings of a bootstrap and of all epochs that come from it.
 
     It is published with the bootstrap, since nothing reads it earlier. Era 0 is the time before any
@@ -75,7 +75,7 @@ def made_with_name(era: int) -> str:
     return f"made_with:{era}"
 
 
-def embedder_name(era: int) -> str:
+def embedder_blob(era: int) -> str:
     """Name the blob with the state of the epochs' embedder, some megabytes."""
     return f"embedder:{era}"
 
@@ -130,9 +130,9 @@ class OpenData:
         """
         epoch = await self._store.current_epoch()
         era = epoch.era if epoch else 0
-        blob = await self._store.get_blob(made_with_name(era))
+        blob = await self._store.get_blob(data_settings_blob(era))
         if blob is None or not await self._store.learned_through():
-            await self._store.put_blob(made_with_name(era), self.configured.blob)
+            await self._store.put_blob(data_settings_blob(era), self.configured.blob)
             self.settings = self.configured
         else:
             self.settings = DataSettings.of_blob(blob)
@@ -156,7 +156,7 @@ class OpenData:
         era = next(
             (epoch.era for epoch in await self._store.epochs() if epoch.number == number), number
         )
-        if blob := await self._store.get_blob(made_with_name(era)):
+        if blob := await self._store.get_blob(data_settings_blob(era)):
             self.settings = DataSettings.of_blob(blob)
         if self.settings.embedder == self.configured.embedder:
             self.settings.check(self.configured)
@@ -164,4 +164,4 @@ class OpenData:
 
     async def _load_embedder(self, era: int) -> None:
         if era and isinstance(self._embedder, FittableEmbedder):
-            self._embedder.restore(await self._store.get_blob(embedder_name(era)))
+            self._embedder.restore(await self._store.get_blob(embedder_blob(era)))

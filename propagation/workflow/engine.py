@@ -39,7 +39,7 @@ from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.repair import OnProgress, no_progress
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.learn.gauge import gauge_of
+from propagation.workflow.learn.gauge import read_gauge
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.re_embedding import RefusedTexts
 from propagation.workflow.learn.rebuild import rebuild
@@ -170,13 +170,13 @@ class Engine:
         for sequence in {
             outcome.sequence for outcome in outcomes if outcome.changed or outcome.created
         }:
-            self.pending_events.passed(sequence)
+            self.pending_events.note_entry(sequence)
         return outcomes
 
     async def record(self, events: Sequence[NewInteraction]) -> RecordResult:
         """Record interactions; they are durable when this returns."""
         recorded = await self.store.record(events, auto_create=self.settings.auto_create)
-        self.pending_events.recorded(events, recorded.outcomes, entries=bool(recorded.created))
+        self.pending_events.add_recorded(events, recorded.outcomes, entries=bool(recorded.created))
         return recorded
 
     # Learn, reason, rounds
@@ -190,7 +190,7 @@ class Engine:
         async with self.exclusion.run(Activity.LEARN):
             covered = await self.learner.step()
             await self.replica_sync.follow_embedder()
-        self.pending_events.learned(self.applied_through)
+        self.pending_events.drop_learned(self.applied_through)
         if covered:
             await self.stage0.run_first_if_due()
         return covered
@@ -400,7 +400,7 @@ class Engine:
 
         None before the first interaction with a negative.
         """
-        return await self.numbers.run(gauge_of)
+        return await self.numbers.run(read_gauge)
 
     @property
     def expenses(self) -> Expenses:

@@ -33,7 +33,7 @@ class ReplicaSync:
         """Before the view and the index are filled: what is committed from now on is followed."""
         self.note_embedder()
         self._text = await self._store.texts_through()
-        self._pending_events.learned(applied_through)
+        self._pending_events.drop_learned(applied_through)
         await self._follow_log()
 
     async def step(self) -> int:
@@ -64,7 +64,7 @@ class ReplicaSync:
         for after, through in gaps:
             while after < through:
                 part = await self._store.read_log(after, min(LOG_PART, through - after))
-                self._pending_events.logged(after, part)
+                self._pending_events.add_log(after, part)
                 after = part.through
         return sum(through - after for after, through in gaps)
 

@@ -21,7 +21,7 @@ from propagation.workflow.concurrency.core_pool import CorePool
 from propagation.workflow.evolve.holdout import Holdout, rewind_snapshot, take_snapshot
 from propagation.workflow.evolve.plan_judge import replay_holdout
 from propagation.workflow.forget.number_changes import History, Subtraction
-from propagation.workflow.learn.checkpoints import restored, snapshot
+from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
 
@@ -46,7 +46,7 @@ def _learn(view: NumbersView, events: Interactions) -> LearnedBlock:
     block = view.learn(events, SIZE)
     _view().follow(events, block)
     _view().relearn(events, block)
-    restored(snapshot(view, barrier=False), view.seed)
+    restore_view(take_checkpoint(view, barrier=False), view.seed)
     return block
 
 

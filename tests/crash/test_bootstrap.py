@@ -10,8 +10,8 @@ import pytest
 
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interactions.interaction import NewInteraction
-from propagation.workflow.learn.checkpoints import same_numbers
-from propagation.workflow.learn.rebuild import rebuilt
+from propagation.workflow.learn.checkpoints import differing_arrays
+from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
@@ -112,7 +112,7 @@ async def test_killed_before_its_commit_it_did_not_happen(tmp_path, step):
     await again.open()
     try:
         assert await seen(again) == before
-        assert same_numbers(again.numbers.view.state, state) == []
+        assert differing_arrays(again.numbers.view.state, state) == []
         await the_epoch_is_whole(again, await again.init())
     finally:
         await again.close()
@@ -121,8 +121,8 @@ async def test_killed_before_its_commit_it_did_not_happen(tmp_path, step):
 async def the_epoch_is_whole(engine, epoch):
     assert await engine.store.current_epoch() == epoch.model_copy(update={"tau": None})
     assert engine.embedder.name == epoch.embedder
-    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
-    assert same_numbers(view.state, engine.numbers.view.state) == []
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    assert differing_arrays(view.state, engine.numbers.view.state) == []
     if await engine.round_is_due():
         await engine.run_round()
     assert await engine.upkeep.repair() == 0

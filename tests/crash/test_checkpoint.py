@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from propagation.workflow.learn.checkpoints import same_numbers
-from propagation.workflow.learn.rebuild import rebuilt
+from propagation.workflow.learn.checkpoints import differing_arrays
+from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import ServerSettings, Settings
@@ -88,8 +88,8 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
         rows = await store.interactions(range(1, await store.recorded_through() + 1))
         assert {row.event_id: row.sequence for row in rows}.items() >= caller.acked.items()
         assert await store.check() == []
-        view = await rebuilt(store, engine.embedder, engine.data.first_view())
-        assert same_numbers(view.state, engine.numbers.view.state) == []
+        view = await rebuild_view(store, engine.embedder, engine.data.first_view())
+        assert differing_arrays(view.state, engine.numbers.view.state) == []
     finally:
         await engine.close()
     lease_holder = build_engine(settings_of(database))

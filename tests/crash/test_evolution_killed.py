@@ -8,8 +8,8 @@ import signal
 import pytest
 
 from propagation.optimization.holdout_judge import Verdict
-from propagation.workflow.learn.checkpoints import same_numbers
-from propagation.workflow.learn.rebuild import rebuilt
+from propagation.workflow.learn.checkpoints import differing_arrays
+from propagation.workflow.learn.rebuild import rebuild_view
 from tests.unit.workflow.evolve.evolving import STYLES, engine_on, lived, push, stream
 
 BEFORE = ("stage_checkpoint", "stage_edges", "stage_routers")
@@ -55,8 +55,8 @@ async def test_kill_9_inside_an_evolution_leaves_the_old_or_the_new_epoch_whole(
         assert [run.published for run in await store.evolution_runs(9)] == [True] * happened
         assert len((await store.router_maps()).maps) == happened
         assert engine.numbers.view.epoch == epoch.number
-        view = await rebuilt(store, engine.embedder, engine.data.first_view())
-        assert same_numbers(view.state, engine.numbers.view.state) == []
+        view = await rebuild_view(store, engine.embedder, engine.data.first_view())
+        assert differing_arrays(view.state, engine.numbers.view.state) == []
         assert await engine.upkeep.repair() == 0
         await push(engine, stream(STYLES[:3], 40, seed=4))
         assert await store.check() == []

@@ -10,8 +10,8 @@ from propagation.adapters.sqlite.forget.erasure import SqliteErasure
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.workflow.forget.withdrawal import Withdrawer
 from propagation.workflow.index.maintenance import IndexMaintenance
-from propagation.workflow.learn.checkpoints import same_numbers
-from propagation.workflow.learn.rebuild import rebuilt
+from propagation.workflow.learn.checkpoints import differing_arrays
+from propagation.workflow.learn.rebuild import rebuild_view
 from tests.unit.workflow.lived import (
     begin,
     engine_on,
@@ -49,8 +49,8 @@ async def is_whole(engine, folder, mine, *, gone):
     words = [KEY.id, *mine]
     assert (await engine.store.find_refs([KEY]) == [None]) == gone
     assert await engine.store.check() == []
-    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
-    assert same_numbers(view.state, engine.numbers.view.state) == []
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    assert differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.upkeep.repair() == 0
     assert await strange_points(engine) == []
     if gone:

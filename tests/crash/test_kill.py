@@ -10,8 +10,8 @@ import signal
 
 import pytest
 
-from propagation.workflow.learn.checkpoints import same_numbers
-from propagation.workflow.learn.rebuild import rebuilt
+from propagation.workflow.learn.checkpoints import differing_arrays
+from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
@@ -58,8 +58,8 @@ async def _agrees(database, caller):
         assert {id_: stored.get(id_) for id_ in caller.acked} == caller.acked
         assert await store.dead_letters(1) == []
         assert await store.reasoned_through() >= max(stored.values())
-        view = await rebuilt(store, engine.embedder, engine.data.first_view())
-        assert same_numbers(view.state, engine.numbers.view.state) == []
+        view = await rebuild_view(store, engine.embedder, engine.data.first_view())
+        assert differing_arrays(view.state, engine.numbers.view.state) == []
         assert await engine.upkeep.repair() == 0
     finally:
         await engine.close()

@@ -7,8 +7,8 @@ from propagation.adapters.neo4j.forget.erasure import Neo4jErasure
 from propagation.model.interactions.interaction import RecordStatus
 from propagation.ports.vector_index import Collection
 from propagation.workflow.forget.withdrawal import Withdrawer
-from propagation.workflow.learn.checkpoints import same_numbers
-from propagation.workflow.learn.rebuild import rebuilt
+from propagation.workflow.learn.checkpoints import differing_arrays
+from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
@@ -60,8 +60,8 @@ def left_in_graph(folder, words):
 async def is_sound(engine):
     """The graph, the numbers, the index agree."""
     assert await engine.store.check() == []
-    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
-    assert same_numbers(view.state, engine.numbers.view.state) == []
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    assert differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.upkeep.repair() == 0
 
 

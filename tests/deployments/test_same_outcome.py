@@ -16,7 +16,7 @@ from propagation.datasets.load import load_dataset
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.compose import Ports, Process, compose
-from propagation.workflow.learn.checkpoints import snapshot
+from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -88,7 +88,9 @@ async def outcome_of(store, points, clients, events, workflow):
             "lists": lists,
             "numbers": {
                 name: array.tobytes()
-                for name, array in snapshot(engine.numbers.view, barrier=False).arrays.items()
+                for name, array in take_checkpoint(
+                    engine.numbers.view, barrier=False
+                ).arrays.items()
             },
         }
     finally:

@@ -19,10 +19,10 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
 from propagation.routing.attribute_extraction import own_attributes
 from propagation.routing.initial_clustering import spherical_kmeans
-from propagation.workflow.data_settings import DataSettings, embedder_name, made_with_name
+from propagation.workflow.data_settings import DataSettings, data_settings_blob, embedder_blob
 from propagation.workflow.index.embedding import content_text
-from propagation.workflow.learn.checkpoints import snapshot
-from propagation.workflow.learn.learner import take_clients
+from propagation.workflow.learn.checkpoints import take_checkpoint
+from propagation.workflow.learn.learner import apply_clients
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
@@ -67,8 +67,8 @@ class NewEpoch:
         on_step("learning all interactions again")
         await self._relearn(lease, view, embedder)
         if state is not None:
-            await self._store.put_blob(embedder_name(number), state, lease)
-        await self._store.put_blob(made_with_name(number), made_with.blob, lease)
+            await self._store.put_blob(embedder_blob(number), state, lease)
+        await self._store.put_blob(data_settings_blob(number), made_with.blob, lease)
         epoch = Epoch(
             number=number,
             sequence=0,
@@ -78,7 +78,7 @@ class NewEpoch:
             embedder=embedder.name,
             era=number,
         )
-        sequence = await self._store.open_epoch(lease, epoch, snapshot(view, barrier=True))
+        sequence = await self._store.open_epoch(lease, epoch, take_checkpoint(view, barrier=True))
         return epoch.model_copy(update={"sequence": sequence})
 
     async def _fitted(self, texts: list[str]) -> tuple[Embedder, bytes | None]:
@@ -122,7 +122,7 @@ class NewEpoch:
                 part = await self._store.read_log(
                     view.applied_through, min(ENTRIES_A_BLOCK, through - view.applied_through)
                 )
-                await take_clients(self._store, numbers, embedder, part)
+                await apply_clients(self._store, numbers, embedder, part)
                 negatives = await self._negatives(part.interactions.sequence)
                 block = await numbers.run(
                     NumbersView.learn, part.interactions, part.through, negatives

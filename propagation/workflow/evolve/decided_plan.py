@@ -12,7 +12,7 @@ from propagation.numbers.evolve import Written as WrittenMass
 from propagation.optimization.router_lineage import Numbering
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.evolve.planner import Division, NewText
-from propagation.workflow.learn.learned_weights import Written, gather, summed
+from propagation.workflow.learn.learned_weights import Written, gather, sum_by_place
 
 F64 = NDArray[np.float64]
 
@@ -87,7 +87,7 @@ def _grown(mass: F64, items: NDArray[np.int64], weights: F64) -> F64:
     """Add weights to mass [I]; it becomes longer where an item is newer than the mass."""
     if not len(items):
         return mass
-    out = summed(items, weights, len(mass))
+    out = sum_by_place(items, weights, len(mass))
     out[: len(mass)] += mass
     return out
 

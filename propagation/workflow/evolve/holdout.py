@@ -21,7 +21,7 @@ from propagation.numbers.rules.features import Feature
 from propagation.numbers.state import LEAST_SUPPORT
 from propagation.optimization.holdout_judge import running_deviation
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.learn.learned_weights import TASTE, Aligned, aligned_blocks
+from propagation.workflow.learn.learned_weights import TASTE, AlignedBlock, read_aligned_blocks
 from propagation.workflow.views.numbers_view import ON, NumbersView
 
 I64 = NDArray[np.int64]
@@ -59,14 +59,14 @@ async def load_holdout(store: GraphStore, through: int, epoch: int, size: int) -
     back = size + SLACK
     while True:
         after = max(through - back, 0)
-        parts = [part async for part in aligned_blocks(store, after, through)]
+        parts = [part async for part in read_aligned_blocks(store, after, through)]
         mine = [part for part in parts if part.block.epoch == epoch]
         if len(mine) < len(parts) or after == 0 or sum(len(part.rows) for part in mine) >= size:
             return _newest(mine, through, size)
         back *= 2
 
 
-def _newest(parts: Sequence[Aligned], through: int, size: int) -> Holdout:
+def _newest(parts: Sequence[AlignedBlock], through: int, size: int) -> Holdout:
     def column(values: Sequence[NDArray[Any]], kind: type, *width: int) -> NDArray[Any]:
         empty: NDArray[Any] = np.zeros((0, *width), kind)
         return np.concatenate([empty, *(value.astype(kind) for value in values)])[-size:]

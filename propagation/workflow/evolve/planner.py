@@ -33,7 +33,7 @@ from propagation.ports.reasoner import Reasoner
 from propagation.routing.integration import mean_shares
 from propagation.workflow.evolve.holdout import Snapshot
 from propagation.workflow.evolve.router_gradients import NEWEST, RouterGradients
-from propagation.workflow.learn.learned_weights import Written, gather, summed
+from propagation.workflow.learn.learned_weights import Written, gather, sum_by_place
 from propagation.workflow.settings import WorkflowSettings
 
 ATTRIBUTES = 8
@@ -185,7 +185,7 @@ class Planner:
     def _split(self, router: int, written: Written, directions: F32) -> Community | None:
         users, _, weights = written.of(router)
         seed = int(mixed(np.uint64(router), np.uint64(self._settings.seed))) >> 1
-        return split_community(summed(users, weights, len(directions)), directions, seed)
+        return split_community(sum_by_place(users, weights, len(directions)), directions, seed)
 
     async def _decide(self, case: RouterCase, community: Community | None, draft: _Draft) -> None:
         """Ask the reasoner what to do with a router; on a failure the router stays as it is."""
@@ -257,7 +257,7 @@ def _divide(
         written: User rows, item rows and weights of what was written to the router.
     """
     users, rows, weights = written
-    amounts = summed(users, weights, len(directions))
+    amounts = sum_by_place(users, weights, len(directions))
     known = len(community.amounts)
     in_second = np.zeros(len(directions), np.bool_)
     in_second[:known] = community.in_second
@@ -269,7 +269,8 @@ def _divide(
     larger = 2 * to_second > total
     in_second[amounts <= 0] = larger
     mass = WrittenMass(
-        summed(rows[~second], weights[~second], items), summed(rows[second], weights[second], items)
+        sum_by_place(rows[~second], weights[~second], items),
+        sum_by_place(rows[second], weights[second], items),
     )
     share = 1 - to_second / total if total > 0 else 0.5
     return Division(Halves(*numbers, in_second, larger, share), mass)

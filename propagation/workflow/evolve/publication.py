@@ -39,8 +39,8 @@ from propagation.workflow.evolve.decided_plan import DecidedPlan, catch_up
 from propagation.workflow.evolve.planner import NewText
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.learn.checkpoint_patch import patch_of
-from propagation.workflow.learn.checkpoints import Arrays, lent, snapshot
+from propagation.workflow.learn.checkpoint_patch import make_patch
+from propagation.workflow.learn.checkpoints import Arrays, borrow_checkpoint, take_checkpoint
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
@@ -107,7 +107,9 @@ class Publisher:
                 shares = decided.shares(view.state.taste.total)
                 change = replace(change, through=decided.through, start_shares=shares)
                 state = await asyncio.to_thread(_evolved, view.state, change, decided, centres)
-                evolved = NumbersView.on(state, view.combiner, epoch.number + 1, decided.through)
+                evolved = NumbersView.of_state(
+                    state, view.combiner, epoch.number + 1, decided.through
+                )
                 start = await self._stage_rest(learn, evolved, before, staged)
                 publication = _publication(decided, change, epoch, start, round_, texts)
                 run = await self._store.publish_evolution(learn, rounds, publication)
@@ -173,7 +175,7 @@ class Publisher:
 
     async def _stage_unchanged(self, learn: Lease, epoch: Epoch) -> tuple[Arrays, StagedCheckpoint]:
         """Stage the arrays of the barrier that no evolution changes, while learning goes on."""
-        found = await self._numbers.run(snapshot, True)
+        found = await self._numbers.run(take_checkpoint, True)
         before = {
             name: array for name, array in found.arrays.items() if not name.startswith(EVOLVED)
         }
@@ -185,8 +187,8 @@ class Publisher:
         self, learn: Lease, view: NumbersView, before: Arrays, staged: StagedCheckpoint
     ) -> StagedCheckpoint:
         """Stage the rest of the barrier: the evolved bank, and what was learned since."""
-        found = await asyncio.to_thread(lent, view, True)
-        patch = await asyncio.to_thread(patch_of, before, found.arrays)
+        found = await asyncio.to_thread(borrow_checkpoint, view, True)
+        patch = await asyncio.to_thread(make_patch, before, found.arrays)
         return await self._store.stage_checkpoint(learn, replace(found, arrays=patch), staged)
 
     async def _new_versions(

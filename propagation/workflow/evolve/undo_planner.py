@@ -17,7 +17,7 @@ from propagation.optimization.router_lineage import Numbering
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.evolve.decided_plan import DecidedPlan
 from propagation.workflow.evolve.planner import ATTRIBUTES, Division, NewText
-from propagation.workflow.learn.learned_weights import Written, aligned_blocks, summed
+from propagation.workflow.learn.learned_weights import Written, read_aligned_blocks, sum_by_place
 from propagation.workflow.views.numbers_owner import NumbersOwner
 
 
@@ -84,7 +84,7 @@ class UndoPlanner:
             parts[list(pair)] = True
         before, since = Written(), Written()
         if numbering.halves:
-            async for block in aligned_blocks(self._store, 0, through):
+            async for block in read_aligned_blocks(self._store, 0, through):
                 end = block.block.through
                 if end <= change.through:
                     before.add(block, RouterMaps(drop_undone_runs(earlier)).after(end), parts)
@@ -200,15 +200,15 @@ def _divide(
     amounts, masses = [], []
     for part in parts:
         writers, rows, weights = before.of(part)
-        amounts.append(summed(writers, weights, users))
-        masses.append(summed(rows, weights, items))
+        amounts.append(sum_by_place(writers, weights, users))
+        masses.append(sum_by_place(rows, weights, items))
     first, second = amounts
     larger = bool(second.sum() > first.sum())
     in_second = np.where(first + second > 0, second > first, larger)
     writers, rows, weights = since.of(merged)
     to_second = in_second[writers]
-    masses[0] += summed(rows[~to_second], weights[~to_second], items)
-    masses[1] += summed(rows[to_second], weights[to_second], items)
+    masses[0] += sum_by_place(rows[~to_second], weights[~to_second], items)
+    masses[1] += sum_by_place(rows[to_second], weights[to_second], items)
     shares = [change.start_shares.get(part, 0.5) for part in parts]
     share = shares[0] / sum(shares) if sum(shares) > 0 else 0.5
     return Division(Halves(*parts, in_second, larger, share), WrittenMass(*masses))

@@ -134,7 +134,9 @@ class Forgetting:
                 sorted(rows.values(), key=lambda row: row.sequence)
             )
             self._forget_texts(withdrawn)
-            self._memory.pending_events.withdrawn(frozenset(row.sequence for row in rows.values()))
+            self._memory.pending_events.drop_withdrawn(
+                frozenset(row.sequence for row in rows.values())
+            )
             await self._withdrawer.publish(withdrawn)
             return RetractionResult(events, withdrawn.result.sequence)
 
@@ -176,5 +178,5 @@ class Forgetting:
         return ErasedClient(client, names, names - shared, (sender_router(ref),))
 
     def _forget_texts(self, withdrawn: Withdrawn) -> None:
-        self._memory.pending_events.passed(withdrawn.result.sequence)
+        self._memory.pending_events.note_entry(withdrawn.result.sequence)
         self._memory.forget_texts(text.profile.ref for text in withdrawn.changes.next_texts)

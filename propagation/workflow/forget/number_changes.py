@@ -121,7 +121,7 @@ class Subtraction:
         if erased is not None and kind_of(erased) == ClientKind.USER:
             _empty_user(view.state, index_of(erased))
         elif erased is not None:
-            view.set_item_gone(index_of(erased))
+            view.retire_item(index_of(erased))
             _empty_item(view.state, index_of(erased))
         banks = {
             name: getattr(view.state, name) for name in ("session", "taste")

@@ -32,7 +32,7 @@ from propagation.workflow.forget.number_changes import Subtraction
 from propagation.workflow.forget.text_changes import TextChangeFinder, TextChanges
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import COLLECTIONS, VectorSync
-from propagation.workflow.learn.checkpoints import lent_own, lent_rest
+from propagation.workflow.learn.checkpoints import borrow_own_rows, borrow_remainder
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.views.numbers_owner import NumbersOwner
 
@@ -112,13 +112,13 @@ class Withdrawer:
         async with self._leases_held() as lease:
             weights = await self._store.learned_weights([row.sequence for row in rows])
             request = _Request(rows, weights, erased)
-            own = self._store.stage_checkpoint(lease, await self._numbers.run(lent_own))
+            own = self._store.stage_checkpoint(lease, await self._numbers.run(borrow_own_rows))
             async with (
                 background_task(self._changes(request)) as changes,
                 background_task(own) as staged,
             ):
                 promoted = await self._subtract(request)
-                rest = await self._numbers.run(lent_rest, *_own_rows(request))
+                rest = await self._numbers.run(borrow_remainder, *_own_rows(request))
                 barrier = await self._store.stage_checkpoint(lease, rest, await staged)
                 return await self._commit(lease, barrier, await changes, promoted, request)
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from propagation.model.errors import TooNew, TooOld
 from propagation.model.routers.router import RouterVersion, RoutingEdge
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.data_settings import DataSettings, made_with_name
+from propagation.workflow.data_settings import DataSettings, data_settings_blob
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class TimeTravel:
         """(epoch, its router numbers, those of them that are retired) at a sequence."""
         open_then = [epoch for epoch in await self._store.epochs() if epoch.sequence <= sequence]
         if not open_then:
-            blob = await self._store.get_blob(made_with_name(0))
+            blob = await self._store.get_blob(data_settings_blob(0))
             return (
                 0,
                 range(DataSettings.of_blob(blob).taste_k) if blob is not None else (),

@@ -18,7 +18,7 @@ Array = NDArray[np.generic]
 Flags = NDArray[np.bool_]
 
 
-def patch_of(before: Mapping[str, Array], now: Mapping[str, Array]) -> dict[str, Array]:
+def make_patch(before: Mapping[str, Array], now: Mapping[str, Array]) -> dict[str, Array]:
     """What turns `before` into `now`; arrays that `before` has not are in it whole, under their own
     names."""
     patch = {name: array for name, array in now.items() if name not in before}
@@ -30,7 +30,7 @@ def patch_of(before: Mapping[str, Array], now: Mapping[str, Array]) -> dict[str,
     return patch
 
 
-def patched(arrays: dict[str, Array]) -> dict[str, Array]:
+def apply_patch(arrays: dict[str, Array]) -> dict[str, Array]:
     """The arrays as they are with what was patched; they are taken out of `arrays`, so that hardly
     more than one copy is held."""
     if NEAR_ROWS in arrays:

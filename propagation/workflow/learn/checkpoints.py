@@ -14,7 +14,7 @@ from propagation.numbers.evolve import retire_spare_rows
 from propagation.numbers.resize import with_room
 from propagation.numbers.rules.combiner import packed, unpack
 from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, NO_LIMITS, SEEN, Bank, State
-from propagation.workflow.learn.checkpoint_patch import ROWS, VALUES, patched
+from propagation.workflow.learn.checkpoint_patch import ROWS, VALUES, apply_patch
 from propagation.workflow.views.numbers_view import NumbersView
 
 BANKS = ("session", "taste")
@@ -37,18 +37,18 @@ USER_ROWS = tuple(name for name in BY_USER if name not in PROFILES)
 Arrays = dict[str, NDArray[np.generic]]
 
 
-def snapshot(view: NumbersView, barrier: bool) -> Checkpoint:
+def take_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
     """A copy of everything that was learned; profile vectors are not. Run it where the view is
     owned."""
-    found = lent(view, barrier)
+    found = borrow_checkpoint(view, barrier)
     arrays = {
         name: array if name in PACKED else array.copy() for name, array in found.arrays.items()
     }
     return Checkpoint(sequence=found.sequence, epoch=found.epoch, barrier=barrier, arrays=arrays)
 
 
-def lent(view: NumbersView, barrier: bool) -> Checkpoint:
-    """As `snapshot`, but the view's own arrays where that is possible: for as long as nobody
+def borrow_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
+    """As `take_checkpoint`, but the view's own arrays where that is possible: for as long as nobody
     learns."""
     state, users, items = view.state, view.users, view.items
     arrays: Arrays = {name: getattr(state, name) for name in COUNTED}
@@ -71,19 +71,19 @@ def lent(view: NumbersView, barrier: bool) -> Checkpoint:
     )
 
 
-def lent_own(view: NumbersView) -> Checkpoint:
+def borrow_own_rows(view: NumbersView) -> Checkpoint:
     """Of a barrier, most of it: what is known by row before anything is taken back. To be completed
-    by `lent_rest`."""
-    found = lent(view, barrier=True)
+    by `borrow_remainder`."""
+    found = borrow_checkpoint(view, barrier=True)
     return replace(
         found, arrays={name: found.arrays[name] for name in (*OWN_OF_USERS, *OWN_OF_ITEMS)}
     )
 
 
-def lent_rest(view: NumbersView, users: Iterable[int], items: Iterable[int]) -> Checkpoint:
-    """What completes `lent_own` once something of these users (rows) and items (rows) was taken
+def borrow_remainder(view: NumbersView, users: Iterable[int], items: Iterable[int]) -> Checkpoint:
+    """What completes `borrow_own_rows` once something of these users (rows) and items (rows) was taken
     back: their rows as they are now, however they were written before, and all other arrays."""
-    found = lent(view, barrier=True)
+    found = borrow_checkpoint(view, barrier=True)
     arrays = dict(found.arrays)
     for names, known, given in (
         (OWN_OF_USERS, view.users, users),
@@ -97,13 +97,13 @@ def lent_rest(view: NumbersView, users: Iterable[int], items: Iterable[int]) -> 
     return replace(found, arrays=arrays)
 
 
-def restored(
+def restore_view(
     checkpoint: Checkpoint, seed: int, limits: tuple[float, float] = NO_LIMITS
 ) -> NumbersView:
     """The view as a checkpoint left it. Its arrays are taken out one by one, so that hardly more
     than one copy is held. Raises StoreCorrupt where it lacks one."""
     try:
-        return _restored(checkpoint, seed, limits)
+        return _restore(checkpoint, seed, limits)
     except KeyError as lacking:
         raise StoreCorrupt(
             f"the checkpoint of the numbers at sequence {checkpoint.sequence} lacks {lacking.args[0]}; restore a"
@@ -111,8 +111,8 @@ def restored(
         ) from lacking
 
 
-def _restored(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> NumbersView:
-    arrays = patched(checkpoint.arrays)
+def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> NumbersView:
+    arrays = apply_patch(checkpoint.arrays)
     view = NumbersView(
         _f32(arrays.pop("session.centres")),
         _f32(arrays.pop("taste.centres")),
@@ -145,7 +145,7 @@ def _restored(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) ->
     return view
 
 
-def same_numbers(one: State, other: State) -> list[str]:
+def differing_arrays(one: State, other: State) -> list[str]:
     """Names of arrays that differ in any bit of a used row; profile vectors, which are not learned,
     left out."""
     first, second = _comparable(one), _comparable(other)

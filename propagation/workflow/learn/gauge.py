@@ -9,7 +9,7 @@ from propagation.workflow.views.numbers_view import OFF, ON, NumbersView
 LEAST = 2
 
 
-def gauge_of(view: NumbersView) -> Gauge | None:
+def read_gauge(view: NumbersView) -> Gauge | None:
     """None before the first interaction with a negative. Run it where the view is owned."""
     sums = view.combiner.gauge
     course = _course(sums)

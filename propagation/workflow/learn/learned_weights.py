@@ -17,7 +17,7 @@ I64 = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Aligned:
+class AlignedBlock:
     """A learned block with its users, items and weights, row by row; interactions that are gone
     from the log are left out."""
 
@@ -40,7 +40,7 @@ class Written:
     totals: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     through: int = 0
 
-    def add(self, part: Aligned, chain: RouterMapChain, wanted: NDArray[np.bool_]) -> None:
+    def add(self, part: AlignedBlock, chain: RouterMapChain, wanted: NDArray[np.bool_]) -> None:
         """`wanted` [K] by router as `chain` maps them."""
         weights = part.block.weights[part.rows, TASTE]
         routers = chain.map_routers(part.block.routers[part.rows, TASTE], part.users)
@@ -74,12 +74,14 @@ def _joined(
     )
 
 
-def summed(places: I64, weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def sum_by_place(places: I64, weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     """[size] the sum of weights by place."""
     return np.bincount(places, weights, size).astype(np.float64, copy=False)
 
 
-async def aligned_blocks(store: GraphStore, after: int, through: int) -> AsyncIterator[Aligned]:
+async def read_aligned_blocks(
+    store: GraphStore, after: int, through: int
+) -> AsyncIterator[AlignedBlock]:
     """What was learned of interactions with after < sequence <= through, block by block."""
     read = after
     while read < through and (blocks := await store.read_learned(read, BLOCKS_A_READ)):
@@ -91,13 +93,13 @@ async def aligned_blocks(store: GraphStore, after: int, through: int) -> AsyncIt
             asked = (block.sequence > after) & (block.sequence <= through)
             rows = np.flatnonzero(asked & np.isin(block.sequence, log.sequence))
             places = np.searchsorted(log.sequence, block.sequence[rows])
-            yield Aligned(block, rows, log.user[places], log.item[places], log.weight[places])
+            yield AlignedBlock(block, rows, log.user[places], log.item[places], log.weight[places])
 
 
 async def gather(
     store: GraphStore, maps: RouterMaps, into: Written, wanted: NDArray[np.bool_], through: int
 ) -> None:
     """Everything written up to `through`, from where `into` stands."""
-    async for part in aligned_blocks(store, into.through, through):
+    async for part in read_aligned_blocks(store, into.through, through):
         into.add(part, maps.after(part.block.through), wanted)
     into.through = through

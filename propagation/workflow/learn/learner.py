@@ -22,7 +22,7 @@ from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
 from propagation.workflow.concurrency.leases import LEARN_LEASE, WAIT_SECONDS, Leases
 from propagation.workflow.index.embedding import attribute_text, content_text
-from propagation.workflow.learn.checkpoints import restored, snapshot
+from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.views.catalogue import Catalogue
 from propagation.workflow.views.client_memory import erased_clients
 from propagation.workflow.views.numbers_owner import NumbersOwner
@@ -170,10 +170,10 @@ class Learner:
         fresh = (
             self._data.first_view()
             if checkpoint is None
-            else await asyncio.to_thread(restored, checkpoint, self._numbers.view.seed)
+            else await asyncio.to_thread(restore_view, checkpoint, self._numbers.view.seed)
         )
         self._checkpointed = int(fresh.state.clock[INTERACTIONS])
-        await self._numbers.run(NumbersView.become, fresh)
+        await self._numbers.run(NumbersView.adopt, fresh)
         self._barred, self._ahead, self._behind = barred, False, True
         await self._follow_on()
 
@@ -190,7 +190,7 @@ class Learner:
             self._numbers.view.applied_through, BLOCKS_A_READ
         ):
             for block in blocks:
-                if not follows(self._numbers.view, block):
+                if not can_follow(self._numbers.view, block):
                     newest, view = await self._store.newest_checkpoint(), self._numbers.view
                     if newest is None or (
                         newest.sequence <= view.applied_through and newest.epoch == view.epoch
@@ -314,7 +314,7 @@ class Learner:
 
     async def _snapshot(self) -> Checkpoint:
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
-        return await self._numbers.run(snapshot, False)
+        return await self._numbers.run(take_checkpoint, False)
 
     def _since_checkpoint(self) -> int:
         return int(self._numbers.view.state.clock[INTERACTIONS]) - self._checkpointed
@@ -326,14 +326,14 @@ class Learner:
             saving.result()
 
     async def _take_clients(self, part: LogSlice) -> None:
-        await take_clients(self._store, self._numbers, self._embedder, part, self._catalogue)
+        await apply_clients(self._store, self._numbers, self._embedder, part, self._catalogue)
         if erased := erased_clients(part.entries):
             await self._numbers.run(NumbersView.forget_profiles, erased)
         for listener in self._listeners:
             listener.take(part.entries)
 
 
-def follows(view: NumbersView, block: LearnedBlock) -> bool:
+def can_follow(view: NumbersView, block: LearnedBlock) -> bool:
     """Whether the view can take this block as its next: of its epoch, from where it stands, with
     what a barrier takes from those before it (increments of trust and the combiner, which a block
     without interactions has, too)."""
@@ -344,7 +344,7 @@ def follows(view: NumbersView, block: LearnedBlock) -> bool:
     )
 
 
-async def take_clients(
+async def apply_clients(
     store: GraphStore,
     numbers: NumbersOwner,
     embedder: Embedder,

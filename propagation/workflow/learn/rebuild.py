@@ -8,24 +8,24 @@ from propagation.model.errors import StoreBusy
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.concurrency.leases import LEARN_LEASE, Leases
-from propagation.workflow.learn.checkpoints import restored, snapshot
-from propagation.workflow.learn.learner import BLOCKS_A_READ, take_clients
+from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
+from propagation.workflow.learn.learner import BLOCKS_A_READ, apply_clients
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
 
-async def rebuilt(store: GraphStore, embedder: Embedder, first: NumbersView) -> NumbersView:
+async def rebuild_view(store: GraphStore, embedder: Embedder, first: NumbersView) -> NumbersView:
     """The view at the end of what is learned, from the newest barrier, or from `first` where
     there is none."""
     barrier = await store.newest_checkpoint(barrier=True)
     numbers = NumbersOwner(
-        first if barrier is None else restored(barrier, first.seed, tuple(first.state.limits))
+        first if barrier is None else restore_view(barrier, first.seed, tuple(first.state.limits))
     )
     try:
         while blocks := await store.read_learned(numbers.view.applied_through, BLOCKS_A_READ):
             for block in blocks:
                 part = await store.read_log(block.after, block.through - block.after)
-                await take_clients(store, numbers, embedder, part)
+                await apply_clients(store, numbers, embedder, part)
                 await numbers.run(NumbersView.relearn, part.interactions, block)
         return numbers.view
     finally:
@@ -38,6 +38,6 @@ async def rebuild(store: GraphStore, embedder: Embedder, first: NumbersView, lea
     async with leases.hold(LEARN_LEASE) as lease:
         if lease is None:
             raise StoreBusy("another process is learning; stop it, then rebuild")
-        view = await rebuilt(store, embedder, first)
-        await store.save_checkpoint(lease, snapshot(view, barrier=False))
+        view = await rebuild_view(store, embedder, first)
+        await store.save_checkpoint(lease, take_checkpoint(view, barrier=False))
         return view.applied_through

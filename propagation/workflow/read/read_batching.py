@@ -25,7 +25,7 @@ class ReadBatcher:
     async def read(self, request: ReadRequest) -> ReadResult:
         """Answer one request, together with others that wait."""
         if not self._running and self._is_brief(request):
-            with self._numbers.at_once() as view:
+            with self._numbers.try_borrow() as view:
                 if view is not None:
                     return self._scorer.read(view, [request])[0]
         result: asyncio.Future[ReadResult] = asyncio.get_running_loop().create_future()

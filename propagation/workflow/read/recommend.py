@@ -216,7 +216,7 @@ class Recommender:
 
     async def _left_out(self, wish: RecommendRequest, user: int) -> NDArray[np.int64]:
         """List rows of items whose recorded hiding or choice by the user is not learned yet."""
-        rows = self._catalogue.hiding
+        rows = self._catalogue.pending_hidden
         if wish.exclude_seen:
             rows += self._unlearned.rows_of(user)
             if ids := self._unlearned.ids_of(wish.user_id):

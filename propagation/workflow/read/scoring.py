@@ -179,7 +179,7 @@ class CatalogueScorer:
         if self._sketch is None or self._has_other_routers(view):
             outdated = view.items
         else:
-            outdated = min(view.items, unfollowed(self._sketch, view.state) + view.restyled)
+            outdated = min(view.items, unfollowed(self._sketch, view.state) + view.changed_items)
         return min(view.items, _shortlist_size(limit)) + outdated
 
     def _has_other_routers(self, view: NumbersView) -> bool:
@@ -189,7 +189,7 @@ class CatalogueScorer:
     def _current_sketch(self, view: NumbersView) -> Sketch:
         if self._has_other_routers(view):
             self._totals, self._sketch = _totals(view), None
-        self._sketch = up_to_date(self._sketch, view.state, view.take_restyled())
+        self._sketch = up_to_date(self._sketch, view.state, view.take_changed_items())
         return self._sketch
 
     def _rank(

@@ -104,7 +104,7 @@ class InteractionReasoning:
     async def newest_working_set(self, work: ReasonWork) -> WorkingSet:
         """Load one interaction's clients with the graph's newest texts."""
         refs = clients_of(work)
-        return await self._load(refs, dict(await self.cache.newest(refs)))
+        return await self._load(refs, dict(await self.cache.load_newest(refs)))
 
     async def reason(
         self, works: Sequence[ReasonWork], working_set: WorkingSet, enough: Callable[[int], bool]

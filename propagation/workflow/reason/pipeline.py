@@ -174,7 +174,7 @@ class Pipeline:
         refs = list(working_set.texts)
         async with self._commit_lock.hold(refs, mine):
             for _ in range(TRIES):
-                newest = await self._interactions.cache.newest(refs)
+                newest = await self._interactions.cache.load_newest(refs)
                 if drafts and any(
                     newest[ref].profile.version != working_set.texts[ref].profile.version
                     for ref in refs

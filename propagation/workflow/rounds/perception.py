@@ -85,7 +85,7 @@ class AttributePerception:
         Source: RecNet eq. 1; Algorithm 1, line 17.
         """
         changed = _Changed(
-            await self._texts.newest(pending.clients),
+            await self._texts.load_newest(pending.clients),
             await self._store.client_attributes(pending.clients),
         )
         arrived = await asyncio.to_thread(changed.arrivals, pending.after, canonical)

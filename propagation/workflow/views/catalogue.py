@@ -101,7 +101,7 @@ class Catalogue:
             self._hiding[row] = sequence
 
     @property
-    def hiding(self) -> list[int]:
+    def pending_hidden(self) -> list[int]:
         """Rows of items that were hidden, and are not learned to be."""
         return list(self._hiding)
 

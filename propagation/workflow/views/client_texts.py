@@ -59,7 +59,7 @@ class ClientTextCache(CountedLruCache[int, T]):
         self._version = version
         self._made = made
 
-    async def newest(self, refs: Sequence[int]) -> dict[int, T]:
+    async def load_newest(self, refs: Sequence[int]) -> dict[int, T]:
         """Of each client; only the versions of what is held are read."""
         versions = await self._store.text_versions(refs)
         found = {

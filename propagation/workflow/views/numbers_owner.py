@@ -44,7 +44,7 @@ class NumbersOwner:
         return done
 
     @contextmanager
-    def at_once(self) -> Iterator[NumbersView | None]:
+    def try_borrow(self) -> Iterator[NumbersView | None]:
         """The view here and now, on the caller's thread, to read what takes less time than to hand
         it over and back; None where somebody has it."""
         if not self._turn.acquire(blocking=False):

@@ -57,16 +57,16 @@ class NumbersView:
         self.seed = seed
         self.epoch = epoch
         self.applied_through = 0
-        self._restyled: set[int] = set()
+        self._changed_items: set[int] = set()
 
     @classmethod
-    def on(
+    def of_state(
         cls, state: State, combiner: Combiner, epoch: int, applied_through: int
     ) -> "NumbersView":
         """A view of numbers that there are already; it shares them."""
         view = cls.__new__(cls)
         view.state, view.combiner, view.seed = state, combiner, int(state.seed)
-        view.epoch, view.applied_through, view._restyled = epoch, applied_through, set()
+        view.epoch, view.applied_through, view._changed_items = epoch, applied_through, set()
         return view
 
     @property
@@ -97,7 +97,7 @@ class NumbersView:
         state.content[row] = self.direction_of(row, content)
         state.attributes[row] = attributes
         state.visible[row] = visible
-        self._restyled.add(row)
+        self._changed_items.add(row)
         if row >= self.items:
             start_mass(state.session, row, state.content[row])
             start_mass(state.taste, row, state.content[row])
@@ -107,10 +107,10 @@ class NumbersView:
             state.clock[ITEMS] = row + 1
             state.totals[1] = row + 1
 
-    def set_item_gone(self, row: int) -> None:
+    def retire_item(self, row: int) -> None:
         """The item is never shown nor drawn again."""
         self.state.visible[row] = False
-        self._restyled.add(row)
+        self._changed_items.add(row)
 
     def direction_of(self, row: int, content: NDArray[np.float32]) -> NDArray[np.float32]:
         """[D] an item's content vector; where that is all zeros, a unit vector drawn from a seeded
@@ -129,21 +129,21 @@ class NumbersView:
                 self.state.user_profile[row] = vector
             elif kind_of(ref) == ClientKind.ITEM and row < self.items:
                 self.state.item_profile[row] = vector
-                self._restyled.add(row)
+                self._changed_items.add(row)
 
     def forget_profiles(self, refs: Sequence[int]) -> None:
         """Of clients that are no more."""
         self.set_profiles(refs, np.zeros((len(refs), self.state.content.shape[1]), np.float32))
 
     @property
-    def restyled(self) -> int:
-        """How many items take_restyled would return."""
-        return len(self._restyled)
+    def changed_items(self) -> int:
+        """How many items take_changed_items would return."""
+        return len(self._changed_items)
 
-    def take_restyled(self) -> NDArray[np.int64]:
+    def take_changed_items(self) -> NDArray[np.int64]:
         """Rows of items whose text vectors or visibility changed since the last call."""
-        rows = np.fromiter(self._restyled, np.int64, len(self._restyled))
-        self._restyled.clear()
+        rows = np.fromiter(self._changed_items, np.int64, len(self._changed_items))
+        self._changed_items.clear()
         return rows
 
     def learn(
@@ -273,7 +273,7 @@ class NumbersView:
             if self._is_there(int(routers[place]))
         ]
 
-    def become(self, other: "NumbersView") -> None:
+    def adopt(self, other: "NumbersView") -> None:
         """Take another view's numbers (one that reflects the store) and keep this one's profile
         vectors, which are not learned."""
         users, items = min(self.users, other.users), min(self.items, other.items)

@@ -25,7 +25,7 @@ class PendingEvents:
     def __len__(self) -> int:
         return len(self._order)
 
-    def recorded(
+    def add_recorded(
         self,
         events: Sequence[NewInteraction],
         outcomes: Sequence[RecordOutcome],
@@ -52,11 +52,11 @@ class PendingEvents:
                     self._note(sequence, user, item)
         self._know(new[0][0] - 1 - entries, new[-1][0])
 
-    def passed(self, sequence: int) -> None:
+    def note_entry(self, sequence: int) -> None:
         """This process put an entry into the log that is no interaction."""
         self._know(sequence - 1, sequence)
 
-    def logged(self, after: int, part: LogSlice) -> None:
+    def add_log(self, after: int, part: LogSlice) -> None:
         """A part of the log, from just after a sequence."""
         self._note_all(part.interactions)
         self._know(after, part.through)
@@ -71,7 +71,7 @@ class PendingEvents:
             at = max(at, end)
         return [*found, (at, through)] if at < through else found
 
-    def learned(self, through: int) -> None:
+    def drop_learned(self, through: int) -> None:
         """Numbers reflect everything up to `through`."""
         self._learned = max(self._learned, through)
         while self._known and self._known[0][1] <= self._learned:
@@ -89,7 +89,7 @@ class PendingEvents:
         for name in names:
             self._items.pop(name, None)
 
-    def withdrawn(self, sequences: Collection[int]) -> None:
+    def drop_withdrawn(self, sequences: Collection[int]) -> None:
         """These were taken back."""
         for name, items in list(self._items.items()):
             left = deque(pair for pair in items if pair[0] not in sequences)

@@ -151,12 +151,12 @@ def test_the_sketch_is_near_the_score_of_every_item(view):
 
 def test_a_sketch_that_follows_equals_a_new_one():
     view = a_view()
-    sketch = up_to_date(None, view.state, view.take_restyled())
+    sketch = up_to_date(None, view.state, view.take_changed_items())
     learn(view, 100, seed=9)
     vectors = seeded_directions(20, DIMENSION, 10)
     for row in (3, *range(ITEMS, ITEMS + 12)):
         view.set_item(row, vectors[row % 20], vectors[row % 20], visible=row % 2 == 0)
-    sketch = up_to_date(sketch, view.state, view.take_restyled())
+    sketch = up_to_date(sketch, view.state, view.take_changed_items())
     new = up_to_date(None, view.state, np.empty(0, np.int64))
     for name in ("levels", "scale", "popular", "prior", "offset", "bin", "recent"):
         assert np.array_equal(getattr(sketch, name), getattr(new, name)), name
@@ -249,7 +249,7 @@ def test_each_adopter_counts_once_for_its_strongest_router(view):
 
 
 def test_scores_come_in_whole_blocks(view):
-    sketch = up_to_date(None, view.state, view.take_restyled())
+    sketch = up_to_date(None, view.state, view.take_changed_items())
     assert sketch.offset.shape[1] == LANES
     assert np.isfinite(sketch.offset).sum() == view.state.visible[:ITEMS].sum()
 
@@ -265,7 +265,7 @@ async def test_a_brief_read_takes_the_view_where_it_is_free_and_waits_where_it_i
         ran.clear()
         brief = await readings.read(ReadRequest(3, ON, limit=10))
         assert not ran
-        with numbers.at_once() as mine:
+        with numbers.try_borrow() as mine:
             assert mine is numbers.view
             waiting = asyncio.create_task(readings.read(ReadRequest(3, ON, limit=10)))
             await asyncio.sleep(0.01)
@@ -287,11 +287,11 @@ async def test_a_brief_read_takes_the_view_where_it_is_free_and_waits_where_it_i
 def test_the_view_is_free_again_after_a_reader_that_fails():
     numbers = NumbersOwner(a_view())
     try:
-        with pytest.raises(ValueError, match="broken"), numbers.at_once():
+        with pytest.raises(ValueError, match="broken"), numbers.try_borrow():
             raise ValueError("broken")
-        with numbers.at_once() as view:
+        with numbers.try_borrow() as view:
             assert view is numbers.view
-            with numbers.at_once() as nothing:
+            with numbers.try_borrow() as nothing:
                 assert nothing is None
     finally:
         numbers.close()

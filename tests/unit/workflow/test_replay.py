@@ -11,7 +11,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interactions.interaction import NewInteraction, RecordStatus
 from propagation.workflow.compose import Ports, Process, compose
-from propagation.workflow.learn.checkpoints import snapshot
+from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.replay import ReplayProgress, replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -72,7 +72,7 @@ async def outcome_of(path, step):
         texts = await engine.store.load_texts(refs)
         edges = await engine.store.edges_of(refs)
         versions = await engine.store.router_versions(range(6))
-        numbers = snapshot(engine.numbers.view, barrier=False).arrays
+        numbers = take_checkpoint(engine.numbers.view, barrier=False).arrays
         return report, texts, edges, versions, numbers
     finally:
         await engine.close()

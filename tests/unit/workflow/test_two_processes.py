@@ -15,8 +15,8 @@ from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import InvalidInput, LeaseHeld, StoreUnreachable
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.compose import Ports, Process, compose
-from propagation.workflow.learn.checkpoints import same_numbers
-from propagation.workflow.learn.rebuild import rebuilt
+from propagation.workflow.learn.checkpoints import differing_arrays
+from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.operator.doctor import numbers_of
@@ -148,7 +148,7 @@ async def test_profiles_that_one_wrote_are_in_the_others_numbers(two):
     for mine, theirs in zip(profiles(here), profiles(there), strict=True):
         assert mine.any()
         np.testing.assert_array_equal(mine, theirs)
-    assert same_numbers(here.numbers.view.state, there.numbers.view.state) == []
+    assert differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
     await push(there, "bob", 6)
     await here.learn()
     await there.learn()
@@ -243,7 +243,7 @@ async def test_an_epoch_that_one_opened_is_the_others_too(two):
     await there.follow()
     assert there.numbers.view.epoch == epoch.number
     assert there.embedder.name == here.embedder.name == epoch.embedder
-    assert same_numbers(here.numbers.view.state, there.numbers.view.state) == []
+    assert differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
     for mine, theirs in zip(profiles(here), profiles(there), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-6)
     assert await ids(there, "ann") == await ids(here, "ann")
@@ -278,7 +278,7 @@ async def test_an_epoch_is_opened_on_what_others_learned_meanwhile(two):
     while await here.learn():
         pass
     await here.follow()
-    assert same_numbers(here.numbers.view.state, there.numbers.view.state) == []
+    assert differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
 
 
 async def forgets(engine):
@@ -312,12 +312,12 @@ async def takes_the_lease_of(engine):
 
 
 async def is_as_rebuilt(engine):
-    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
     assert (view.epoch, view.applied_through) == (
         engine.numbers.view.epoch,
         engine.numbers.view.applied_through,
     )
-    assert same_numbers(view.state, engine.numbers.view.state) == []
+    assert differing_arrays(view.state, engine.numbers.view.state) == []
 
 
 async def test_who_learns_next_learns_in_the_epoch_that_was_opened(two):
@@ -337,7 +337,7 @@ async def test_who_learns_next_learns_in_the_epoch_that_was_opened(two):
         assert there.numbers.view.epoch == epoch.number
     await here.learn()
     await is_as_rebuilt(there)
-    assert same_numbers(here.numbers.view.state, there.numbers.view.state) == []
+    assert differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
 
 
 async def test_what_one_took_back_the_other_does_not_bring_back_when_it_takes_back(two):
@@ -401,7 +401,7 @@ async def test_a_view_that_could_not_be_read_again_at_a_barrier_is_read_at_the_n
         with suppress(StoreUnreachable):
             await here.learn()
     assert failed
-    assert same_numbers(here.numbers.view.state, there.numbers.view.state) == []
+    assert differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
 
 
 async def test_doctor_looks_while_another_process_learns(two):

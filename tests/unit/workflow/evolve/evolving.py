@@ -10,7 +10,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.compose import Ports, Process, compose
-from propagation.workflow.learn.learned_weights import TASTE, aligned_blocks
+from propagation.workflow.learn.learned_weights import TASTE, read_aligned_blocks
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
 
@@ -93,7 +93,7 @@ async def written_mass(engine):
     """[K] what interactions wrote to each taste router, read from the store through the maps."""
     store, routers = engine.store, len(engine.numbers.view.state.taste.total)
     maps, out = await store.router_maps(), np.zeros(routers)
-    async for part in aligned_blocks(store, 0, await store.learned_through()):
+    async for part in read_aligned_blocks(store, 0, await store.learned_through()):
         routers_now = maps.after(part.block.through).map_routers(
             part.block.routers[part.rows, TASTE], part.users
         )

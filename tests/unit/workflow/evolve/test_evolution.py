@@ -20,8 +20,8 @@ from propagation.numbers.rules.features import Feature
 from propagation.optimization.holdout_judge import Verdict
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.workflow.compose import Ports, Process, compose
-from propagation.workflow.learn.checkpoints import same_numbers, snapshot
-from propagation.workflow.learn.rebuild import rebuilt
+from propagation.workflow.learn.checkpoints import differing_arrays, take_checkpoint
+from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from tests.unit.workflow.evolve.evolving import (
     STYLES,
@@ -106,7 +106,7 @@ async def seen(engine):
         await store.router_lineage(),
         {
             name: array.tobytes()
-            for name, array in snapshot(engine.numbers.view, barrier=False).arrays.items()
+            for name, array in take_checkpoint(engine.numbers.view, barrier=False).arrays.items()
         },
     )
 
@@ -320,15 +320,15 @@ async def test_an_evolution_is_an_epoch_that_a_restart_and_a_rebuild_find(
     assert (await engine.store.current_epoch()).sequence == run.sequence
     await push(engine, stream(STYLES[:3], 60, seed=9))
     state = engine.numbers.view.state
-    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
-    assert same_numbers(view.state, state) == []
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    assert differing_arrays(view.state, state) == []
     assert await engine.upkeep.repair() == 0
     assert await engine.store.check() == []
     await engine.close()
     again = engine_on(tmp_path / "0.db")
     await again.open()
     try:
-        assert same_numbers(again.numbers.view.state, state) == []
+        assert differing_arrays(again.numbers.view.state, state) == []
         assert again.numbers.view.epoch == run.epoch
         assert again.numbers.view.routers == engine.numbers.view.routers
         await push(again, stream(STYLES[:3], 40, seed=11))
@@ -371,8 +371,8 @@ async def test_after_many_evolutions_mass_is_the_sum_of_what_interactions_wrote(
     assert published >= count * 0.8
     assert undone
     await mass_is_what_was_written(engine)
-    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
-    assert same_numbers(view.state, engine.numbers.view.state) == []
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    assert differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.store.check() == []
 
 
@@ -413,8 +413,8 @@ async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch
     assert min(learned) >= 90
     assert len(learned) == 2
     await mass_is_what_was_written(engine)
-    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
-    assert same_numbers(view.state, engine.numbers.view.state) == []
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    assert differing_arrays(view.state, engine.numbers.view.state) == []
     await engine.drain()
     assert await engine.store.check() == []
 

@@ -16,9 +16,9 @@ from propagation.model.routers.router_maps import RouterMap, RouterMaps
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.forget import withdrawal
 from propagation.workflow.forget.learned_histories import in_current_routers
-from propagation.workflow.learn.checkpoints import same_numbers
+from propagation.workflow.learn.checkpoints import differing_arrays
 from propagation.workflow.learn.learner import Learner
-from propagation.workflow.learn.rebuild import rebuilt
+from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from tests.unit.workflow.lived import (
     ITEMS,
@@ -52,8 +52,8 @@ def wiping_way(request, monkeypatch):
 async def is_sound(engine):
     """The graph, the numbers, the index agree."""
     assert await engine.store.check() == []
-    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
-    assert same_numbers(view.state, engine.numbers.view.state) == []
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    assert differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.upkeep.repair() == 0
 
 
@@ -179,7 +179,7 @@ async def test_it_survives_a_restart_and_life_goes_on(tmp_path):
     again = engine_on(tmp_path)
     await again.open()
     try:
-        assert same_numbers(again.numbers.view.state, numbers) == []
+        assert differing_arrays(again.numbers.view.state, numbers) == []
         await live(again, 5, 60)
         await is_sound(again)
         await masses_add_up(again)
@@ -328,12 +328,12 @@ async def test_another_process_follows_by_the_log(engine):
     other = learner_on(engine, "another process")
     await other.open()
     view = other._numbers.view
-    assert same_numbers(view.state, engine.numbers.view.state) == []
+    assert differing_arrays(view.state, engine.numbers.view.state) == []
     await engine.forgetting.forget(user_key(4))
     await engine.record([event(12_500, 5, 5)])
     await engine.drain()
     assert await other.step() == 0  # the first one holds the lease
-    assert same_numbers(view.state, engine.numbers.view.state) == []
+    assert differing_arrays(view.state, engine.numbers.view.state) == []
     assert view.applied_through == engine.numbers.view.applied_through
     other._numbers.close()
 
@@ -350,7 +350,7 @@ async def test_a_process_that_stood_still_over_clients_and_a_forgetting_follows(
     await engine.forgetting.forget(user_key(4))
     assert await other.step() == 0
     await other.synchronize()
-    assert same_numbers(other._numbers.view.state, engine.numbers.view.state) == []
+    assert differing_arrays(other._numbers.view.state, engine.numbers.view.state) == []
     other._numbers.close()
 
 
@@ -399,7 +399,7 @@ async def test_who_learns_lets_go_when_another_process_asks(engine):
     await engine.record([event(15_501, 5, 5)])
     await engine.drain()
     assert await other.step() == 0
-    assert same_numbers(other._numbers.view.state, engine.numbers.view.state) == []
+    assert differing_arrays(other._numbers.view.state, engine.numbers.view.state) == []
     other._numbers.close()
     third._numbers.close()
 

@@ -8,8 +8,8 @@ from propagation.model.clients.client import ClientKey, ClientKind
 from propagation.model.interactions.learned_block import LearnedBlock
 from propagation.model.routers.router_maps import RouterMap, RouterMaps
 from propagation.optimization.holdout_judge import Verdict
-from propagation.workflow.learn.checkpoints import same_numbers
-from propagation.workflow.learn.rebuild import rebuilt
+from propagation.workflow.learn.checkpoints import differing_arrays
+from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings
 from tests.unit.workflow.evolve.evolving import STYLES, push, stream
 from tests.unit.workflow.evolve.test_evolution import (
@@ -26,8 +26,8 @@ __all__ = ["made"]
 async def is_sound(engine):
     """Memory, the store's weights and a rebuild agree, and the graph is whole."""
     await mass_is_what_was_written(engine)
-    view = await rebuilt(engine.store, engine.embedder, engine.data.first_view())
-    assert same_numbers(view.state, engine.numbers.view.state) == []
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    assert differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.store.check() == []
 
 

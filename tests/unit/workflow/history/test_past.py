@@ -6,7 +6,7 @@ import pytest
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.errors import TooNew, TooOld
 from propagation.model.watch_events import WatchEventKind
-from propagation.workflow.data_settings import DataSettings, made_with_name
+from propagation.workflow.data_settings import DataSettings, data_settings_blob
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.watch import Position, Watcher, newest
 from tests.contract.graph.test_graph_evolution import REPORT, publication
@@ -37,7 +37,7 @@ async def evolved(store):
     made_with = DataSettings(
         session_k=4, taste_k=4, embedder="hashed", dimension=2, reasoner="offline", seed=7
     )
-    await store.put_blob(made_with_name(0), made_with.blob)
+    await store.put_blob(data_settings_blob(0), made_with.blob)
     await recorded(store, ("u0", "i0"), ("u1", "i1"))
     await learn_all(store)
     await run_round(

@@ -19,12 +19,12 @@ from propagation.workflow.learn.checkpoints import (
     DERIVED,
     PROFILES,
     SCRATCH,
-    restored,
-    same_numbers,
-    snapshot,
+    differing_arrays,
+    restore_view,
+    take_checkpoint,
 )
 from propagation.workflow.learn.learner import Learner
-from propagation.workflow.learn.rebuild import rebuild, rebuilt
+from propagation.workflow.learn.rebuild import rebuild, rebuild_view
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
 from services.runtime.process import SystemClock
@@ -120,7 +120,7 @@ async def lived(store, monkeypatch, every=300):
 
 def test_a_checkpoint_holds_every_array_or_knows_why_not():
     view = NumbersView(seeded_directions(K, 4, 1), seeded_directions(K, 4, 2), SEED, epoch=0)
-    kept = {name.split(".")[0] for name in snapshot(view, barrier=False).arrays}
+    kept = {name.split(".")[0] for name in take_checkpoint(view, barrier=False).arrays}
     assert set(State._fields) <= kept | {
         *SCRATCH,
         *DERIVED,
@@ -138,24 +138,24 @@ async def test_a_checkpoint_that_lacks_an_array_is_named(store):
     await process.learner.open()
     await push(store, 1)
     await process.learn()
-    found = snapshot(process.numbers.view, barrier=False)
+    found = take_checkpoint(process.numbers.view, barrier=False)
     found.arrays.pop("user_content")
     with pytest.raises(
         StoreCorrupt,
         match=f"the checkpoint of the numbers at sequence {found.sequence} lacks user_content",
     ):
-        restored(found, SEED)
+        restore_view(found, SEED)
 
 
 async def test_a_checkpoint_and_back_is_the_same(store, monkeypatch):
     process = await lived(store, monkeypatch)
     view = process.numbers.view
-    again = restored(snapshot(view, barrier=False), SEED)
-    assert same_numbers(view.state, again.state) == []
+    again = restore_view(take_checkpoint(view, barrier=False), SEED)
+    assert differing_arrays(view.state, again.state) == []
     assert np.array_equal(
         np.sort(view.state.seen_set), np.sort(again.state.seen_set[: len(view.state.seen_set)])
     )
-    assert len(snapshot(view, barrier=False).arrays["adoptions"]) == ITEMS
+    assert len(take_checkpoint(view, barrier=False).arrays["adoptions"]) == ITEMS
 
 
 async def test_a_process_that_starts_finds_the_numbers_of_the_one_that_crashed(store, monkeypatch):
@@ -164,14 +164,14 @@ async def test_a_process_that_starts_finds_the_numbers_of_the_one_that_crashed(s
     assert await store.newest_checkpoint() is not None
     started = Process(store, "next")
     await started.learner.open()
-    assert same_numbers(crashed.state, started.state) == []
+    assert differing_arrays(crashed.state, started.state) == []
     assert started.numbers.view.applied_through == await store.learned_through()
 
 
 async def test_a_rebuild_equals_the_live_numbers(store, monkeypatch):
     process = await lived(store, monkeypatch, every=10**9)
-    view = await rebuilt(store, process.embedder, process.first_view())
-    assert same_numbers(process.state, view.state) == []
+    view = await rebuild_view(store, process.embedder, process.first_view())
+    assert differing_arrays(process.state, view.state) == []
     assert packed(view.combiner).tobytes() == packed(process.numbers.view.combiner).tobytes()
 
 
@@ -179,7 +179,7 @@ async def test_a_rebuild_starts_at_the_newest_barrier(store, monkeypatch):
     process = await lived(store, monkeypatch)
     await process.learner.close()
     lease = await store.acquire_lease("learn", "me", 10_000)
-    await store.save_checkpoint(lease, snapshot(process.numbers.view, barrier=True))
+    await store.save_checkpoint(lease, take_checkpoint(process.numbers.view, barrier=True))
     await push(store, 4)
     await process.learn()
     await process.learner.close()
@@ -190,7 +190,7 @@ async def test_a_rebuild_starts_at_the_newest_barrier(store, monkeypatch):
     )
     started = Process(store, "next")
     await started.learner.open()
-    assert same_numbers(process.state, started.state) == []
+    assert differing_arrays(process.state, started.state) == []
 
 
 async def test_mass_is_the_sum_of_what_was_stored(store, monkeypatch):
@@ -211,12 +211,12 @@ async def test_a_process_without_the_lease_follows(store, monkeypatch):
     await process.learner.close()
     held = await store.acquire_lease("learn", "me", 60_000)
     assert await other.learner.step() == 0
-    assert same_numbers(process.state, other.state) == []
+    assert differing_arrays(process.state, other.state) == []
     await store.release_lease(held)
     await push(store, 4)
     await other.learn()
     await process.learn()
-    assert same_numbers(process.state, other.state) == []
+    assert differing_arrays(process.state, other.state) == []
 
 
 async def test_a_commit_that_fails_leaves_no_number_behind(store, monkeypatch):
@@ -231,5 +231,5 @@ async def test_a_commit_that_fails_leaves_no_number_behind(store, monkeypatch):
         with pytest.raises(StoreFull):
             await process.learner.step()
     await process.learn()
-    view = await rebuilt(store, process.embedder, process.first_view())
-    assert same_numbers(process.state, view.state) == []
+    view = await rebuild_view(store, process.embedder, process.first_view())
+    assert differing_arrays(process.state, view.state) == []

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.workflow.learn.checkpoint_patch import patch_of, patched
+from propagation.workflow.learn.checkpoint_patch import apply_patch, make_patch
 
 NEAR = ("near_items", "near_weights")
 
@@ -62,8 +62,8 @@ def test_what_was_written_and_what_changed_since_are_the_whole(seed, size, more,
         **with_rows(rows),
         "taste.mass": draw.random((3, 2)),
     }
-    patch = patch_of(before, now)
-    found = patched({name: array.copy() for name, array in (before | patch).items()})
+    patch = make_patch(before, now)
+    found = apply_patch({name: array.copy() for name, array in (before | patch).items()})
     assert found.keys() == now.keys()
     for name, array in now.items():
         assert found[name].dtype == array.dtype
@@ -78,7 +78,7 @@ def test_little_is_written_where_little_changed():
     now = {name: array.copy() for name, array in before.items()}
     now["mass"][7, 2] = 1
     now["near_weights"][7 * 3 + 1] = 9
-    patch = patch_of(before, now)
+    patch = make_patch(before, now)
     assert {name: array.tolist() for name, array in patch.items() if name.endswith("@rows")} == {
         "mass@rows": [7],
         "near@rows": [7],
@@ -91,4 +91,4 @@ def test_a_checkpoint_that_was_not_patched_is_as_it_is():
         "mass": np.ones((2, 2)),
         **neighbours(np.random.default_rng(2), np.array([1, 2], np.int32)),
     }
-    assert all(found is arrays[name] for name, found in patched(dict(arrays)).items())
+    assert all(found is arrays[name] for name, found in apply_patch(dict(arrays)).items())

@@ -72,7 +72,7 @@ def event(user: str, name: str) -> NewInteraction:
 
 def test_only_what_was_accepted_waits_and_only_until_it_is_learned():
     unlearned = PendingEvents()
-    unlearned.recorded(
+    unlearned.add_recorded(
         [event("ann", "a"), event("bob", "b"), event("ann", "c")],
         [
             RecordOutcome(status=RecordStatus.ACCEPTED, sequence=5),
@@ -81,7 +81,7 @@ def test_only_what_was_accepted_waits_and_only_until_it_is_learned():
         ],
     )
     column = np.array([7, 8])
-    unlearned.logged(
+    unlearned.add_log(
         6,
         LogSlice(
             interactions=Interactions(
@@ -102,9 +102,9 @@ def test_only_what_was_accepted_waits_and_only_until_it_is_learned():
         [],
         [3],
     )
-    unlearned.learned(5)
+    unlearned.drop_learned(5)
     assert unlearned.ids_of("ann") == ["c"]
-    unlearned.learned(7)
+    unlearned.drop_learned(7)
     assert (
         unlearned.ids_of("ann"),
         unlearned.rows_of(0),

@@ -31,6 +31,6 @@ async def test_only_what_is_not_held_or_was_written_elsewhere_is_read():
     held = client_text_cache(store)
     held.put(ANN, text(ANN, 3))
     held.put(BEN, text(BEN, 4))
-    found = await held.newest([ANN, BEN, CLEO])
+    found = await held.load_newest([ANN, BEN, CLEO])
     assert {ref: one.profile.version for ref, one in found.items()} == {ANN: 3, BEN: 5, CLEO: 0}
     assert store.loaded == [BEN, CLEO]

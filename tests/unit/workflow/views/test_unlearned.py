@@ -12,7 +12,7 @@ from propagation.workflow.views.pending_events import PendingEvents
 def logged(unlearned, after, through):
     """Everything between two sequences, an interaction each, of user and item by number."""
     column = np.arange(after + 1, through + 1)
-    unlearned.logged(
+    unlearned.add_log(
         after,
         LogSlice(
             interactions=Interactions(
@@ -44,22 +44,22 @@ def test_what_is_recorded_elsewhere_is_a_gap_until_it_is_read():
     unlearned = PendingEvents()
     assert unlearned.gaps(0) == []
     assert unlearned.gaps(5) == [(0, 5)]
-    unlearned.recorded(*accepted(3, 4), entries=True)
-    unlearned.passed(7)
+    unlearned.add_recorded(*accepted(3, 4), entries=True)
+    unlearned.note_entry(7)
     assert unlearned.gaps(9) == [(0, 1), (4, 6), (7, 9)]
     logged(unlearned, 4, 6)
-    unlearned.recorded(*accepted(5, 6))
+    unlearned.add_recorded(*accepted(5, 6))
     assert unlearned.gaps(9) == [(0, 1), (7, 9)]
     assert (unlearned.ids_of("ann"), unlearned.rows_of(5 % 3), unlearned.rows_of(6 % 3)) == (
         ["i3", "i4"],
         [5],
         [6],
     )
-    unlearned.learned(4)
+    unlearned.drop_learned(4)
     assert (unlearned.gaps(9), unlearned.ids_of("ann")) == ([(7, 9)], [])
     logged(unlearned, 7, 9)
     assert unlearned.gaps(9) == []
-    unlearned.learned(9)
+    unlearned.drop_learned(9)
     assert (len(unlearned), unlearned.gaps(9), unlearned.gaps(10)) == (0, [], [(9, 10)])
 
 
@@ -76,11 +76,11 @@ def test_gaps_are_what_is_neither_learned_nor_known(steps):
     for kind, after, size in steps:
         through = after + size
         if kind == "here":
-            unlearned.recorded(*accepted(*range(after + 1, through + 1)))
+            unlearned.add_recorded(*accepted(*range(after + 1, through + 1)))
         elif kind == "log":
             logged(unlearned, after, through)
         else:
-            unlearned.learned(after)
+            unlearned.drop_learned(after)
             through, after = after, 0
         known.update(range(after + 1, through + 1))
         assert {n for low, high in unlearned.gaps(most) for n in range(low + 1, high + 1)} == set(
