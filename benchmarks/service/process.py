@@ -109,7 +109,7 @@ async def worked_off(engine: Engine, worker: Worker) -> float:
     started = time.monotonic()
     worker.start()
     while await engine.store.reasoned_through() < through:
-        await worker.progressed(LOOK_SECONDS)
+        await worker.wait_for_progress(LOOK_SECONDS)
         if worker.failing:
             raise RuntimeError(f"a step of the worker fails: {worker.failing}")
     await worker.stop()

@@ -50,5 +50,5 @@ class GetProfileHandler(Servicer):
             return await self._engine.merged_profile(ref)
         reading = await self._engine.profile(ref)
         if reading.waiting:
-            self._worker.merge_behind(ref)
+            self._worker.merge_later(ref)
         return reading

@@ -15,7 +15,7 @@ class RoundsAndEvolutionHandler(Servicer):
 
     async def RunRound(self, request: pb.RunRoundRequest, context: Context) -> pb.RunRoundResponse:
         try:
-            done = await self._worker.run_round_for_caller(drain=request.drain)
+            done = await self._worker.run_round(drain=request.drain)
         except LeaseHeld:
             return pb.RunRoundResponse(note=ELSEWHERE)
         if done is not None:
@@ -45,7 +45,9 @@ class RoundsAndEvolutionHandler(Servicer):
         undo = request.undo_run if request.HasField("undo_run") else None
         if undo is not None and undo < 1:
             raise InvalidInput("undo_run", f"is {undo}; runs are numbered from 1")
-        run = await self._worker.evolve_for_caller(dry_run=request.dry_run, undo=undo)
+        run = await self._worker.run_uninterrupted(
+            self._engine.evolve(dry_run=request.dry_run, undo=undo)
+        )
         return pb.EvolveRoutersResponse(run=evolution_to_proto(run))
 
     async def ListEvolutionRuns(

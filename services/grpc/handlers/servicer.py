@@ -60,7 +60,9 @@ class Servicer:
                 "min_sequence",
                 f"is {request.min_sequence}; give a sequence of an earlier answer, or leave it out",
             )
-        await self._worker.wait_for(request.min_sequence, seconds_left(context), texts=texts)
+        await self._worker.wait_until_applied(
+            request.min_sequence, seconds_left(context), texts=texts
+        )
 
     def _propagates(self, request: pb.GetProfileRequest | pb.RecommendRequest) -> bool:
         """Return the request's `propagate`, or the setting if it is absent."""

@@ -54,7 +54,7 @@ class WatchPropagationHandler(Servicer):
                 answer.resume_token = tokens.encode(position)
                 yield answer
             if not events:
-                await self._wait_unless_stopping(self._worker.progressed(POLL_SECONDS))
+                await self._wait_unless_stopping(self._worker.wait_for_progress(POLL_SECONDS))
             await self._wait_unless_stopping(asyncio.sleep(PAUSE_SECONDS))
 
     async def _wait_unless_stopping(self, work: Coroutine[Any, Any, None]) -> None:
