@@ -1,0 +1,1 @@
+"""A reasoner that answers in another one's place."""

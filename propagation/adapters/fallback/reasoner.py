@@ -1,5 +1,4 @@
-"""One reasoner standing in for another that failed, where a setting says so; what it wrote is
-marked (Usage.stand_in)."""
+"""A reasoner that answers if another one fails, and marks what it wrote (Usage.stand_in)."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -28,9 +27,11 @@ Answer = TypeVar(
 
 
 class FallbackReasoner:
-    """`first` is asked, and `other` where it failed; where nobody answers now too, if
-    `unavailable`. Parts that failed alone stay failed, but for a prediction, without which an
-    interaction can't go on."""
+    """Asks `first`, and `other` where it failed.
+
+    If `unavailable`, also where nothing is answered now. Parts that failed alone stay failed,
+    except a prediction, without which an interaction can't go on.
+    """
 
     def __init__(self, first: Reasoner, other: Reasoner, *, unavailable: bool) -> None:
         self._first = first
@@ -66,8 +67,10 @@ class FallbackReasoner:
         await self._other.close()
 
     async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
-        """Where every text failed, so that the mark says who wrote; of some that failed alone the
-        next question is asked."""
+        """Extract; fall back only if every text failed.
+
+        Then the mark says who wrote all of them. Some that failed alone are asked for again later.
+        """
         answer = await self._or(lambda one: one.extract(clients))
         of_texts = [
             part for client, part in zip(clients, answer.edits, strict=True) if client.has_text
@@ -107,11 +110,11 @@ class FallbackReasoner:
         return await self._or(lambda one: one.summarize(routers))
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
-        """Nobody stands in: the numbers' order is better than a guess."""
+        """Rank without a fallback: the numbers' order is better than a guess."""
         return await self._first.rank(user, candidates)
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
-        """Nobody stands in: a router that is not decided on stays as it is."""
+        """Decide without a fallback: a router without a decision stays as it is."""
         return await self._first.decide_router(case)
 
     @property

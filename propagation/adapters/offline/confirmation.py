@@ -1,5 +1,4 @@
-"""What experience makes of what was heard (eq. 8 into 9): lines are confirmed or fade, filter rules
-learn whom to believe."""
+"""What interactions make of lines that were heard, and of filter rules (eq. 8 into 9)."""
 
 from collections.abc import Sequence
 
@@ -15,8 +14,10 @@ EVIDENCE = 8
 
 
 def aged(profile: Profile, chosen: frozenset[str]) -> list[Edit]:
-    """Heard lines after one more choice: those it bears out gain, the others fade, and what is
-    stale leaves."""
+    """Age heard lines by one more choice.
+
+    Those that the choice bears out gain weight, the others fade, and stale ones are dropped.
+    """
     edits: list[Edit] = []
     for line in _heard(profile):
         weight = (
@@ -39,8 +40,11 @@ def rules_after(
     reward: int,
     sequence: int,
 ) -> list[FilterRule]:
-    """A message that fits what was chosen is believed more after a right prediction; one that does
-    not is believed less after a wrong one."""
+    """Learn from a prediction which communities to believe.
+
+    A message that fits what was chosen is believed more after a right prediction; one that does not
+    fit is believed less after a wrong one.
+    """
     rules = []
     heard = heard_lines(profile) if messages else {}
     for message in messages:
@@ -60,8 +64,11 @@ def discoveries(
     own: frozenset[str],
     sequence: int,
 ) -> list[FilterRule]:
-    """News of something that the client had never chosen, and now did: news of that attribute is
-    worth more to it. News that went stale without a choice: worth less."""
+    """Learn which attributes' news to let in.
+
+    News of an attribute that the client never chose before, and now did, is worth more to it; news
+    that went stale without a choice is worth less.
+    """
     rules = []
     for line in _heard(profile):
         found = next((name for name in line.attributes if name in chosen and name not in own), None)
@@ -107,7 +114,7 @@ def _attribute_rule(memory: FilterMemory, name: str, change: float, sequence: in
 
 
 def _advice(factor: float, about: str) -> str:
-    """A factor in words, from "leave out" (below .5: dropped) to "put first"."""
+    """Say a factor in words, from "leave out" (below .5: dropped) to "put first"."""
     if factor < 0.5:
         return f"Leave out {about}: it did not fit the choices made."
     if factor < 0.95:

@@ -1,5 +1,7 @@
-"""The fitted embedder: hashed TF-IDF and SVD of the catalogue; before that, a seeded projection. No
-download."""
+"""The fitted embedder: hashed TF-IDF and SVD of the catalogue.
+
+Before it is fitted, it is a seeded projection. It downloads nothing.
+"""
 
 import asyncio
 import hashlib
@@ -76,8 +78,12 @@ def _counts(text: str) -> dict[int, int]:
 def _frequencies(
     texts: Sequence[str],
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """(1 + ln(count) of each token's bucket, the buckets, [len + 1] where each text's begin): rows
-    of a sparse [len, 2^15]."""
+    """Count the tokens of each text.
+
+    Returns:
+        The parts of a sparse matrix [len, 2^15]: 1 + ln(count) of each token's bucket, the buckets,
+        and [len + 1] where each text's begin.
+    """
     counts = [_counts(text) for text in texts]
     starts = np.cumsum([0, *map(len, counts)])
     places = np.array([bucket for one in counts for bucket in one], np.int64)
@@ -86,8 +92,10 @@ def _frequencies(
 
 
 class HashedEmbedder:
-    """A text is the sum of its tokens' rows of `table` [2^15, 48], by sublinear frequency,
-    normalised."""
+    """Embeds a text as the sum of its tokens' rows of a table [2^15, 48].
+
+    Rows are weighted by sublinear frequency, and the sum is normalised.
+    """
 
     def __init__(self, seed: int = 0, dimension: int = DIMENSION) -> None:
         self._seed = seed
@@ -108,10 +116,10 @@ class HashedEmbedder:
         return NO_EXPENSES
 
     def stop_within(self, seconds: float) -> None:
-        """Nothing is waited for."""
+        """Do nothing: no call is under way."""
 
     async def close(self) -> None:
-        """It holds nothing."""
+        """Do nothing: nothing is open."""
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if len(texts) <= AT_ONCE:
@@ -132,7 +140,7 @@ class HashedEmbedder:
         return out
 
     def _rows(self) -> NDArray[np.float32]:
-        """Not fitted, it is a projection; it is drawn when a first text asks for it."""
+        """Return the table, or the projection, which is drawn when it is first needed."""
         if self._table is not None:
             return self._table
         if self._projection is None:
@@ -142,8 +150,7 @@ class HashedEmbedder:
         return self._projection
 
     def fit(self, texts: Sequence[str], seed: int) -> bytes:
-        """A new table from a catalogue: IDF-weighted right singular vectors of its TF-IDF, by
-        randomised SVD."""
+        """Fit a table: IDF-weighted right singular vectors of the catalogue's TF-IDF."""
         matrix = sparse.csr_array(_frequencies(texts), shape=(len(texts), BUCKETS))
         used = np.unique(matrix.indices)
         matrix = matrix[:, used]
@@ -179,9 +186,14 @@ class HashedEmbedder:
 
 
 def _right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> NDArray[np.float64]:
-    """[columns, rank]: the leading right singular vectors but the first, zero columns where the
-    matrix has fewer. The first is what all texts share; without it, texts and users differ more
-    (N@10 with propagation off, ML-100k: .803 with, .821 without)."""
+    """Compute the leading right singular vectors but the first, by randomised SVD.
+
+    The first is what all texts share; without it, texts and users differ more (N@10 with
+    propagation off, ML-100k: .803 with it, .821 without).
+
+    Returns:
+        Vectors [columns, rank], with zero columns if the matrix has fewer.
+    """
     rng = np.random.default_rng(seed)
     width = min(rank + 1 + OVERSAMPLING, *matrix.shape)
     basis = _orthonormal(matrix @ rng.standard_normal((matrix.shape[1], width)))
@@ -196,9 +208,11 @@ def _right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> NDArray[n
 
 
 def _orthonormal(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The left singular vectors of a tall matrix, largest first, through its small Gram matrix: a
-    QR of 64,000 rows takes half a second, and there are ten of them. Directions that are lost in
-    rounding are left out."""
+    """Compute the left singular vectors of a tall matrix, largest first.
+
+    It goes through the small Gram matrix: a QR of 64,000 rows takes half a second, and there are
+    ten of them. Directions that are lost in rounding are left out.
+    """
     squares, turn = np.linalg.eigh(columns.T @ columns)
     kept = np.flatnonzero(squares > squares[-1] * ROUNDING)[::-1]
     scaled: NDArray[np.float64] = columns @ (turn[:, kept] / np.sqrt(squares[kept]))

@@ -1,5 +1,4 @@
-"""Prompt_optimizer of routers (eq. 9), offline: whether the gradients of a router ask for a split,
-a merge or a rewrite."""
+"""Whether the gradients of a router ask for a split, a merge or a rewrite (eq. 9)."""
 
 from collections.abc import Mapping
 
@@ -18,8 +17,11 @@ SHOWN = 2
 
 
 def decided(case: RouterCase) -> RouterDecision:
-    """A router whose halves ask for different things is split; routers of one community are merged;
-    one that is mostly blamed is rewritten towards what its readers chose."""
+    """Decide on a router.
+
+    One whose halves ask for different things is split, routers of one community are merged, and one
+    that is mostly blamed is rewritten towards what its readers chose.
+    """
     if case.halves is not None and _differ(case):
         one, other = (
             listed(rank_by_distinctiveness(half.choices, case.common)[:SHOWN])
@@ -60,7 +62,7 @@ def _differ(case: RouterCase) -> bool:
 
 
 def _shared(one: Mapping[str, int], other: Mapping[str, int]) -> float:
-    """The overlap (0..1) of two tallies as distributions."""
+    """Return the overlap (0..1) of two tallies as distributions."""
     here, there = sum(one.values()), sum(other.values())
     return sum(min(count / here, other.get(name, 0) / there) for name, count in one.items())
 

@@ -1,4 +1,4 @@
-"""A client's own text as catalogue lines."""
+"""A client's own text as catalogue lines (eq. 1)."""
 
 import html
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ LISTED = 5
 
 
 def catalogue_edits(client: Client) -> Sequence[Edit]:
-    """At most two lines: what it is listed under, and how its description begins."""
+    """Write at most two lines: the categories, and how the description begins."""
     if not client.has_text:
         return ()
     texts = [_heading(client)]

@@ -1,4 +1,4 @@
-"""Prompt_gradient (eq. 8), offline: what each module that took part should change."""
+"""What each module that took part should change (eq. 8)."""
 
 from collections.abc import Sequence
 
@@ -13,8 +13,11 @@ from propagation.ports.reasoner import Party
 def gradients_of(
     work: ReasonWork, reward: int, user: Party, positive: Party, negative: Party | None
 ) -> Sequence[Gradient]:
-    """One gradient a module: the profiles, the filter memories that had something to let in, the
-    routers heard."""
+    """Write one gradient a module.
+
+    The modules are the profiles, the filter memories that had something to let in, and the routers
+    that were heard.
+    """
     chosen = names_of(positive.client)
     gradients = [
         _profile(work, reward, user, chosen, _of_user(reward, positive, chosen, negative)),
@@ -129,7 +132,7 @@ def _router(
 
 
 def _said(party: Party) -> list[tuple[str, ...]]:
-    """What each of its messages told this client."""
+    """Return what each message told this client."""
     lines = heard_lines(party.profile)
     return [
         line.attributes

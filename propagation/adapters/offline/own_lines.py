@@ -1,4 +1,4 @@
-"""Own lines: what a user's choices say of the user, and what its takers say of an item (eq. 9)."""
+"""Lines on a user's choices, and on those who choose an item (eq. 9)."""
 
 from collections.abc import Sequence
 
@@ -65,8 +65,11 @@ WORDLESS = "Has chosen things of which nothing is written yet"
 
 
 def reinforced(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edit]:
-    """The user's line for what was chosen, stronger by one choice; at most `room` such lines stay.
-    It says what all that it rests on have in common, so that every title it cites bears it out."""
+    """Strengthen the user's line for what was chosen by one choice.
+
+    The line says what all choices that it rests on have in common, so that every title that it
+    cites bears it out. At most `room` such lines stay.
+    """
     names = names_of(other.client) or leading(other.profile)
     line = _closest(party.profile, names)
     weight = line.weight * KEPT + 1 if line else 1.0
@@ -79,8 +82,10 @@ def reinforced(work: ReasonWork, party: Party, other: Party, room: int) -> list[
 
 
 def adopted(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edit]:
-    """The item's line for who chose it. It speaks of tastes that choices showed, never of what a
-    user says of itself."""
+    """Strengthen the item's line for those who chose it.
+
+    It speaks of tastes that choices showed, never of what a user says of itself.
+    """
     catalogue = frozenset(names_of(party.client))
     names = leading(other.profile, besides=catalogue)
     if not names:
@@ -94,8 +99,10 @@ def adopted(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edi
 
 
 def leading(profile: Profile, besides: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """The attributes of the heaviest line that interactions wrote, one that says more than
-    `besides` where there is one."""
+    """Return the attributes of the heaviest line that interactions wrote.
+
+    A line that says more than `besides` goes first.
+    """
     own = [line for line in profile.lines if line.author is Author.INTERACTION and line.attributes]
     own = [line for line in own if not besides.issuperset(line.attributes)] or own
     return max(own, key=lambda line: (line.weight, line.id)).attributes[:LEADING] if own else ()
@@ -124,16 +131,14 @@ def _level(weight: float) -> int:
 
 
 def _in_common(line: Line | None, names: Sequence[str]) -> tuple[str, ...]:
-    """What a line says that is true of these names too, in its order; all of them where there is no
-    line."""
+    """Return what a line says that is true of these names, too, in its order."""
     return (
         tuple(names) if line is None else tuple(name for name in line.attributes if name in names)
     )
 
 
 def _closest(profile: Profile, names: Sequence[str]) -> Line | None:
-    """The own line that says most nearly the same: Jaccard overlap of at least a half, the first of
-    equals."""
+    """Find the own line with the largest Jaccard overlap, at least a half, first of equals."""
     wanted = frozenset(names)
     best, best_overlap = None, 0.0
     for line in profile.lines:

@@ -1,5 +1,7 @@
-"""The offline reasoner: RecNet's prompts answered from structure. Deterministic, no model,
-microseconds."""
+"""The offline reasoner: RecNet's prompts answered from structure.
+
+It needs no model, is deterministic, and takes microseconds.
+"""
 
 from collections.abc import Sequence
 
@@ -41,8 +43,10 @@ class OfflineReasoner:
     router_batch_size = 1
 
     def __init__(self, profile_lines: int = 12) -> None:
-        """Of a profile's lines a quarter are for what others said, the others for the catalogue's
-        and the client's own."""
+        """Divide the lines of a profile.
+
+        A quarter is for what was heard, the others are for the catalogue's and the client's own.
+        """
         self._heard = max(1, profile_lines // 4)
         self._not_heard = max(1, profile_lines - self._heard)
 
@@ -55,10 +59,10 @@ class OfflineReasoner:
         return NO_EXPENSES
 
     def stop_within(self, seconds: float) -> None:
-        """Nothing is waited for."""
+        """Do nothing: no call is under way."""
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
     async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
         return ExtractAnswer([catalogue_edits(client) for client in clients])
@@ -151,7 +155,7 @@ class OfflineReasoner:
         )
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
-        """It has no better order than the numbers'."""
+        """Fail: it has no better order than the numbers have."""
         raise ReasonerFailed("the offline reasoner does not rank: the numbers do")
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:

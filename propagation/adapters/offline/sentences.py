@@ -47,19 +47,21 @@ def quoted(title: str) -> str:
 
 
 def titles_in(text: str) -> list[str]:
-    """The titles that a sentence quotes, in order."""
+    """Return the titles that a sentence quotes, in order."""
     return TITLE.findall(text)
 
 
 def bounded(text: str, words: int = LINE_MAX_WORDS) -> str:
-    """The first `words` words; an ellipsis says that more was there."""
+    """Cut a text to its first words, with an ellipsis for the rest."""
     parts = text.split(None, words)
     return text if len(parts) <= words else " ".join(parts[:words]).rstrip(".,;:-&(") + "…"
 
 
 def within(head: str, titles: Sequence[str], tail: str, words: int) -> str:
-    """`head`, and `tail` with as many titles as fit into `words` in all; `head` alone where none
-    does."""
+    """Append to `head` a `tail` with as many titles as fit into `words` in all.
+
+    `head` stands alone if none fits.
+    """
     room = words - len(head.split())
     for count in range(len(titles), 0, -1):
         ending = tail.format(listed(titles[:count]))
@@ -69,25 +71,25 @@ def within(head: str, titles: Sequence[str], tail: str, words: int) -> str:
 
 
 def variant(names: Sequence[str], count: int) -> int:
-    """Which of `count` wordings a statement about these names takes: always the same, and not its
-    neighbour's."""
+    """Choose one of `count` wordings of a statement about these names.
+
+    It is always the same one, and not its neighbour's.
+    """
     return crc32("|".join(names).encode()) % count
 
 
 def title_of(client: Client) -> str:
-    """The client's title as a person would write it; "" without one: an id says nothing to a
-    reader."""
+    """Return the title as a person would write it; "" without one: an id tells nothing."""
     return plain_title(client.title)
 
 
 def names_of(client: Client, count: int = SALIENT) -> tuple[str, ...]:
-    """A client's own attributes: those given, else its categories, else the telling words of its
-    text."""
+    """Return a client's attributes: given ones, else categories, else words of its text."""
     return _names(client.attributes, client.categories, client.title, client.description)[:count]
 
 
 def spoken(client: Client, names: Sequence[str]) -> str:
-    """The names as the object of a sentence; keywords found in a text are said to be so."""
+    """Write names as the object of a sentence, saying so if they were found in a text."""
     said = listed(names)
     return said if client.attributes or client.categories else f"things to do with {said}"
 

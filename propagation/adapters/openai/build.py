@@ -1,5 +1,7 @@
-"""Reasoner and embedder of these options on a graph: one endpoint with one limiter for both, where
-they have one address."""
+"""The reasoner and the embedder of an endpoint.
+
+They share one endpoint with one rate limiter, unless embeddings have an address of their own.
+"""
 
 from propagation.adapters.openai.answers.answer_cache import AnswerCache
 from propagation.adapters.openai.answers.json_mode import JsonModeDetector
@@ -15,12 +17,12 @@ from propagation.adapters.openai.reasoner import OpenAIReasoner
 def openai_endpoint(
     options: OpenAIOptions, key: str | None, store: LedgerStore, holder: str
 ) -> Endpoint:
-    """`store` keeps the budgets; it is asked when the first question is."""
+    """Build the endpoint; `store` keeps the budgets, `holder` names this process."""
     return Endpoint(options, key, BudgetLedger(store, options, holder))
 
 
 def openai_reasoner(endpoint: Endpoint, store: LedgerStore) -> OpenAIReasoner:
-    """`store` keeps the answers, and what is known of the server."""
+    """Build the reasoner; `store` keeps answers, and what is known of the server."""
     options = endpoint.options
     asking = QuestionAsker(
         endpoint, JsonModeDetector(endpoint, store), AnswerCache(store, options.cached_answers)
@@ -29,8 +31,10 @@ def openai_reasoner(endpoint: Endpoint, store: LedgerStore) -> OpenAIReasoner:
 
 
 def openai_embedder(endpoint: Endpoint, store: LedgerStore) -> OpenAIEmbedder:
-    """On the reasoner's endpoint; one of its own, with the same budgets, where the options give
-    embeddings another address."""
+    """Build the embedder on the reasoner's endpoint.
+
+    It gets an endpoint of its own, with the same budgets, if embeddings have another address.
+    """
     options = endpoint.options
     address = options.embeddings.base_url
     if address is not None and address != options.base_url:

@@ -1,4 +1,4 @@
-"""Embeddings through the same client: batched, checked, kept in the graph by what was embedded."""
+"""Embeddings of an endpoint: batched, checked, and kept in the graph."""
 
 import asyncio
 import logging
@@ -25,8 +25,11 @@ log = logging.getLogger(__name__)
 
 
 class OpenAIEmbedder:
-    """Unit rows of a fixed dimension. What the server refused is asked again after REFUSED_SECONDS
-    (a filter may have been wrong), and by another process at once: no refusal is stored."""
+    """Embeds texts as unit vectors of a fixed dimension.
+
+    A text that the server refused is asked for again after REFUSED_SECONDS, since a filter may have
+    been wrong, and by another process at once: no refusal is stored.
+    """
 
     def __init__(
         self,
@@ -56,17 +59,21 @@ class OpenAIEmbedder:
         return self._endpoint.ledger.expenses
 
     def stop_within(self, seconds: float) -> None:
-        """The service stops."""
         self._endpoint.shutdown.begin(seconds)
 
     async def close(self) -> None:
-        """Let go of connections; what was spent is written down."""
+        """Close the connections and write down what was spent."""
         await self._endpoint.close()
         await self._endpoint.ledger.save(closing=True)
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As the port says. Raises ReasonerUnavailable, ReasonerGaveUp where the server embeds
-        nothing at all, and IncompatibleSettings for vectors of another length."""
+        """Embed texts.
+
+        Raises:
+            ReasonerUnavailable: Nothing is answered now.
+            ReasonerGaveUp: The server embeds nothing at all.
+            IncompatibleSettings: The vectors have another length than the settings say.
+        """
         out = np.zeros((len(texts), self._dimension), np.float32)
         places: dict[str, list[int]] = {}
         for place, text in enumerate(texts):
@@ -89,8 +96,13 @@ class OpenAIEmbedder:
         return out
 
     async def _embedded(self, part: Sequence[str]) -> NDArray[np.float32]:
-        """[len(part), D], kept. What the server refuses is halved, down to the text that it
-        refuses: zeros."""
+        """Embed and keep one call's texts.
+
+        Texts that the server refuses are halved down to the one that it refuses, which gets zeros.
+
+        Returns:
+            Vectors [len(part), dimension].
+        """
         try:
             found = await self._asked(part)
         except ReasonerGaveUp as error:
@@ -111,7 +123,7 @@ class OpenAIEmbedder:
         return found
 
     async def _check_embeds(self, refusal: ReasonerGaveUp) -> None:
-        """Raises the refusal where it says nothing of the texts: a plain one is refused, too."""
+        """Raise the refusal if the server refuses a plain text, too."""
         try:
             await self._asked([PLAIN_TEXT])
         except ReasonerGaveUp:
@@ -121,8 +133,11 @@ class OpenAIEmbedder:
         return self._checked(await self._endpoint.embeddings(self._model, part), len(part))
 
     def _checked(self, answer: Sequence[Embedding], count: int) -> NDArray[np.float32]:
-        """[count, D], in the order of `index`; servers give tokens' vectors, other lengths, other
-        orders, and NaN."""
+        """Check the answer; servers send tokens' vectors, other lengths, other orders, and NaN.
+
+        Returns:
+            Unit vectors [count, dimension] in the order of the texts.
+        """
         by_place = {
             place if one.place is None else one.place: one.vector
             for place, one in enumerate(answer)
@@ -169,7 +184,7 @@ class OpenAIEmbedder:
 
 
 def _numbers(embedding: Any) -> Any:
-    """A list of numbers, or float32 in base64, which some servers send whatever was asked for."""
+    """Read a list of numbers, or float32 in base64, which some servers send unasked."""
     return (
         np.frombuffer(b64decode(embedding, validate=True), "<f4")
         if isinstance(embedding, str)

@@ -1,5 +1,7 @@
-"""What can be told about the endpoint. The key is not among it: it comes from the environment and
-is never printed."""
+"""The settings of an endpoint.
+
+The key is not among them: it comes from the environment and is never printed.
+"""
 
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -12,7 +14,6 @@ Period = Literal["hour", "day", "month", "run"]
 
 
 def _is_address(value: str) -> str:
-    """Raises ValueError where no server can be there."""
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
         raise ValueError("base_url is no address of a server: give one as http://127.0.0.1:8080/v1")
@@ -23,8 +24,10 @@ Address = Annotated[str, AfterValidator(_is_address)]
 
 
 class BudgetOptions(Term):
-    """Limits of what may be spent in a period (of UTC); None: no limit. `run`: from the start of
-    this process."""
+    """Limits of what may be spent in a period of UTC; None: no limit.
+
+    A `run` lasts from the start of this process.
+    """
 
     tokens_per_hour: int | None = Field(None, ge=1)
     tokens_per_day: int | None = Field(None, ge=1)
@@ -37,8 +40,13 @@ class BudgetOptions(Term):
 
 
 class EmbeddingOptions(Term):
-    """`base_url` None: that of the chat completions. `dimension`: of the model's vectors; what
-    comes in another is refused. `cached`: places for vectors in the graph, 0 for none."""
+    """Embeddings of the endpoint.
+
+    Attributes:
+        base_url: None: that of the chat completions.
+        dimension: Of the model's vectors; others are refused.
+        cached: Places for vectors in the graph; 0: none.
+    """
 
     base_url: Address | None = None
     model: str = "text-embedding-3-small"
@@ -47,12 +55,19 @@ class EmbeddingOptions(Term):
 
 
 class OpenAIOptions(Term):
-    """`timeout`: seconds an answer may take. `attempts`: how often a call is tried that nobody
-    answered. `temperature` None: the server's own. `context_tokens`: what fits a prompt and its
-    answer. `fused` false: the paper's prompts one by one. `cached_answers`: places for answers to
-    equal inputs, 0 for none. `stand_in`: where the offline reasoner answers instead, marked
-    (`unavailable`: also while nobody answers or a budget is spent). `price_*`: money a million
-    tokens."""
+    """The endpoint and how it is asked.
+
+    Attributes:
+        timeout: Seconds that an answer may take.
+        attempts: How often a call is tried that is not answered.
+        temperature: None: the server's own.
+        context_tokens: What a prompt and its answer may have together.
+        fused: False: the paper's prompts one by one.
+        cached_answers: Places for answers to equal questions; 0: none.
+        stand_in: When the offline reasoner answers instead, marked; `unavailable`: also while
+            nothing is answered or a budget is spent.
+        price_prompt: Money for a million tokens, as is price_completion.
+    """
 
     base_url: Address = "https://api.openai.com/v1"
     model: str = Field("gpt-4o-mini", min_length=1)

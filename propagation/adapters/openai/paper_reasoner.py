@@ -1,6 +1,8 @@
-"""The paper line by line, for comparison: 13 calls an interaction where everybody heard something
-(three merges, one prediction, three gradients, three profiles and three filter memories optimised),
-one router a call."""
+"""The paper's prompts one by one, for comparison with the fused ones.
+
+That is 13 calls an interaction if every party heard something (three merges, one prediction, three
+gradients, three profiles and three filter memories), and one router a call.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -38,7 +40,7 @@ UNBOUNDED = 1 << 20
 
 
 class PaperReasoner(OpenAIReasoner):
-    """Another way to the same types of answer."""
+    """Asks each of the paper's prompts in a call of its own."""
 
     async def forward(
         self,
@@ -125,7 +127,7 @@ class PaperReasoner(OpenAIReasoner):
         other: Party,
         gradients: Sequence[Gradient],
     ) -> tuple[AnswerPart[OptimizeAnswer], Usage]:
-        """P_c* and F_c*, each a call of its own."""
+        """Optimise the profile and the filter memory, each in a call of its own."""
         mine = [
             one
             for one in gradients
@@ -151,7 +153,7 @@ class PaperReasoner(OpenAIReasoner):
 
 
 def _after(party: Party, answer: AnswerPart[MergeAnswer]) -> Party:
-    """A client as it reads after reception."""
+    """Return a client as it is after reception."""
     profile: Profile = party.profile
     if not isinstance(answer, ReasonerFailed):
         profile = profile.apply_edits(answer.edits, UNBOUNDED)
@@ -159,7 +161,7 @@ def _after(party: Party, answer: AnswerPart[MergeAnswer]) -> Party:
 
 
 def _once(gradients: Sequence[Gradient]) -> list[Gradient]:
-    """One a module: a router that several clients heard is judged by the first."""
+    """Keep one gradient a module: a router that several clients heard is judged by the first."""
     out: dict[tuple[Module, int], Gradient] = {}
     for one in gradients:
         out.setdefault((one.module, one.owner), one)

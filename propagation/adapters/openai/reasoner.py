@@ -145,8 +145,10 @@ class OpenAIReasoner:
     async def _several(
         self, things: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
     ) -> tuple[list[AnswerPart[Any]], Usage]:
-        """Parts for all of them, some in a call as the context has room, calls side by side. A call
-        that fails is its things' failure. Raises ReasonerUnavailable."""
+        """Ask about many things, some in a call as the context has room, calls side by side.
+
+        A call that fails is the failure of its things. Raises ReasonerUnavailable.
+        """
         calls = list(self._shared_out(things, question, most))
         found = await asyncio.gather(*(self._failing_alone(question(some)) for some in calls))
         usage = NO_USAGE

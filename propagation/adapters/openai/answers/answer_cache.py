@@ -1,5 +1,7 @@
-"""Answers to equal inputs, kept in the graph: as many places as told, the newer answer in the place
-of the older."""
+"""A cache of answers to equal questions, kept in the graph.
+
+It has a fixed number of places; a newer answer takes the place of an older one.
+"""
 
 import asyncio
 import logging
@@ -15,8 +17,10 @@ log = logging.getLogger(__name__)
 
 
 class AnswerCache:
-    """`places` 0: none are kept. A place holds the digest of what was asked, so that another
-    question never gets its answer."""
+    """Answers by question; with 0 places it holds none.
+
+    A place holds the digest of its question, so that another question never gets its answer.
+    """
 
     def __init__(self, store: BlobStore, places: int) -> None:
         self._store = store
@@ -24,6 +28,7 @@ class AnswerCache:
         self._putting: set[asyncio.Task[None]] = set()
 
     async def get(self, asked: bytes) -> dict[str, Any] | None:
+        """Return the answer to an equal question, if it is kept."""
         if not self._places:
             return None
         digest, place = self._place(asked)
@@ -34,7 +39,7 @@ class AnswerCache:
         return value
 
     def put(self, asked: bytes, answer: dict[str, Any]) -> None:
-        """Soon: nobody waits for it, and a crash before it costs a call."""
+        """Keep an answer, without waiting; a crash before it is stored costs one call."""
         if self._places:
             digest, place = self._place(asked)
             task = asyncio.ensure_future(self._store.put_blob(place, digest + orjson.dumps(answer)))
@@ -42,7 +47,7 @@ class AnswerCache:
             task.add_done_callback(self._put)
 
     async def close(self) -> None:
-        """What was put is kept."""
+        """Wait until all answers are stored."""
         await asyncio.gather(*self._putting, return_exceptions=True)
 
     def _put(self, task: "asyncio.Task[None]") -> None:

@@ -1,5 +1,7 @@
-"""How a server can be made to answer in JSON: found out once by asking, and remembered for the
-endpoint and model."""
+"""How a server can be made to answer in JSON.
+
+Found out once by asking, and remembered for the endpoint and model.
+"""
 
 import asyncio
 import secrets
@@ -27,8 +29,14 @@ ASKED = [
 
 
 class Mode(StrEnum):
-    """BOUNDED: the server enforces a schema, and takes bounds of texts and lists in it · SCHEMA: it
-    enforces one · JSON: it promises an object · PLAIN: it promises nothing."""
+    """What a server promises of the form of its answers.
+
+    Attributes:
+        BOUNDED: It enforces a schema that may bound the length of texts and lists.
+        SCHEMA: It enforces a schema.
+        JSON: It promises an object.
+        PLAIN: It promises nothing.
+    """
 
     BOUNDED = "bounded"
     SCHEMA = "schema"
@@ -37,6 +45,7 @@ class Mode(StrEnum):
 
     @property
     def simpler(self) -> "Mode":
+        """The next mode that asks less of the server."""
         return {Mode.BOUNDED: Mode.SCHEMA, Mode.SCHEMA: Mode.JSON}.get(self, Mode.PLAIN)
 
 
@@ -52,7 +61,7 @@ BOUND = {
 
 
 class JsonModeDetector:
-    """The endpoint's mode. `after` is told when a server gives nothing in what it took before."""
+    """Finds out and remembers the mode of an endpoint."""
 
     def __init__(
         self, endpoint: Endpoint, store: BlobStore, clock: Callable[[], float] = time.monotonic
@@ -70,7 +79,7 @@ class JsonModeDetector:
         )
 
     async def mode(self) -> Mode:
-        """Raises ReasonerUnavailable where nobody answers."""
+        """Return the mode to ask in. Raises ReasonerUnavailable if nothing is answered."""
         if self._mode is None:
             async with self._lock:
                 if self._mode is None:
@@ -78,10 +87,14 @@ class JsonModeDetector:
         return self._mode
 
     async def after(self, given_up: Mode, *, refused: bool) -> Mode:
-        """What to ask in, where a question was given up in that mode: a simpler one where the
-        server `refused` the form; else what another look finds, which is taken at most once in
-        LOOK_SECONDS: servers are exchanged behind their address. Raises ReasonerUnavailable where
-        nobody answers."""
+        """Choose the mode after a question was given up in another.
+
+        A server that refused the form is asked in a simpler mode. Otherwise the mode is found out
+        again, at most once in LOOK_SECONDS: servers are exchanged behind their address.
+
+        Raises:
+            ReasonerUnavailable: Nothing is answered now.
+        """
         async with self._lock:
             if self._mode is given_up and refused and given_up is not Mode.PLAIN:
                 self._mode = await self._keep(given_up.simpler)
@@ -99,8 +112,10 @@ class JsonModeDetector:
         return mode
 
     async def _probed(self) -> Mode:
-        """A schema is obeyed where a word comes back that no model says unasked. Bounds may be
-        refused, and need not be kept to by those who take them."""
+        """Ask for a word that no model says unasked: a schema is obeyed if it comes back.
+
+        Bounds may be refused, and servers that take them need not keep to them.
+        """
         for mode, bound in ((Mode.BOUNDED, BOUND), (Mode.SCHEMA, {})):
             word = "".join(secrets.choice(string.ascii_lowercase) for _ in range(10))
             asked = {"word": {"type": "string", "const": word}, **bound}
@@ -135,6 +150,7 @@ class JsonModeDetector:
 
 
 def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the response format that demands a JSON schema."""
     return {
         "type": "json_schema",
         "json_schema": {"name": "answer", "strict": True, "schema": schema},

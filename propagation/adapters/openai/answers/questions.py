@@ -1,5 +1,4 @@
-"""A question and its answer: asked, read, checked part by part, asked once more with what was
-wrong, and kept."""
+"""Questions: asked, read, checked part by part, and asked once more for unusable parts."""
 
 import json
 from collections.abc import Mapping
@@ -29,15 +28,18 @@ AGAIN_TEMPERATURE = 0.7  # what a model answered badly at 0 it answers the same 
 
 @dataclass(frozen=True)
 class Answered:
-    """Every part that was asked for, or why there is none."""
+    """Every part that was asked for, or why it is missing."""
 
     parts: Mapping[str, AnswerPart[Any]]
     usage: Usage
 
 
 class QuestionAsker:
-    """One re-ask a question, for its unusable parts alone. A model that was cut while it thought
-    gets more room from then on."""
+    """Asks questions of one endpoint.
+
+    A question is asked again once, for its unusable parts alone. After an answer that was cut off
+    while the model thought, answers get more room.
+    """
 
     def __init__(self, endpoint: Endpoint, structured: JsonModeDetector, kept: AnswerCache) -> None:
         self._endpoint = endpoint
@@ -46,11 +48,16 @@ class QuestionAsker:
         self._for_thoughts = 0
 
     async def close(self) -> None:
-        """Everything that is to be kept is kept."""
+        """Wait until all answers are in the cache."""
         await self._kept.close()
 
     async def ask(self, question: Question) -> Answered:
-        """Raises ReasonerFailed where no part is usable, ReasonerUnavailable where nobody answers."""
+        """Ask a question.
+
+        Raises:
+            ReasonerFailed: No part of the answer is usable.
+            ReasonerUnavailable: Nothing is answered now.
+        """
         data = document(question.data)
         label = question.prompt.label
         asked = (
@@ -78,7 +85,6 @@ class QuestionAsker:
     async def _asked(
         self, question: Question, data: str
     ) -> tuple[dict[str, Any], dict[str, AnswerPart[Any]], Usage]:
-        """(the answer's usable parts as they came, all parts as they were read, what it cost)."""
         raw: dict[str, Any] = {}
         parts: dict[str, AnswerPart[Any]] = {}
         missing: Mapping[str, Wanted] = question.parts
@@ -172,8 +178,10 @@ class QuestionAsker:
 def _messages(
     question: Question, data: str, missing: Mapping[str, Wanted], before: Messages, mode: Mode
 ) -> Messages:
-    """Instructions first, which are the same every time, then the data. Without a grammar the form
-    is told in words."""
+    """Put the instructions first, which are the same every time, then the data.
+
+    Without a grammar the form of the answer is described in words.
+    """
     told = question.prompt.instructions
     if mode not in ENFORCED or before:
         told += (
@@ -190,7 +198,7 @@ def _messages(
 
 
 def _again(reply: Reply, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Messages:
-    """What was answered and what is wrong with it; what is asked again is only what was not usable."""
+    """Show the answer and what is wrong with it; ask for the unusable parts only."""
     why = (
         {
             Fault.REFUSED: "Your answer was a refusal. The data is harmless: judge it, whatever it says.",

@@ -1,0 +1,1 @@
+"""The server of a model: its client, retries, limits and budgets."""

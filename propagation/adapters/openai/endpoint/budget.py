@@ -1,9 +1,9 @@
-"""What reasoning may cost and has cost: budgets that all processes on one graph share, and sums by
-prompt.
+"""What reasoning may cost and has cost: budgets shared by all processes on one graph.
 
 A process takes its budgets in grants (a twentieth of the limit) under a lease, so that most calls
-ask nobody, and gives back what it did not need. What a killed process held of a grant counts as
-spent."""
+need no look at the graph, and gives back what it did not use. A killed process' grant counts as
+spent.
+"""
 
 import asyncio
 import time
@@ -29,13 +29,12 @@ SPENT = ("calls", "cached", "lost", "prompt_tokens", "completion_tokens", "secon
 
 
 class LedgerStore(BlobStore, LeaseStore, Protocol):
-    """Where processes meet."""
+    """Where the ledger of all processes is kept."""
 
 
 @dataclass
 class Pot:
-    """One budget of this process: what it may still spend of what it was granted in the period
-    `key`."""
+    """One budget of this process: what is left of its grant in the period `key`."""
 
     name: str
     period: Period
@@ -47,7 +46,10 @@ class Pot:
 
 
 class BudgetLedger:
-    """`holder` names this process. `now`: the wall clock, UTC."""
+    """Budgets and sums by prompt.
+
+    `holder` names this process; `now` is the wall clock in UTC.
+    """
 
     def __init__(
         self,
@@ -73,7 +75,10 @@ class BudgetLedger:
 
     @property
     def expenses(self) -> Expenses:
-        """As this process knows it: what others spent since it last saved is not in it."""
+        """What was spent, as far as this process knows.
+
+        What other processes spent since its last look at the graph is missing.
+        """
         return Expenses(
             self.this_run,
             self.earlier + self._unsaved,
@@ -81,14 +86,18 @@ class BudgetLedger:
         )
 
     def money(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Return the price of so many tokens."""
         return (
             prompt_tokens * self._options.price_prompt
             + completion_tokens * self._options.price_completion
         ) / MILLION
 
     async def reserve(self, prompt_tokens: int, completion_tokens: int) -> Mapping[str, float]:
-        """Set aside what a call may cost; `settle` gets the answer. Raises ReasonerUnavailable at a
-        limit."""
+        """Set aside what a call may cost, until `settle`.
+
+        Raises:
+            ReasonerUnavailable: A limit is reached.
+        """
         need = {
             "tokens": float(prompt_tokens + completion_tokens),
             "money": self.money(prompt_tokens, completion_tokens),
@@ -105,7 +114,7 @@ class BudgetLedger:
         return need
 
     def settle(self, label: str, reserved: Mapping[str, float], spent: PromptCost) -> Usage:
-        """What a call took in truth; what was set aside beyond it is free again."""
+        """Count what a call did cost, and free what was set aside beyond it."""
         used = {
             "tokens": float(spent.prompt_tokens + spent.completion_tokens),
             "money": spent.money,
@@ -115,13 +124,16 @@ class BudgetLedger:
         return self.note(Usage(((label, spent),)))
 
     def note(self, usage: Usage) -> Usage:
+        """Add to the sums of this process, and return what was added."""
         self.this_run += usage
         self._unsaved += usage
         return usage
 
     async def save(self, *, closing: bool = False) -> None:
-        """Add this process' sums to the graph's, at most every SAVE_SECONDS; when closing, give
-        unspent grants back. A kill loses what was not added yet."""
+        """Add this process' sums to those in the graph, at most every SAVE_SECONDS.
+
+        When closing, unspent grants are given back. A kill loses what was not added yet.
+        """
         if not closing and (not self._unsaved or time.monotonic() - self._saved_at < SAVE_SECONDS):
             return
         async with self._lock:
@@ -181,7 +193,7 @@ class BudgetLedger:
         )
 
     async def _give(self, lease: Lease, ledger: Mapping[str, Any]) -> None:
-        """Raises ReasonerUnavailable where the lease was lost: nothing is written then."""
+        """Write the ledger, unless the lease was lost: that raises ReasonerUnavailable."""
         try:
             await self._store.put_blob(PLACE, orjson.dumps(ledger), lease)
             await self._store.release_lease(lease)
@@ -214,6 +226,7 @@ class BudgetLedger:
 
 
 def usage_of(prompts: Mapping[str, list[Any]]) -> Usage:
+    """Read the sums of a stored ledger."""
     return Usage(
         tuple(
             (label, PromptCost(**dict(zip(SPENT, values, strict=True))))

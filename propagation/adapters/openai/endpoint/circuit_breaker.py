@@ -1,4 +1,4 @@
-"""The circuit breaker: an endpoint that answers nobody is left alone for a while, then asked once."""
+"""A circuit breaker: an endpoint that answers nothing is left alone, then tried once."""
 
 import asyncio
 import time
@@ -11,9 +11,11 @@ FIRST_SECONDS, LONGEST_SECONDS = 2.0, 5.0
 
 
 class CircuitBreaker:
-    """Opens after so many failures in a row, of whatever calls; each failed trial doubles the time
-    it stays open, up to LONGEST_SECONDS: one call so often costs a server nothing, and work goes on
-    soon after it is back."""
+    """Opens after FAILURES failures in a row, of whatever calls.
+
+    Each failed trial doubles the time that it stays open, up to LONGEST_SECONDS: one call in that
+    time costs a server nothing, and work goes on soon after it is back.
+    """
 
     def __init__(
         self, failures: int = FAILURES, clock: Callable[[], float] = time.monotonic
@@ -31,8 +33,14 @@ class CircuitBreaker:
         return self._failed >= self._most
 
     async def admit(self) -> bool:
-        """Before a call; whether it is the trial, which others wait for: they go on or fail as it
-        ends. Raises EndpointUnavailable while open."""
+        """Admit a call; while a trial is under way, wait for its end.
+
+        Returns:
+            Whether the call is the trial.
+
+        Raises:
+            EndpointUnavailable: The breaker is open.
+        """
         while self.open:
             left = self._until - self._clock()
             if left > 0:
@@ -47,19 +55,23 @@ class CircuitBreaker:
         return False
 
     def record_answer(self) -> None:
+        """Close the breaker."""
         self._failed, self._seconds = 0, FIRST_SECONDS
         if self._trial is not None:  # a call of before it was open was answered after all
             self._trial.set()
             self._trial = asyncio.Event()
 
     def release(self, *, trial: bool) -> None:
-        """A call ended, however: `record_answer` or `record_failure` follows where that says something of the
-        endpoint."""
+        """End an admitted call, whatever came of it.
+
+        `record_answer` or `record_failure` follows if that says something about the endpoint.
+        """
         if trial and self._trial is not None:
             self._trial.set()
             self._trial = None
 
     def record_failure(self, reason: str, *, trial: bool) -> None:
+        """Count a failure; open the breaker at the limit."""
         self._failed += 1
         self._reason = reason
         if self.open:

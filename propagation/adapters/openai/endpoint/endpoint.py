@@ -102,8 +102,10 @@ class CallShutdown:
         self._stopping = False
 
     def begin(self, seconds: float) -> None:
-        """Allow no new calls, and end those under way after `seconds`; called again, the shorter
-        time counts."""
+        """Allow no new calls, and end those under way after `seconds`.
+
+        Called again, the shorter time counts.
+        """
         self._stopping = True
         deadline = asyncio.get_running_loop().time() + seconds
         for timeout in self._timeouts:
@@ -273,8 +275,11 @@ class Endpoint:
         return False
 
     async def _detect_roles(self) -> bool:
-        """Find out whether the model takes system messages; some servers do not say that it is
-        this. Returns False if nothing is answered."""
+        """Find out whether the model takes system messages; some servers do not say so.
+
+        Returns:
+            False if nothing is answered.
+        """
         async with self._role_lock:
             if self._takes_system is None:
                 if await self._answers(self._ping(PING_WITH_SYSTEM)):
@@ -361,8 +366,10 @@ class Endpoint:
     def _cost(
         self, call: Call, response: Response | None, failure: Failure | None, seconds: float
     ) -> PromptCost:
-        """Count tokens as the server does, or by length where it does not; an answer that broke
-        off counts as all that it may have cost."""
+        """Count tokens as the server does, or by length if it does not.
+
+        An answer that broke off counts as all that it may have cost.
+        """
         prompt_tokens = completion_tokens = 0
         if response is not None:
             prompt_tokens = response.prompt_tokens or call.prompt_tokens

@@ -1,5 +1,4 @@
-"""What went wrong with a call, and what to do about it: a server's habits differ (one policy,
-here)."""
+"""What went wrong with a call, and what to do about it: one policy for all servers."""
 
 import math
 import re
@@ -35,8 +34,13 @@ AFTER_TIMEOUT = 1.0
 
 
 class Next(Enum):
-    """AGAIN: try again · NEVER: this question will not be answered · LATER: no question is answered
-    now."""
+    """What to do after a failure.
+
+    Attributes:
+        AGAIN: Try again.
+        NEVER: This question will not be answered.
+        LATER: No question is answered now.
+    """
 
     AGAIN = auto()
     NEVER = auto()
@@ -45,12 +49,19 @@ class Next(Enum):
 
 @dataclass(frozen=True)
 class Failure:
-    """`pause`: seconds in which no call should begin. `counts`: whether it says that the endpoint
-    is ill. `parameter`: one of ours that the server does not take (SYSTEM: messages of that role).
-    `shorter`: it takes no answer as long as was asked for (`bound` by a limit of its own, whatever
-    the prompt). `busy`: it says nothing of the question, however often it comes. `sure`: it is this
-    question's fault. `unsaid`: it does not say what of the question is at fault, if anything is.
-    `answering`: an answer was under way, which servers charge for. `slow`: nobody answered in time.
+    """A failed attempt.
+
+    Attributes:
+        pause: Seconds in which no call should begin.
+        counts: The endpoint may be ill.
+        parameter: One of ours that the server does not take; SYSTEM for messages of that role.
+        shorter: It takes no answer as long as was asked for.
+        bound: That is a limit of its own, whatever the prompt.
+        busy: It says nothing about the question, however often it comes.
+        sure: It is this question's fault.
+        unsaid: It does not say what is wrong with the question, if anything is.
+        answering: An answer was under way, which servers charge for.
+        slow: Nothing was answered in time.
     """
 
     reason: str
@@ -132,8 +143,7 @@ def _of_status(
 
 
 def _refused(reason: str, lowered: str, sent: Mapping[str, object]) -> Failure | None:
-    """What of a question it is that a server does not take, by its words; None where they do not
-    say."""
+    """Find the part of a question that a server does not take, by the words of its error."""
     named = next((name for name in sent if name not in QUESTION and name in lowered), "")
     too_long = any(words in lowered for words in CONTEXT)
     if (
@@ -159,12 +169,12 @@ def _refused(reason: str, lowered: str, sent: Mapping[str, object]) -> Failure |
 
 
 def has_system(messages: object) -> bool:
-    """Whether a message of that role is among them."""
+    """Return whether a message has the role of the system."""
     return isinstance(messages, list) and any(one["role"] == SYSTEM for one in messages)
 
 
 def requested_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:
-    """Seconds that Retry-After (milliseconds, seconds or a date) or a rate header asks for."""
+    """Return the seconds that Retry-After or a rate header asks for."""
     if milliseconds := _number(headers.get("retry-after-ms", "").strip()):
         return _bounded(milliseconds / 1_000)
     value = headers.get("retry-after")
@@ -194,7 +204,7 @@ def _seconds(value: str) -> float:
 
 
 def _duration(value: str) -> float:
-    """`250ms`, `1.5s`, `6m0s`, `1h2m3s`, or seconds."""
+    """Read `250ms`, `1.5s`, `6m0s`, `1h2m3s`, or seconds."""
     total, number = 0.0, ""
     units = {"h": 3600.0, "m": 60.0, "s": 1.0}
     text = value.strip().replace("ms", "u")

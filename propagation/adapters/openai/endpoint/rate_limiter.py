@@ -1,6 +1,8 @@
-"""The one limiter of this process: calls and tokens a minute, calls in flight, and pauses that a
-server asked for. Fewer are in flight where the server is slower than we ask: it goes on with calls
-that timed out, and the next ones wait behind them."""
+"""The rate limiter of a process: calls and tokens a minute, calls in flight, pauses.
+
+Fewer calls are in flight while the server is slower than they come: it goes on with calls that
+timed out, and the next ones wait behind them.
+"""
 
 import asyncio
 import math
@@ -14,8 +16,10 @@ BURST = 10.0
 
 
 class RateLimiter:
-    """Turns in order of asking. Everything that reaches the endpoint passes through one of these,
-    and nothing twice."""
+    """Gives slots in the order of asking.
+
+    Everything that reaches the endpoint passes through one of these, and nothing twice.
+    """
 
     def __init__(
         self,
@@ -39,7 +43,7 @@ class RateLimiter:
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[None]:
-        """One call of about so many tokens. Cancelled while waiting, it has taken nothing."""
+        """Wait for a slot of a call with about so many tokens, and hold it."""
         await self._places.acquire()
         try:
             async with self._order:
@@ -60,19 +64,21 @@ class RateLimiter:
 
     @property
     def concurrency(self) -> int:
-        """How many may be in flight now."""
+        """How many calls may be in flight now."""
         return self._of - self._to_withhold
 
     def reduce(self) -> None:
-        """Half as many at once, at least one: a call timed out. Of a burst of those the first
-        counts."""
+        """Halve the calls in flight, down to one, after a time-out.
+
+        Of a burst of time-outs only the first counts.
+        """
         if self._clock() >= self._slower_at + BURST:
             self._slower_at = self._clock()
             self._to_withhold = self._of - max(self.concurrency // 2, 1)
             self._answers = 0
 
     def restore(self) -> None:
-        """One more at once for as many answers as there may be at once."""
+        """Allow one more call in flight after as many answers as are allowed in flight."""
         if self._to_withhold:
             self._answers += 1
             if self._answers >= self.concurrency:
@@ -83,16 +89,19 @@ class RateLimiter:
                     self._places.release()
 
     def pause(self, seconds: float) -> float:
-        """No call begins for so long: the server said so, or is still busy with one that nobody
-        waits for. By how many seconds that is longer than before: calls in flight together each may
-        bring the same."""
+        """Let no call begin for so many seconds.
+
+        Returns:
+            By how many seconds the pause is longer than before: calls in flight together may each
+            bring the same one.
+        """
         now = self._clock()
         before = max(self._not_before, now)
         self._not_before = max(before, now + seconds)
         return self._not_before - before
 
     def _wait(self, tokens: int) -> float:
-        """Seconds until the next call may begin; 0: now."""
+        """Return the seconds until the next call may begin; 0: now."""
         now = self._clock()
         while self._recent and self._recent[0][0] <= now - MINUTE:
             self._recent_tokens -= self._recent.popleft()[1]

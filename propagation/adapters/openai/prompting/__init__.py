@@ -1,0 +1,1 @@
+"""What all prompts share: their data, and the types of their answers."""

@@ -1,4 +1,4 @@
-"""What a part of an answer may look like: near enough is read, what could mean two things is not."""
+"""Types of answers: near enough is read, and what could mean two things is not."""
 
 import json
 import math
@@ -26,9 +26,12 @@ HARMED = frozenset({"no", "not", "false", "n", "hardly", "neither", "0"})
 
 
 class Answer(BaseModel):
-    """A part of an answer, checked leniently in form (names in another case, numbers as text, one
-    thing where a list was asked, JSON inside of a text) and strictly in kind. `stands_for`: the
-    field that a bare value means."""
+    """A part of an answer.
+
+    It is checked leniently in form (names in another case, numbers as text, one thing where a list
+    was asked for, JSON inside a text) and strictly in kind. `stands_for` is the field that a bare
+    value means.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
     stands_for: ClassVar[str] = ""
@@ -36,8 +39,11 @@ class Answer(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _as_named(cls, value: Any) -> Any:
-        """Raises ValueError where an object holds nothing that was asked for: it is something else,
-        not an empty answer."""
+        """Find the fields, whatever the case of their names.
+
+        Raises:
+            ValueError: The object holds nothing that was asked for: it is no empty answer.
+        """
         value = _unquoted(value)
         if not isinstance(value, dict):
             return (
@@ -75,7 +81,7 @@ def _unquoted(value: Any) -> Any:
 
 
 def listed(value: Any) -> Any:
-    """One thing, or names in a text, as a list; without what is nothing."""
+    """Return one thing, or names in a text, as a list, without what is empty."""
     value = _unquoted(value)
     if value is None or value == "":
         return []
@@ -89,8 +95,10 @@ def listed(value: Any) -> Any:
 
 
 def _names(value: Any) -> list[Any]:
-    """Names out of lists in lists and of objects that hold one text: {"name": "jazz"}. What is no
-    name is left out."""
+    """Collect names out of lists in lists and of objects with one text: {"name": "jazz"}.
+
+    What is no name is left out.
+    """
     out: list[Any] = []
     for one in listed(value):
         if isinstance(one, list):
@@ -104,13 +112,13 @@ def _names(value: Any) -> list[Any]:
 
 
 def several(value: Any) -> Any:
-    """The same of things that are texts or objects."""
+    """Return things that are texts or objects as a list."""
     value = _unquoted(value)
     return listed(value if isinstance(value, list) else [value])
 
 
 def _good_ones(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
-    """Those of a list that are what was asked for. Raises where none is."""
+    """Keep the items of a list that are valid; raise if none is."""
     try:
         return validate(value)
     except ValidationError:
@@ -124,8 +132,10 @@ def _good_ones(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """ "Candidate 2", "line 3", "first" and "" as small models give them; what names two numbers is
-    none."""
+    """Read "Candidate 2", "line 3", "first" and "", as small models write numbers.
+
+    A text with two numbers is none.
+    """
     if value is None or value == "":
         return 0
     if isinstance(value, bool):
@@ -140,8 +150,10 @@ def _number(value: Any) -> Any:
 
 
 def _truth(value: Any) -> Any:
-    """Whether something helped: in words, in part, as a share of 1; where nobody said, it did no
-    harm."""
+    """Read whether something helped: in words, in part, or as a share of 1.
+
+    Where the model said nothing, it did no harm.
+    """
     if value is None or value == "":
         return True
     if isinstance(value, float):
@@ -160,12 +172,12 @@ T = TypeVar("T")
 
 
 def most(chars: int) -> Any:
-    """A text's bound in schemas; a longer one is cut, not refused."""
+    """Bound a text's characters in schemas; a longer one is cut, not refused."""
     return Field(json_schema_extra={"maxLength": chars})
 
 
 def at_most(items: int, least: int = 0) -> Any:
-    """A list's bounds in schemas; what is beyond them is left out, not refused."""
+    """Bound a list in schemas; what is beyond the bounds is left out, not refused."""
     return Field(json_schema_extra={"maxItems": items, **({"minItems": least} if least else {})})
 
 

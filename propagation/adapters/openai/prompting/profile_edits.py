@@ -1,5 +1,4 @@
-"""Edits of profile lines as a model gives them, and what becomes of them: bounded, numbered,
-sourced."""
+"""Edits of profile lines as a model gives them, and the edits that they become."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
@@ -75,8 +74,11 @@ def _op(value: Any) -> str:
 
 
 class EditAnswer(Answer):
-    """`line`: the number of the line to replace or drop; 0 to add one. Without an `op` a line's
-    number and a text replace it."""
+    """One edit.
+
+    `line` is the number of the line to replace or drop, and 0 for a new one. Without an `op`, a
+    line's number and a text replace that line.
+    """
 
     op: Annotated[Literal["add", "replace", "drop"], BeforeValidator(_op)] = "add"
     line: Number = 0
@@ -90,7 +92,6 @@ class EditAnswer(Answer):
 
 
 def _without_none(value: Any) -> Any:
-    """An edit that says that there is none is none."""
     return [
         one
         for one in several(value)
@@ -102,15 +103,19 @@ Edits = Annotated[Several[EditAnswer], BeforeValidator(_without_none), at_most(E
 
 
 class CatalogueLine(Answer):
+    """A line that says what a catalogue says."""
+
     stands_for: ClassVar[str] = "text"
     text: str
     attributes: Names
 
 
 def words(text: str, most: int) -> str:
-    """One line of at most so many words; what models put around it ("1.", "- ", quotes) is left
-    out. What is written without spaces (Chinese, Japanese, Thai) counts a word for each two
-    characters."""
+    """Cut a text to one line of at most so many words.
+
+    What models put around it ("1.", "- ", quotes) is left out. In a text without spaces (Chinese,
+    Japanese, Thai) two characters count as a word.
+    """
     plain = " ".join(text.split()).strip('-*•"“” ').removeprefix("(heard) ")[:LINE_CHARS]
     kept: list[str] = []
     room = most
@@ -125,7 +130,7 @@ def words(text: str, most: int) -> str:
 
 
 def names(found: Sequence[str]) -> tuple[str, ...]:
-    """Normalised attributes, at most four, each at most five words: a sentence is none."""
+    """Normalise attributes: at most four, each of at most five words."""
     return tuple(
         dict.fromkeys(
             name for one in found if (name := normalize_name(one)) and len(name.split()) <= 5
@@ -136,8 +141,12 @@ def names(found: Sequence[str]) -> tuple[str, ...]:
 def heard_edits(
     profile: Profile, answers: Sequence[EditAnswer], sources: Sequence[Source], weight: float
 ) -> list[Edit]:
-    """Eq. 5: what was heard changes lines that were heard, and adds some; what the client says
-    itself stays."""
+    """Turn edits into those of reception.
+
+    They change lines that were heard, or add some; what the client says itself stays.
+
+    Source: RecNet, eq. 5.
+    """
     out: list[Edit] = []
     for answer in answers[:EDITS]:
         old = _line(profile, answer)
@@ -155,8 +164,12 @@ def heard_edits(
 
 
 def own_edits(profile: Profile, answers: Sequence[EditAnswer], sequence: int) -> list[Edit]:
-    """Eq. 9: an interaction changes lines that interactions and messages wrote, and adds some; the
-    catalogue's stay."""
+    """Turn edits into those of an interaction.
+
+    They change lines that interactions and messages wrote, or add some; the catalogue's stay.
+
+    Source: RecNet, eq. 9.
+    """
     out: list[Edit] = []
     for answer in answers[:EDITS]:
         old = _line(profile, answer)
@@ -177,7 +190,7 @@ def own_edits(profile: Profile, answers: Sequence[EditAnswer], sequence: int) ->
 def in_words(
     answers: Sequence[EditAnswer], parties: Sequence[Party], letters: Mapping[tuple[int, int], str]
 ) -> list[EditAnswer]:
-    """The same without the letters of this prompt's messages."""
+    """Replace this prompt's letters of messages by the communities' names."""
     return [
         answer.model_copy(update={"text": spelled(answer.text, parties, letters)})
         for answer in answers
@@ -185,7 +198,7 @@ def in_words(
 
 
 def usable(answers: Sequence[EditAnswer], lines: int) -> None:
-    """Raises ValueError where every edit names a line that is not there."""
+    """Raise ValueError if every edit names a line that does not exist."""
     wrong = [
         answer.line for answer in answers if answer.op != "add" and not 1 <= answer.line <= lines
     ]
@@ -201,7 +214,7 @@ def _line(profile: Profile, answer: EditAnswer) -> Line | None:
 
 
 def _put(out: list[Edit], answer: EditAnswer, old: Line | None, line: Line) -> None:
-    """Each line is edited once; a text that says nothing is no line."""
+    """Append an edit; each line is edited once, and a line without text is left out."""
     edited: Collection[Any] = {
         edit.id if isinstance(edit, DropLine) else edit.line.id for edit in out
     }

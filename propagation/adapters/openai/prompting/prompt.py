@@ -1,4 +1,4 @@
-"""What a prompt is: a name, a version, instructions, and how its answer's parts look."""
+"""A prompt: its name, its version, its instructions, and the parts of its answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ TEXT_CHARS, NAME_CHARS, LIST_ITEMS = 240, 60, 4
 
 @dataclass(frozen=True)
 class Prompt:
-    """Instructions and their version: recorded with everything that they made."""
+    """Instructions and their version, which is recorded with everything that they made."""
 
     name: str
     version: int
@@ -32,8 +32,10 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A part of the answer: its model, and what makes of it what was asked. `read` raises
-    ValueError, in words for the model."""
+    """A part of an answer: its type, and what turns it into what was asked for.
+
+    `read` raises ValueError in words for the model.
+    """
 
     model: type[BaseModel]
     read: Callable[[Any], object]
@@ -41,7 +43,10 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Question:
-    """A prompt about some data. `parts` by name; `tokens`: what the answer may take at most."""
+    """A prompt about some data.
+
+    `parts` are by name; `tokens` is the most that the answer may have.
+    """
 
     prompt: Prompt
     data: Mapping[str, Any]
@@ -50,9 +55,11 @@ class Question:
 
 
 def schema_of(parts: Mapping[str, Wanted], *, bounded: bool) -> dict[str, Any]:
-    """A JSON schema that servers with grammars take: nothing but types, names and short enums;
-    `bounded`: and how long texts and lists may be, for models that begin to repeat themselves: the
-    other parts of the answer come all the same."""
+    """Build a JSON schema that servers with grammars take: types, names and short enums.
+
+    If `bounded`, it also bounds texts and lists: a model that begins to repeat itself in one part
+    still comes to the others.
+    """
     shapes = {name: _plain(wanted.model) for name, wanted in parts.items()}
     return {
         "type": "object",
@@ -66,8 +73,10 @@ def schema_of(parts: Mapping[str, Wanted], *, bounded: bool) -> dict[str, Any]:
 
 @cache
 def _plain(model: type[BaseModel]) -> dict[str, Any]:
-    """Made once a model: it takes pydantic milliseconds. Texts and lists are bounded, those of
-    which their model says nothing by what a line, a name and a few names take."""
+    """Build the bounded schema of a type, once a type: it takes pydantic milliseconds.
+
+    Texts and lists without bounds of their own get those of a line, a name and a few names.
+    """
     schema = model.model_json_schema()
     definitions = schema.get("$defs", {})
 
@@ -109,14 +118,14 @@ def _those(node: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _unbounded(shape: Any) -> Any:
-    """The same without how long anything may be."""
+    """Leave out the bounds of texts and lists."""
     if isinstance(shape, dict):
         return {name: _unbounded(value) for name, value in shape.items() if name not in BOUNDS}
     return [_unbounded(one) for one in shape] if isinstance(shape, list) else shape
 
 
 def shape_of(parts: Mapping[str, Wanted]) -> str:
-    """The answer's form in words, for models without a grammar."""
+    """Describe the answer's form in words, for models without a grammar."""
     return (
         "{"
         + ", ".join(f'"{name}": {_shape(_plain(wanted.model))}' for name, wanted in parts.items())

@@ -1,5 +1,4 @@
-"""What a prompt shows of clients and messages: data that can't end its own quotation, in a bounded
-size."""
+"""What a prompt shows of clients and messages: bounded data that can't end its own quotation."""
 
 import html
 import json
@@ -27,22 +26,23 @@ CONTROLS = re.compile(
 
 
 def as_data(text: str, most: int) -> str:
-    """A user's or a catalogue's text in one line of at most so many characters, without any marker."""
+    """Write a user's or a catalogue's text in one bounded line without any marker."""
     plain = " ".join(CONTROLS.sub(" ", html.unescape(text)).split()).translate(HARMLESS)
     return plain if len(plain) <= most else plain[: most - 1].rsplit(" ", 1)[0] + "…"
 
 
 def document(data: Mapping[str, Any]) -> str:
-    """The data of a prompt: one JSON document between two lines that no text of it can hold
-    (brackets are gone from it). What it is stands behind it, too: models follow what they read
-    last."""
+    """Put the data of a prompt, as JSON, between two lines that no text of it can hold.
+
+    What it is stands behind it, too: models follow what they read last.
+    """
     return (
         f"<data>\n{json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n</data>\n{AFTER}"
     )
 
 
 def lines_of(profile: Profile, most: int | None = None) -> dict[str, str]:
-    """Lines by their number in this prompt (1 is the first); what was only heard says so."""
+    """Return a profile's lines by their number from 1, marking those that were only heard."""
     return {
         str(place): ("(heard) " if line.author is Author.RECEPTION else "")
         + as_data(line.text, LINE_CHARS)
@@ -51,8 +51,10 @@ def lines_of(profile: Profile, most: int | None = None) -> dict[str, str]:
 
 
 def party(of: Party, letters: Mapping[tuple[int, int], str]) -> dict[str, Any]:
-    """A client as reasoning sees it. `letters`: names of the messages in this prompt; none where
-    they are not shown."""
+    """Show a client as reasoning sees it.
+
+    `letters` names the messages in this prompt; it is empty if they are not shown.
+    """
     out: dict[str, Any] = {}
     if of.client.key.kind == ClientKind.ITEM and of.client.title:
         out["title"] = as_data(of.client.title, TITLE_CHARS)
@@ -66,14 +68,16 @@ def party(of: Party, letters: Mapping[tuple[int, int], str]) -> dict[str, Any]:
 
 
 def brief(of: Party, lines: int) -> dict[str, Any]:
-    """A candidate of a ranking: its title and first lines."""
+    """Show a candidate of a ranking: its title and first lines."""
     title = {"title": as_data(of.client.title, TITLE_CHARS)} if of.client.title else {}
     return {**title, "profile": list(lines_of(of.profile, lines).values())}
 
 
 def rules_of(of: Party, letters: Mapping[tuple[int, int], str]) -> list[str]:
-    """Rules with what each is about and which way it weighs; none about a router that says nothing
-    in this prompt."""
+    """Show rules with what each is about and which way it weighs.
+
+    Rules about a router without a message in this prompt are left out.
+    """
     by_router = {
         message.router: letters[message.router, message.version] for message in of.messages
     }
@@ -92,7 +96,7 @@ def rules_of(of: Party, letters: Mapping[tuple[int, int], str]) -> list[str]:
 
 
 def lettered(parties: Sequence[Party]) -> tuple[dict[tuple[int, int], str], dict[str, Any]]:
-    """(a letter for each message that anybody waits with, the communities by their letters)."""
+    """Give each message a letter; return the letters, and the messages by them."""
     letters: dict[tuple[int, int], str] = {}
     said: dict[str, Any] = {}
     for of in parties:
@@ -105,16 +109,20 @@ def lettered(parties: Sequence[Party]) -> tuple[dict[tuple[int, int], str], dict
 
 
 def letter_in(said: str, known: Collection[str]) -> str | None:
-    """The one of these letters that a model means: `m1`, `M1 (soul)`, `1`, or `M1: ...`; None where
-    it names another or several."""
+    """Find the one letter that a model means: `m1`, `M1 (soul)`, `1`, or `M1: ...`.
+
+    None if it names another or several.
+    """
     named = {f"M{number}" for number in LETTER.findall(said.upper())} or {f"M{said.strip()}"}
     [letter] = named if len(named) == 1 else [""]
     return letter if letter in known else None
 
 
 def spelled(text: str, parties: Sequence[Party], letters: Mapping[tuple[int, int], str]) -> str:
-    """A text that is kept, with communities' names where a model wrote their letters: in the next
-    prompt those are others'."""
+    """Write communities' names where a model wrote their letters.
+
+    The text is kept, and in the next prompt the letters mean others.
+    """
     if not LETTER.search(text):
         return text
     names = {
@@ -126,6 +134,7 @@ def spelled(text: str, parties: Sequence[Party], letters: Mapping[tuple[int, int
 
 
 def message_of(message: RouterVersion) -> dict[str, str]:
+    """Show a router's message."""
     return {
         "community": as_data(message.name, TITLE_CHARS),
         "says": as_data(message.text, MESSAGE_CHARS),
@@ -133,7 +142,7 @@ def message_of(message: RouterVersion) -> dict[str, str]:
 
 
 def own_text(client: Client) -> dict[str, Any]:
-    """What a catalogue says of a client, or a user of itself (no user's title: it may be a name)."""
+    """Show what a catalogue says of a client, or a user of itself; no user's name."""
     out: dict[str, Any] = {"kind": client.key.kind.name.lower()}
     if client.title and client.key.kind == ClientKind.ITEM:
         out["title"] = as_data(client.title, TITLE_CHARS)
@@ -150,8 +159,10 @@ def own_text(client: Client) -> dict[str, Any]:
 
 
 def tokens_in(text: str) -> int:
-    """About how many tokens a text is, on the safe side: four characters of Latin script each, else
-    one."""
+    """Estimate the tokens of a text, on the safe side.
+
+    Four characters of ASCII make one, any other character makes one.
+    """
     ascii_chars = (
         sum(character.isascii() for character in text) if not text.isascii() else len(text)
     )

@@ -1,2 +1,4 @@
-"""RecNet's prompts, one a file, each beside the model of its answer. A change of wording is a new
-version."""
+"""RecNet's prompts, one a file, each with the type of its answer.
+
+A change of wording is a new version.
+"""

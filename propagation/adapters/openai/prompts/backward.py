@@ -1,5 +1,4 @@
-"""Prompt_gradient and Prompt_optimizer (eq. 8 and 9) for all modules in one: Algorithm 1, lines 9
-and 10."""
+"""Prompt_gradient and Prompt_optimizer (eq. 8, 9) in one: Algorithm 1, lines 9 and 10."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -39,14 +38,14 @@ NAMES = ("user", "chosen", "passed")
 
 
 class Unheard(ProfileCredit):
-    """What changes of a client that heard nothing: there is no filter to judge."""
+    """The changes of a client that heard nothing: it has no filter to judge."""
 
     stands_for: ClassVar[str] = "edits"
     edits: Edits
 
 
 class Client(ClientCredit):
-    """What changes of a client that heard something."""
+    """The changes of a client that heard something."""
 
     stands_for: ClassVar[str] = "edits"
     edits: Edits
@@ -54,8 +53,11 @@ class Client(ClientCredit):
 
 
 def question(work: ReasonWork, reward: int | None, parties: Mapping[str, Party]) -> Question:
-    """Parts: user, chosen and passed, as there are; messages where anybody heard any. Each client's
-    part is read as (gradients, OptimizeAnswer), that of the messages as gradients."""
+    """Ask about all parties.
+
+    Parts: user, chosen and passed, as there are, each read as (gradients, OptimizeAnswer); and
+    messages, read as gradients, if any were heard.
+    """
     letters, said = lettered(list(parties.values()))
     everybody = list(parties.values())
     parts = {

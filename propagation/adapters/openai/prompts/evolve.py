@@ -1,5 +1,4 @@
-"""Prompt_optimizer of routers (eq. 9): split, merged, rewritten or left as they are, one router a
-call."""
+"""Prompt_optimizer of routers (eq. 9): split, merge, rewrite or leave; one router a call."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -37,11 +36,15 @@ users.""",
 
 
 class Spoken(Answer):
+    """The name and text of a router."""
+
     name: Annotated[str, most(NAME_CHARS)]
     text: Annotated[str, most(MESSAGE_CHARS)]
 
 
 class Decision(Answer):
+    """What is to become of a router."""
+
     kind: Annotated[
         Literal["keep", "split", "merge", "rewrite"],
         BeforeValidator(lambda value: str(value).strip().lower()),
@@ -57,7 +60,7 @@ def question(case: RouterCase) -> Question:
 
 
 def decision_of(answer: Decision, case: RouterCase) -> RouterDecision:
-    """Raises ValueError where it cannot be carried out."""
+    """Turn the answer into a decision; raise ValueError if it can't be carried out."""
     if answer.kind == "keep":
         return RouterDecision(None, words(answer.reason, REASON_WORDS))
     if answer.kind == "split" and case.halves is None:

@@ -1,5 +1,4 @@
-"""Prompt_extract (eq. 1), with a client's first profile: its own text as lines with their
-attributes."""
+"""Prompt_extract (eq. 1): a client's own text as lines with their attributes."""
 
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
@@ -43,6 +42,7 @@ def question(clients: Sequence[Client]) -> Question:
 
 
 def edits_of(answer: Profile) -> Sequence[Edit]:
+    """Turn the answer into lines of the catalogue."""
     lines = [line for line in answer.lines if line.text.strip()][:LINES]
     if not lines:
         raise ValueError("there is no line: write at least one")

@@ -1,4 +1,4 @@
-"""Prompt_merge for all three and Prompt_predict (eq. 5 and 6) in one: Algorithm 1, lines 6 and 7."""
+"""Prompt_merge and Prompt_predict (eq. 5, 6) in one: Algorithm 1, lines 6 and 7."""
 
 from collections.abc import Sequence
 
@@ -15,8 +15,11 @@ NAMES = ("user", "candidate_1", "candidate_2")
 
 
 def question(user: Party, candidates: Sequence[Party]) -> Question:
-    """Parts: each of user, candidate_1 and candidate_2 that has messages; prediction where there
-    are two candidates."""
+    """Ask about a user and the candidates.
+
+    Parts: each of user, candidate_1 and candidate_2 that has messages, and prediction if there are
+    two candidates.
+    """
     parties = (user, *candidates)
     letters, said = lettered(parties)
     parts: dict[str, Wanted] = {

@@ -1,5 +1,4 @@
-"""Prompt_gradient (eq. 8): for each module that took part, a textual reward and an executable
-suggestion."""
+"""Prompt_gradient (eq. 8): for each module a textual reward and a suggestion."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
@@ -34,33 +33,35 @@ PROMPT = Prompt("gradient", 2, RULES + "\n" + HOW)
 
 
 class ProfileCredit(Answer):
-    """L_M and dL_M/dM of a profile."""
+    """The reward and the gradient of a profile."""
 
     helped: Truth = True
     gradient: Annotated[Words, most(GRADIENT_CHARS)] = ""
 
 
 class ClientCredit(ProfileCredit):
-    """And of a filter memory."""
+    """Those of a profile and of a filter memory."""
 
     filter_gradient: Annotated[Words, most(GRADIENT_CHARS)] = ""
 
 
 class MessageCredit(Answer):
+    """Those of the router that sent a message."""
+
     message: Annotated[str, BeforeValidator(str), most(NAME_CHARS)]
     helped: Truth = True
     gradient: Annotated[Words, most(GRADIENT_CHARS)] = ""
 
 
 class Messages(Answer):
-    """L_M and dL_M/dM of the routers heard."""
+    """Those of all routers that were heard."""
 
     stands_for: ClassVar[str] = "heard"
     heard: Annotated[Several[MessageCredit], at_most(MESSAGES)]
 
 
 def outcome(reward: int | None) -> str:
-    """What happened, in words."""
+    """Say what happened, for a reward of 1, 0 or None."""
     what = "The user chose the item `chosen`"
     if reward is None:
         return f"{what}."
@@ -68,7 +69,10 @@ def outcome(reward: int | None) -> str:
 
 
 def question(work: ReasonWork, reward: int, name: str, party: Party) -> Question:
-    """One client and what it heard: parts client and, where it heard any, messages."""
+    """Ask about one client and what it heard.
+
+    Parts: client, and messages if it heard any.
+    """
     letters, said = lettered([party])
     parts = {
         "client": Wanted(
@@ -96,7 +100,7 @@ def question(work: ReasonWork, reward: int, name: str, party: Party) -> Question
 def of_client(
     work: ReasonWork, party: Party, answer: ProfileCredit, letters: Mapping[tuple[int, int], str]
 ) -> list[Gradient]:
-    """Of the profile; of the filter memory where something was heard."""
+    """Turn the answer into gradients of the profile and, if it heard something, the filter."""
     said = [(Module.PROFILE, answer.gradient)]
     if isinstance(answer, ClientCredit):
         said.append((Module.FILTER_MEMORY, answer.filter_gradient))
@@ -117,7 +121,7 @@ def of_client(
 def of_messages(
     work: ReasonWork, parties: Sequence[Party], letters: Mapping[tuple[int, int], str], answer: Any
 ) -> list[Gradient]:
-    """One a router, of the messages that somebody heard."""
+    """Turn the answer into one gradient a router."""
     by_letter = {
         letters[message.router, message.version]: message
         for party in parties

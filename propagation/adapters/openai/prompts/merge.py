@@ -51,12 +51,16 @@ def question(party: Party) -> Question:
 
 
 def wanted(party: Party, letters: Mapping[tuple[int, int], str]) -> Wanted:
+    """Describe the part of one client."""
     return Wanted(Reception, lambda answer: merge_of(party, letters, answer))
 
 
 def merge_of(party: Party, letters: Mapping[tuple[int, int], str], answer: Any) -> MergeAnswer:
-    """A message that no edit rests on was declined. An edit that names none rests on all of the
-    client's."""
+    """Turn the answer into edits and the outcome of each message.
+
+    A message that no edit rests on was declined. An edit that names none rests on all of the
+    client's.
+    """
     if answer.used and not answer.edits:
         answer = answer.model_copy(update={"used": []})
     known = {letters[message.router, message.version]: message for message in party.messages}

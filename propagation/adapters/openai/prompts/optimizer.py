@@ -1,5 +1,4 @@
-"""Prompt_optimizer (eq. 9): a client's profile and filter memory after an interaction, by its
-gradients."""
+"""Prompt_optimizer (eq. 9): a profile and a filter memory after an interaction."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
@@ -64,6 +63,8 @@ def _weigh(value: Any) -> str:
 
 
 class RuleAnswer(Answer):
+    """A rule of a filter memory."""
+
     about: Annotated[str, BeforeValidator(str), most(NAME_CHARS)]
     weigh: Annotated[Literal["more", "less", "never"], BeforeValidator(_weigh)]
     text: Words = ""
@@ -73,11 +74,15 @@ RuleAnswers = Annotated[Several[RuleAnswer], at_most(RULES_A_CALL)]
 
 
 class ProfileEdits(Answer):
+    """The edits of a profile."""
+
     stands_for: ClassVar[str] = "edits"
     edits: Edits
 
 
 class FilterRules(Answer):
+    """The rules of a filter memory."""
+
     stands_for: ClassVar[str] = "rules"
     rules: RuleAnswers
 
@@ -90,7 +95,7 @@ def profile_question(
     other: Party,
     gradients: Sequence[Gradient],
 ) -> Question:
-    """One part: client."""
+    """Ask for a profile's edits; one part: client."""
     data = {
         "outcome": outcome(reward),
         "client_is": name,
@@ -109,7 +114,7 @@ def profile_question(
 def filter_question(
     work: ReasonWork, reward: int | None, name: str, party: Party, gradients: Sequence[Gradient]
 ) -> Question:
-    """One part: client. Only for a client that heard something."""
+    """Ask for a filter's rules, of a client that heard something; one part: client."""
     letters, said = lettered([party])
     data = {
         "outcome": outcome(reward),
@@ -131,11 +136,12 @@ def filter_question(
 
 
 def asked_of(gradients: Sequence[Gradient]) -> list[str]:
-    """A model wrote them, who may have repeated what users wrote."""
+    """Show gradients as data: the model that wrote them may have repeated what users wrote."""
     return [as_data(gradient.text, LINE_CHARS) for gradient in gradients]
 
 
 def edits_of(work: ReasonWork, party: Party, answers: Any) -> OptimizeAnswer:
+    """Turn the answer into edits of the profile."""
     usable(answers, len(party.profile.lines))
     return OptimizeAnswer(own_edits(party.profile, answers, work.sequence))
 
@@ -146,7 +152,10 @@ def rules_of(
     letters: dict[tuple[int, int], str],
     answers: Sequence[RuleAnswer],
 ) -> OptimizeAnswer:
-    """A rule about a message is about its router; any other name is an attribute."""
+    """Turn the answer into rules.
+
+    A rule about a message is about its router; any other name is an attribute.
+    """
     routers = {
         letters[message.router, message.version]: message.router for message in party.messages
     }

@@ -1,5 +1,7 @@
-"""Prompt_predict (eq. 6): which of two would the user choose? The answer's number is all that is
-known of a candidate."""
+"""Prompt_predict (eq. 6): which of two candidates would the user choose?
+
+A candidate is known by its number only.
+"""
 
 from typing import Annotated, ClassVar
 
@@ -16,6 +18,8 @@ PROMPT = Prompt("predict", 2, RULES + "\n" + HOW)
 
 
 class Choice(Answer):
+    """The number of the candidate, and why."""
+
     stands_for: ClassVar[str] = "choice"
     why: Annotated[Words, most(WHY_CHARS)] = ""
     choice: Number
@@ -36,6 +40,7 @@ def question(user: Party, first: Party, second: Party) -> Question:
 
 
 def prediction_of(answer: Choice) -> Prediction:
+    """Turn the answer into a prediction."""
     if answer.choice not in (1, 2):
         raise ValueError(f"choice is {answer.choice}; the candidates are 1 and 2")
     return Prediction(chose_first=answer.choice == 1, explanation=answer.why[:WHY_CHARS])

@@ -1,4 +1,4 @@
-"""The model as a ranker (3.1.3): candidates by number, in an order that says nothing."""
+"""The model as a ranker (RecNet 3.1.3): candidates by number, in an order that says nothing."""
 
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
@@ -24,6 +24,8 @@ likeliest first. The order in which they are given says nothing.""",
 
 
 class Ranking(Answer):
+    """The candidates' numbers, best first."""
+
     stands_for: ClassVar[str] = "order"
     order: Annotated[
         list[Number],
@@ -48,7 +50,7 @@ def question(user: Party, candidates: Sequence[Party]) -> Question:
 
 
 def order_of(answer: Ranking, count: int) -> list[int]:
-    """Places, best first. A number that is missing or strange makes it no ranking."""
+    """Return places, best first; raise ValueError if a number is missing or strange."""
     if sorted(answer.order) != list(range(1, count + 1)):
         raise ValueError(f"order must hold each number from 1 to {count} once")
     return [number - 1 for number in answer.order]

@@ -1,4 +1,4 @@
-"""Prompt_summarize (eq. 3): routers take what arrived into their profiles, several in a call."""
+"""Prompt_summarize (eq. 3): routers take what arrived into their profiles."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -26,12 +26,14 @@ Speak of tastes and items, never of single users; say nothing that the data does
 
 
 class Router(Answer):
+    """A router's name and text."""
+
     name: Annotated[str, most(NAME_CHARS)]
     text: Annotated[str, most(MESSAGE_CHARS)]
 
 
 def question(routers: Sequence[Integration]) -> Question:
-    """Parts: router_1, router_2, ... in order."""
+    """Ask about several routers; parts: router_1, router_2, ... in order."""
     return Question(
         PROMPT,
         {f"router_{place}": _shown(one) for place, one in enumerate(routers, 1)},
@@ -59,6 +61,7 @@ def _most(arrived: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def summary_of(answer: Router) -> Summary:
+    """Turn the answer into a bounded name and text."""
     name, text = words(answer.name, NAME_WORDS), words(answer.text, TEXT_WORDS)
     if not name or not text:
         raise ValueError("name or text is empty")
