@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Term(BaseModel):
-    """An immutable value; a change makes a new one."""
+    """An immutable, strict value: unknown fields and infinite numbers are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -17,7 +17,9 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value(cls: type[T]) -> type[T]:
-    """A dataclass with slots that the type checker holds immutable. At run time nothing does: a
-    frozen one takes four times as long to make (2.9 against 0.7 microseconds for a profile's line),
-    a tenth of an interaction's time in all."""
+    """Make a dataclass with slots that the type checker holds immutable.
+
+    Nothing enforces this at run time: a frozen dataclass takes four times as long to make (2.9
+    against 0.7 microseconds for a profile's line), a tenth of an interaction's time in all.
+    """
     return dataclass(slots=True, unsafe_hash=True)(cls)

@@ -1,14 +1,14 @@
-"""One root for every error this library raises on purpose; each class's docstring is its meaning."""
+"""Errors that this library raises on purpose; each class's docstring is its meaning."""
 
 from propagation.model.usage import NO_USAGE, Usage
 
 
 class PropagationError(Exception):
-    """Something the caller or the operator can act on; the message says what and how."""
+    """Root of all errors; the message says what happened and what to do."""
 
 
 class InvalidInput(PropagationError):
-    """A field of a request is wrong: names the field, the value's problem and the limit."""
+    """A field of a request is wrong; names the field, the problem and the limit."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
@@ -30,14 +30,15 @@ class NotReached(PropagationError):
 
     def __init__(self, requested: int, reached: int) -> None:
         super().__init__(
-            f"sequence {requested} is not reflected yet; reached {reached}; retry later or lower min_sequence"
+            f"sequence {requested} is not reflected yet; reached {reached};"
+            " retry later or lower min_sequence"
         )
         self.requested = requested
         self.reached = reached
 
 
 class TooOld(PropagationError):
-    """Time travel to before what retention keeps."""
+    """Time travel to a sequence older than retention keeps."""
 
     def __init__(self, sequence: int, oldest: int) -> None:
         super().__init__(f"sequence {sequence} is older than what is kept; the oldest is {oldest}")
@@ -46,7 +47,7 @@ class TooOld(PropagationError):
 
 
 class TooNew(PropagationError):
-    """Time travel to what has not happened yet."""
+    """Time travel to a sequence or time in the future."""
 
     def __init__(self, asked: str, newest: int) -> None:
         super().__init__(f"as_of {asked} is in the future; the newest sequence is {newest}")
@@ -55,7 +56,7 @@ class TooNew(PropagationError):
 
 
 class LeaseHeld(PropagationError):
-    """Another process does this now; what it does stands in the graph when it is done."""
+    """Another process does this work now; the graph will hold its result."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"another process holds the lease {name!r}; try again when it is done")
@@ -63,59 +64,65 @@ class LeaseHeld(PropagationError):
 
 
 class LeaseLost(PropagationError):
-    """Another holder took the lease; what this one was about to commit is void."""
+    """Another process took the lease over; nothing of this commit was stored."""
 
 
 class StoreBusy(PropagationError):
-    """Another process holds this database."""
+    """Another process holds the database."""
 
 
 class StoreCorrupt(PropagationError):
-    """The database cannot be read; restore it from a back-up."""
+    """The database cannot be read; restore it from a backup."""
 
 
 class StoreFull(PropagationError):
-    """The disk, or the file's size limit, is full: nothing was written."""
+    """The disk is full, or the file reached its size limit; nothing was written."""
 
 
 class StoreUnreachable(PropagationError):
-    """The database's server does not answer. What was being committed, if anything was, may or may
-    not be there: send it again."""
+    """The database server does not answer.
+
+    A commit under way may or may not have been stored; send it again.
+    """
 
 
 class StoreRefused(PropagationError):
-    """The database's server does not take this user and password, or does not let them do this."""
+    """The database server refuses this user and password, or their permissions are too few."""
 
 
 class StoreForeign(PropagationError):
-    """The database holds somebody else's data; nothing in it was touched."""
+    """The database holds other data; nothing in it was touched."""
 
 
 class StoreUnsupported(PropagationError):
-    """The database's server is of a version that this release was not made for."""
+    """The database server has a version that this release does not support."""
 
 
 class SchemaTooNew(PropagationError):
-    """The database was written by a newer release than this one."""
+    """A newer release wrote the database."""
 
 
 class IncompatibleSettings(PropagationError):
-    """A setting disagrees with what the data was made with; the message names the command that
-    changes it."""
+    """A setting differs from the one the data was made with; names the command to change it."""
 
 
 class IndexUnavailable(PropagationError):
-    """The vector index does not answer. What it has to learn waits in the graph's outbox; rounds
-    wait, all else goes on."""
+    """The vector index does not answer.
+
+    Its changes stay in the graph's outbox; rounds wait, and everything else goes on.
+    """
 
 
 class Unsupported(PropagationError):
-    """This deployment's adapters cannot do it; the message says which can."""
+    """This deployment's adapters cannot do this; the message says which can."""
 
 
 class ReasonerFailed(PropagationError):
-    """The reasoner gave no usable answer. Never the same as having found nothing. `usage` is what
-    it cost all the same."""
+    """The reasoner gave no usable answer, which differs from an empty answer.
+
+    Attributes:
+        usage: What it cost all the same.
+    """
 
     def __init__(self, reason: str, usage: Usage = NO_USAGE) -> None:
         super().__init__(reason)
@@ -123,27 +130,26 @@ class ReasonerFailed(PropagationError):
 
 
 class ReasonerGaveUp(ReasonerFailed):
-    """This question will not be answered, however often it is asked (it is too long, or ends every
-    call)."""
+    """This question will never be answered, e.g. because it is too long."""
 
 
 class ReasonerUnavailable(ReasonerFailed):
-    """Nobody answers now (the endpoint is down, a budget is spent): the same question may be asked
-    later, and waits."""
+    """No model answers now (the endpoint is down, a budget is spent); ask again later."""
 
 
 class ReasonerStopping(ReasonerUnavailable):
-    """This process ends: nobody stands in, what waits goes on after its next start."""
+    """This process is stopping: no fallback answers, and the work goes on after the next start."""
 
 
 class EndpointUnavailable(ReasonerUnavailable):
-    """The endpoint is down or busy; who asks it sees to it that it is not asked too often, so the
-    next try may be soon."""
+    """The endpoint is down or busy.
+
+    The caller limits how often it asks, so the next attempt may follow soon.
+    """
 
 
 class BrokenData(PropagationError):
-    """A data file cannot be used as it is: names file, line (from 1; 0: the file as a whole), field
-    and what to give."""
+    """A data file cannot be used; names file, line (0: the whole file), field and remedy."""
 
     def __init__(self, file: str, line: int, field: str, problem: str) -> None:
         place = f"{file}, line {line}" if line else file

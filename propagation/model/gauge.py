@@ -6,8 +6,12 @@ from propagation.model.base import Term
 
 
 class GaugePoint(Term):
-    """Means of N@10 over a stretch of `interactions` of the stream that ends after `through` ranked
-    ones."""
+    """Mean N@10 of a stretch of the stream.
+
+    Attributes:
+        through: Number of ranked interactions at its end.
+        interactions: Its length.
+    """
 
     through: int
     interactions: int
@@ -16,11 +20,16 @@ class GaugePoint(Term):
 
 
 class Gauge(Term):
-    """N@10 of each learned interaction's item among itself and its recorded negatives (at most
-    five), ranked before anything was learned from it, by the combiner with propagation and by the
-    one without (kNN stays): means of the recent stream, an interaction counting half after 5,000.
-    `standard_error` is of the difference, as if interactions were independent; None below two.
-    `interactions`: all that were ranked. `course`: the whole stream, in at most 64 stretches."""
+    """N@10 of each learned interaction's item among itself and its negatives (at most five).
+
+    Each is ranked before anything is learned from it, by the combiner with propagation and by the
+    one without (kNN stays). Means of the recent stream: an interaction counts half after 5,000.
+
+    Attributes:
+        interactions: All that were ranked.
+        standard_error: Of the difference, as if interactions were independent; None below two.
+        course: The whole stream, in at most 64 stretches.
+    """
 
     interactions: int
     with_propagation: float
@@ -30,4 +39,5 @@ class Gauge(Term):
 
     @property
     def difference(self) -> float:
+        """How much propagation adds to N@10."""
         return self.with_propagation - self.without

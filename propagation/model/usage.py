@@ -1,13 +1,21 @@
-"""What reasoning cost: calls, tokens and time, by prompt and its version."""
+"""Costs of reasoning: calls, tokens, time and money, by prompt and version."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class PromptCost:
-    """`calls` that reached a model, retries counted; `cached`: answers that needed none; `lost`:
-    parts of answers that were not usable. Tokens as the server counts them; `seconds` of waiting;
-    `money` in the price list's currency."""
+    """Cost of one prompt.
+
+    Attributes:
+        calls: Calls that reached a model, retries included.
+        cached: Answers that needed no call.
+        lost: Parts of answers that were unusable.
+        prompt_tokens: As the server counts them.
+        completion_tokens: As the server counts them.
+        seconds: Waiting for answers.
+        money: In the currency of the price list.
+    """
 
     calls: int = 0
     cached: int = 0
@@ -31,8 +39,12 @@ class PromptCost:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """By prompt, as `name@version`, what an answer took. `stand_in`: who answered in the reasoner's
-    place where it could not; "" where nobody had to."""
+    """Cost of an answer.
+
+    Attributes:
+        by_prompt: Costs by prompt, as `name@version`.
+        stand_in: Fallback that answered instead of the reasoner; "" if none did.
+    """
 
     by_prompt: tuple[tuple[str, PromptCost], ...] = ()
     stand_in: str = ""
@@ -52,27 +64,27 @@ class Usage:
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        """Those that were asked, or answered from what is kept."""
+        """Prompts that were asked, or answered from the cache."""
         return tuple(prompt for prompt, spent in self.by_prompt if spent.calls or spent.cached)
 
     @property
     def author(self) -> str:
-        """Who answered, for what is kept with what was written: the prompts (`extract@2, merge@2`),
-        or who stood in; "" where nobody was asked."""
+        """Names what wrote the answer: prompts (`extract@2, merge@2`) or the fallback."""
         return f"stand-in {self.stand_in}" if self.stand_in else ", ".join(self.prompts)
 
     @property
     def total(self) -> PromptCost:
+        """The costs of all prompts together."""
         return sum((spent for _, spent in self.by_prompt), PromptCost())
 
 
 NO_USAGE = Usage()
-"""An answer that took no call: the offline reasoner's."""
+"""Cost of an answer without a call, e.g. of the offline reasoner."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """A limit, and what was used of it in its period, as this process knows it."""
+    """A limit with what was used of it in its period, as far as this process knows."""
 
     name: str
     used: float
@@ -81,8 +93,12 @@ class BudgetState:
 
 @dataclass(frozen=True, slots=True)
 class Expenses:
-    """What a reasoner spent since this process began and, where it is known, in all; and its
-    budgets."""
+    """What a reasoner spent, and its budgets.
+
+    Attributes:
+        this_run: Since this process started.
+        all_runs: In all, where it is known.
+    """
 
     this_run: Usage = NO_USAGE
     all_runs: Usage = NO_USAGE
@@ -90,4 +106,4 @@ class Expenses:
 
 
 NO_EXPENSES = Expenses()
-"""Of what asks no model."""
+"""Expenses of a reasoner or embedder without a model."""

@@ -1,7 +1,7 @@
-"""What callers may give, checked: one definition for requests to the service and for lines of data
-files.
+"""Checks of what callers send and data files contain.
 
-Every refusal is an InvalidInput: the field, the value's problem and the limit."""
+Each raises InvalidInput with the field, the problem and the limit.
+"""
 
 import math
 import re
@@ -19,7 +19,7 @@ SURELY_SHORT = ID_MAX_BYTES // 4
 
 
 def check_id(value: str, field: str) -> str:
-    """An id as it is: 1 to 256 bytes of UTF-8 without control characters. Raises InvalidInput."""
+    """Check an id: 1 to 256 bytes of UTF-8 without control characters; return it."""
     if value and len(value) <= SURELY_SHORT and value.isprintable():
         return value
     if not value:
@@ -33,8 +33,10 @@ def check_id(value: str, field: str) -> str:
 
 
 def check_text(value: str, field: str) -> str:
-    """Text may hold line breaks, but is bounded, has no U+0000, and is valid Unicode. Raises
-    InvalidInput."""
+    """Check a text: bounded, valid Unicode, without U+0000; return it.
+
+    Line breaks are allowed.
+    """
     if len(value) > TEXT_MAX_CHARS:
         raise InvalidInput(field, f"is {len(value)} characters long; at most {TEXT_MAX_CHARS}")
     if "\0" in value:
@@ -44,7 +46,7 @@ def check_text(value: str, field: str) -> str:
 
 
 def check_list(values: Sequence[str], field: str) -> tuple[str, ...]:
-    """A short list of short texts. Raises InvalidInput."""
+    """Check a list of at most 64 short texts; return it."""
     if len(values) > LIST_MAX:
         raise InvalidInput(field, f"holds {len(values)} entries; at most {LIST_MAX}")
     for place, value in enumerate(values):
@@ -59,7 +61,7 @@ def check_list(values: Sequence[str], field: str) -> tuple[str, ...]:
 
 
 def check_metadata(metadata: Mapping[str, str], field: str) -> dict[str, str]:
-    """A small map of the caller's own: bounded together like one text. Raises InvalidInput."""
+    """Check the caller's own map: bounded together like one text; return it."""
     if len(metadata) > LIST_MAX:
         raise InvalidInput(field, f"holds {len(metadata)} entries; at most {LIST_MAX}")
     check_text("".join(part for entry in metadata.items() for part in entry), field)
@@ -67,27 +69,27 @@ def check_metadata(metadata: Mapping[str, str], field: str) -> dict[str, str]:
 
 
 def check_negative(item: str, negative: str | None, field: str) -> str | None:
-    """The item that was passed over is another one than the item taken. Raises InvalidInput."""
+    """Check that the negative is another item than the positive one; return it."""
     if negative == item:
         raise InvalidInput(field, "is the item itself; name another item, or none")
     return negative
 
 
 def check_weight(weight: float, field: str) -> float:
-    """A number above 0 and at most 10. Raises InvalidInput."""
+    """Check a weight: above 0, at most 10; return it."""
     if not math.isfinite(weight) or not 0 < weight <= WEIGHT_MAX:
         raise InvalidInput(field, f"is {weight}; give a number above 0 and at most {WEIGHT_MAX:g}")
     return weight
 
 
 def check_seconds(seconds: float, field: str) -> None:
-    """Seconds since 1970. Raises InvalidInput."""
+    """Check a time in seconds since 1970."""
     if not 0 <= seconds < LAST_SECOND:
         raise InvalidInput(field, "is outside of the years 1970 to 9998")
 
 
 def check_client(client: ClientChange) -> ClientChange:
-    """Every field that is given, by its own name. Raises InvalidInput."""
+    """Check every field of a change that is set; return the change."""
     check_id(client.key.id, "id")
     for name, text in (("title", client.title), ("description", client.description)):
         if text:
@@ -101,9 +103,10 @@ def check_client(client: ClientChange) -> ClientChange:
 
 
 def _refuse_surrogates(value: str, field: str) -> None:
-    """Half of a pair, which \\ud800 in JSON can write, and UTF-8 cannot."""
+    # JSON can write half of a surrogate pair (\ud800), UTF-8 cannot.
     if not value.isascii() and SURROGATE.search(value):
         raise InvalidInput(
             field,
-            "holds half of a surrogate pair (\\ud800 to \\udfff alone), which is no character; remove it",
+            "holds half of a surrogate pair (\\ud800 to \\udfff alone), which is no character;"
+            " remove it",
         )

@@ -1,5 +1,4 @@
-"""What happens, for those who follow it: merges and texts in the order of their commits; what a
-watcher is told."""
+"""Events of watching: merges and texts in the order of their commits, and gaps."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,6 +7,8 @@ from propagation.model.clients.client_text import MessageMerge
 
 
 class WatchEventKind(StrEnum):
+    """Kinds of events that a watcher can ask for."""
+
     ROUND = "round"
     MESSAGE = "message"
     MERGE = "merge"
@@ -16,8 +17,12 @@ class WatchEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NumberedMerge:
-    """A merge, its place among all merges in the order of their commits, and the sequence that its
-    text belongs to."""
+    """A merge with its place in the order of commits.
+
+    Attributes:
+        number: From 1.
+        sequence: Sequence that the merged text belongs to.
+    """
 
     number: int
     sequence: int
@@ -26,8 +31,11 @@ class NumberedMerge:
 
 @dataclass(frozen=True, slots=True)
 class NumberedText:
-    """That a client's text got a version, and the place of that among all texts in the order of
-    their commits."""
+    """A new version of a client's text.
+
+    Attributes:
+        number: Its place among all versions in the order of commits.
+    """
 
     number: int
     ref: int
@@ -36,8 +44,12 @@ class NumberedText:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Events that were there and are not told, and the sequence that was recorded through when they
-    were left out."""
+    """Events that a watcher does not get.
+
+    Attributes:
+        missed: How many.
+        sequence: The sequence recorded through when they were left out.
+    """
 
     missed: int
     sequence: int

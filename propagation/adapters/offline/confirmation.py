@@ -28,7 +28,7 @@ def aged(profile: Profile, chosen: frozenset[str]) -> list[Edit]:
         if weight < STALE_BELOW:
             edits.append(DropLine(id=line.id))
         else:
-            edits.append(ReplaceLine(line=line.changed(weight=weight)))
+            edits.append(ReplaceLine(line=line.with_changes(weight=weight)))
     return edits
 
 

@@ -12,19 +12,26 @@ TITLE = re.compile("“([^”]*)”")
 
 
 def normalize_name(name: str) -> str:
-    """NFKC, case folded, white space collapsed; "" when nothing is left."""
+    """Normalize an attribute's name: NFKC, case folded, white space collapsed.
+
+    Returns:
+        At most 120 characters; "" if nothing is left.
+    """
     return _plain(name)[:NAME_MAX_CHARS]
 
 
 def names_in_text(names: Iterable[str], text: str) -> tuple[str, ...]:
-    """Those of the normalised names that a text speaks of, as whole words and outside of the titles
-    it quotes."""
+    """Return those names that a text holds as whole words, outside the titles it quotes.
+
+    Args:
+        names: Normalized names.
+    """
     words = _plain(TITLE.sub(" ", text))
-    return tuple(name for name in names if _is_said(name, words))
+    return tuple(name for name in names if _holds_word(name, words))
 
 
-def _is_said(name: str, words: str) -> bool:
-    """Not by a pattern: there would be one a name, and to compile it takes longer than all of this."""
+def _holds_word(name: str, words: str) -> bool:
+    # Without a regular expression: compiling one for each name takes longer than the search.
     at = words.find(name)
     while at >= 0:
         end = at + len(name)
@@ -43,9 +50,18 @@ def _plain(text: str) -> str:
 
 
 def rank_by_distinctiveness(weights: Mapping[str, float], common: Mapping[str, float]) -> list[str]:
-    """The names of `weights`, those first that weigh more here than is common: by share * ln(share
-    / common share), the terms of the divergence from what is common. A name that is not in `common`
-    counts as half as common as the rarest."""
+    """Order attributes by how much more they weigh here than is common.
+
+    Sorts by share * ln(share / common share), the terms of the Kullback-Leibler divergence.
+
+    Args:
+        weights: Weight of each attribute here.
+        common: Mean share (0 to 1) of each attribute elsewhere. A name that is missing counts as
+            half as common as the rarest.
+
+    Returns:
+        The names of `weights`, the most distinctive first.
+    """
     total = sum(weights.values())
     rarest = min((share for share in common.values() if share > 0), default=1.0) / 2
 
@@ -57,9 +73,13 @@ def rank_by_distinctiveness(weights: Mapping[str, float], common: Mapping[str, f
 
 
 class Attribute(Term):
-    """An attribute by its normalised name, the taste router it is nearest to, and how many distinct
-    clients hold it. `canonical` names the existing attribute that it was mapped to; None where it
-    is canonical itself."""
+    """An attribute by its normalized name.
+
+    Attributes:
+        router: Nearest taste router.
+        holders: How many distinct clients hold it.
+        canonical: Existing attribute that it was mapped to; None if it is canonical itself.
+    """
 
     name: str
     router: int | None = None

@@ -1,4 +1,4 @@
-"""A client's text side: what the reason commit reads and writes."""
+"""A client's text: its profile and filter memory, and the messages that changed them."""
 
 from propagation.model.base import value
 from propagation.model.clients.filter_memory import FilterMemory
@@ -10,8 +10,12 @@ MERGED_OUTCOME = "merged"
 
 @value
 class ClientText:
-    """Profile, filter memory and watermark (the last round whose messages were merged or fell out)
-    at one version."""
+    """Profile and filter memory of a client at one version.
+
+    Attributes:
+        watermark: Last round whose messages were merged or fell out of the buffer.
+        dropped: How many messages fell out so far.
+    """
 
     profile: Profile
     filter_memory: FilterMemory = NO_RULES
@@ -20,13 +24,17 @@ class ClientText:
 
     @classmethod
     def empty(cls, ref: int) -> "ClientText":
-        """A client that nobody has written of yet."""
+        """Return the text of a client that has none yet, at version 0."""
         return cls(profile=Profile(ref=ref))
 
 
 @value
 class MessageMerge:
-    """One message that reception merged into a profile version, or dropped, and why."""
+    """One message that reception merged into a profile version, or dropped.
+
+    Attributes:
+        outcome: "merged", or why it was dropped.
+    """
 
     ref: int
     profile_version: int

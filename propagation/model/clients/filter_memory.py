@@ -1,5 +1,4 @@
-"""The filter memory: at most eight rules that steer how a client merges what it receives (RecNet
-2.3.2)."""
+"""The filter memory: at most eight rules that steer how a client merges messages (RecNet 2.3.2)."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -13,9 +12,16 @@ DROP_BELOW = 0.5
 
 @value
 class FilterRule:
-    """Names a router or an attribute (exactly one). `factor` in .25..4 multiplies routing weights
-    at reading and orders lines at reception; below .5 the line is dropped. `age` is the sequence it
-    was last confirmed at."""
+    """A rule about one router or one attribute.
+
+    Attributes:
+        factor: 0.25 to 4. Multiplies routing weights in reads (docs/numbers.md, rule 2) and orders
+            lines at reception; a line below 0.5 is dropped.
+        router: The router, or None.
+        attribute: The attribute, or None; a rule names exactly one of both.
+        evidence: Sequences of the interactions that the rule rests on.
+        age: Sequence at which it was last confirmed.
+    """
 
     factor: float
     text: str
@@ -26,17 +32,18 @@ class FilterRule:
 
     @property
     def target(self) -> tuple[int | None, str | None]:
+        """The router or attribute that the rule names."""
         return (self.router, self.attribute)
 
 
 @value
 class FilterMemory:
-    """A client's rules; none at first."""
+    """A client's rules, at most eight; none at first."""
 
     rules: tuple[FilterRule, ...] = ()
 
     def factor_for(self, router: int, attributes: Collection[str]) -> float:
-        """The product of the matching rules' factors, clipped to .25..4; 1 where none matches."""
+        """Multiply the factors of matching rules, clipped to 0.25..4; 1 without a match."""
         if not self.rules:
             return 1.0
         factor = 1.0
@@ -48,7 +55,11 @@ class FilterMemory:
         return min(max(factor, FACTOR_MIN), FACTOR_MAX)
 
     def factors(self, count: int, held: Mapping[int, Collection[str]]) -> list[float]:
-        """`factor_for` of the routers 0 to `count` - 1, by the attributes that each holds."""
+        """Return `factor_for` of the routers 0 to count - 1.
+
+        Args:
+            held: Attributes of each router.
+        """
         factors = [1.0] * count
         for rule in self.rules:
             named = rule.attribute
@@ -64,8 +75,10 @@ class FilterMemory:
         return [min(max(factor, FACTOR_MIN), FACTOR_MAX) for factor in factors]
 
     def with_rule(self, rule: FilterRule) -> "FilterMemory":
-        """This rule added, or in place of the one with its target; the least evidenced, then
-        oldest, falls out."""
+        """Add a rule, or replace the one with the same target.
+
+        The ninth rule displaces the one with the least evidence, then the oldest.
+        """
         factor = min(max(rule.factor, FACTOR_MIN), FACTOR_MAX)
         bounded = rule if factor == rule.factor else replace(rule, factor=factor)
         rules = [old for old in self.rules if old.target != bounded.target] + [bounded]

@@ -1,4 +1,4 @@
-"""Reward and gradient: what credit assignment says of one module (RecNet 2.4, eq. 7 and 8)."""
+"""Rewards and gradients: what credit assignment says of one module (RecNet 2.4, eq. 7 and 8)."""
 
 from enum import StrEnum
 
@@ -15,10 +15,14 @@ class Module(StrEnum):
 
 @value
 class Gradient:
-    """An executable suggestion for one module. `owner` is a client's ref, or the router's number;
-    `writer` the user whose interaction it came from. `reward` is 0 or 1 (eq. 7), seen from the
-    module. `epoch`: of a router, the epoch of the message that it is about, whose numbers `owner`
-    is one of."""
+    """An executable suggestion for one module.
+
+    Attributes:
+        owner: A client's ref, or the router's number in `epoch`.
+        writer: User whose interaction it came from.
+        reward: 0 or 1 (eq. 7), seen from the module.
+        epoch: Of a router: the epoch of the message that it is about.
+    """
 
     sequence: int
     module: Module
@@ -30,7 +34,7 @@ class Gradient:
     epoch: int = 0
 
     def with_epoch(self, epoch: int) -> "Gradient":
-        """This gradient, about a message of that epoch."""
+        """Return this gradient for a message of another epoch."""
         return Gradient(
             sequence=self.sequence,
             module=self.module,

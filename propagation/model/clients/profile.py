@@ -1,4 +1,4 @@
-"""A profile: a bounded list of lines, each with its provenance (RecNet 2.1; DESIGN, vocabulary)."""
+"""A profile: a bounded list of lines, each with its provenance (RecNet 2.1)."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -9,7 +9,7 @@ LINE_MAX_WORDS = 25
 
 
 class Author(StrEnum):
-    """Who wrote a line."""
+    """Kind of step that wrote a line."""
 
     CATALOGUE = "catalogue"
     INTERACTION = "interaction"
@@ -24,7 +24,7 @@ READING = {
 
 @value
 class Source:
-    """What a line rests on: an interaction (its sequence) or a message (router and version)."""
+    """An interaction (sequence) or a message (router and version) that a line rests on."""
 
     sequence: int | None = None
     router: int | None = None
@@ -33,8 +33,12 @@ class Source:
 
 @value
 class Line:
-    """One statement. `weight` > 0 ranks lines for eviction: least weight goes first, then the
-    oldest."""
+    """One statement of a profile.
+
+    Attributes:
+        text: At most 25 words.
+        weight: Above 0; the line of least weight goes first, then the oldest.
+    """
 
     id: int
     text: str
@@ -43,8 +47,8 @@ class Line:
     sources: tuple[Source, ...] = ()
     author: Author = Author.INTERACTION
 
-    def changed(self, *, id: int | None = None, weight: float | None = None) -> "Line":
-        """This line under another id or of another weight."""
+    def with_changes(self, *, id: int | None = None, weight: float | None = None) -> "Line":
+        """Return this line with another id or weight."""
         return Line(
             id=self.id if id is None else id,
             text=self.text,
@@ -57,21 +61,21 @@ class Line:
 
 @value
 class AddLine:
-    """An edit: a new line (its id is given when the edit is applied)."""
+    """Edit: add a line; it gets its id when the edit is applied."""
 
     line: Line
 
 
 @value
 class ReplaceLine:
-    """An edit: the line of this id now reads so. Redone on the new version if that line is gone."""
+    """Edit: replace the line of this id; redone on the newest version if that line is gone."""
 
     line: Line
 
 
 @value
 class DropLine:
-    """An edit: the line of this id leaves."""
+    """Edit: drop the line of this id."""
 
     id: int
 
@@ -89,8 +93,11 @@ class EditClash(Exception):
 
 @value
 class Profile:
-    """A client's (or router's) text at one version. Ids of lines are never used twice: `next_id`
-    only grows."""
+    """The lines of a client or router at one version.
+
+    Attributes:
+        next_id: Id of the next new line; ids are never used twice.
+    """
 
     ref: int
     version: int = 0
@@ -99,16 +106,26 @@ class Profile:
 
     @property
     def text(self) -> str:
+        """The lines, joined."""
         return "\n".join(line.text for line in self.lines)
 
     @property
     def attributes(self) -> frozenset[str]:
+        """All attributes of the lines."""
         return frozenset(name for line in self.lines for name in line.attributes)
 
     def apply_edits(self, edits: Sequence[Edit], max_lines: int) -> "Profile":
-        """The next version: all edits applied, then bounded to `max_lines`, in reading order: what
-        the catalogue says, what interactions showed, what was heard; the weightiest first. Raises
-        EditClash."""
+        """Return the next version: all edits applied, bounded, in reading order.
+
+        Lines from the catalogue come first, then those from interactions, then those from messages;
+        within each, the weightiest first.
+
+        Args:
+            max_lines: Most lines; those of least weight go.
+
+        Raises:
+            EditClash: An edit names a line that is gone.
+        """
         if not edits:
             return self
         lines = {line.id: line for line in self.lines}
@@ -116,7 +133,7 @@ class Profile:
         for edit in edits:
             match edit:
                 case AddLine(line=line):
-                    lines[next_id] = line.changed(id=next_id)
+                    lines[next_id] = line.with_changes(id=next_id)
                     next_id += 1
                 case ReplaceLine(line=line):
                     if line.id not in lines:

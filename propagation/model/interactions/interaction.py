@@ -1,5 +1,7 @@
-"""An interaction: (user, positive item, negative item) and how it is recorded (Algorithm 1, line
-3)."""
+"""An interaction (user, positive item, negative item), and how it is recorded.
+
+Source: RecNet, Algorithm 1, line 3.
+"""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -12,14 +14,20 @@ WEIGHT_MAX = 10.0
 
 
 def seed_of(event_id: str) -> int:
-    """64 bits."""
+    """Return a 64-bit seed drawn from an event id."""
     return int.from_bytes(blake2b(event_id.encode(), digest_size=8).digest())
 
 
 @value
 class NewInteraction:
-    """An event as a caller pushes it, checked. `time` is the caller's, in milliseconds since 1970
-    (data, not order). `content_hash` tells a repeat from another event under the same id."""
+    """A checked event as a caller sends it.
+
+    Attributes:
+        time: The caller's, in milliseconds since 1970; data, not order.
+        content_hash: Tells a repeat from another event with the same id.
+        negative_id: Item that the user passed over; None: the service draws negatives.
+        weight: Above 0, at most 10.
+    """
 
     event_id: str
     user_id: str
@@ -32,11 +40,13 @@ class NewInteraction:
 
     @property
     def seed(self) -> int:
-        """64 bits drawn from the event id: seeds every random choice about this event."""
+        """64 bits from the event id; they seed every random choice about the event."""
         return seed_of(self.event_id)
 
 
 class RecordStatus(StrEnum):
+    """What a record commit did with an event."""
+
     ACCEPTED = "accepted"
     DUPLICATE = "duplicate"
     CONFLICT = "conflict"
@@ -48,8 +58,11 @@ class RecordStatus(StrEnum):
 
 @value
 class RecordOutcome:
-    """What became of one event. `sequence` is its place in the global order (0 unless accepted or
-    duplicate)."""
+    """Result for one event.
+
+    Attributes:
+        sequence: Place in the global order; 0 unless accepted or duplicate.
+    """
 
     status: RecordStatus
     sequence: int = 0
@@ -57,9 +70,14 @@ class RecordOutcome:
 
 @value
 class InteractionRow:
-    """An interaction in the log, clients by ref, with its caller's id. `prompts`: those that were
-    asked of a language model for its texts, as `name@version`; `stand_in`: who answered where the
-    model could not, "" where nobody had to."""
+    """An interaction of the log, with clients by ref.
+
+    Attributes:
+        negative: The caller's negative, if any.
+        time: The caller's, in milliseconds since 1970.
+        prompts: Prompts that a language model answered for its texts, as `name@version`.
+        stand_in: Fallback reasoner that answered instead of the model; "" if none did.
+    """
 
     sequence: int
     event_id: str

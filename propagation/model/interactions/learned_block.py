@@ -1,4 +1,4 @@
-"""What the learn commit stores: the deltas of the numbers (DESIGN, State, 2)."""
+"""Learned numbers: the deltas that a learn commit stores, and checkpoints."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,19 @@ WRITTEN = 16
 
 @dataclass(frozen=True)
 class LearnedBlock:
-    """One learn commit: B interactions in sequence order, and what each wrote.
+    """One learn commit: B interactions in sequence order, with what each wrote.
 
-    sequence [B] i64 · epoch · negatives [B,4] i32 item rows, -1 where none was left to draw ·
-    scores [B,2] f32 of i+ and i- from before the updates, NaN without a negative · profile_cosines
-    [B,5] f32 as read · routers [B,2,16] u16 and weights [B,2,16] f32, by bank (0 session, 1 taste):
-    the adoption mass each wrote, all zero for a repeat · trust [B,2,K] f32, the increments of rule
-    4 · combiner: the combiner's state after the block. The block covers the log from just after
-    `after` to `through`, which may be past its last interaction.
+    Attributes:
+        after: The block covers the log from just after this sequence,
+        through: to this one, which may lie behind its last interaction.
+        sequence: [B] i64.
+        negatives: [B,4] i32 item rows; -1 if none was left to draw.
+        scores: [B,2] f32 of i+ and i- before the updates; NaN without a negative.
+        profile_cosines: [B,5] f32, as read.
+        routers: [B,2,16] u16, by bank (0 session, 1 taste).
+        weights: [B,2,16] f32, adoption mass that each wrote to these routers; zeros for a repeat.
+        trust: [B,2,K] f32, increments of rule 4 (docs/numbers.md).
+        combiner: The combiner's state after the block.
     """
 
     after: int
@@ -36,8 +41,12 @@ class LearnedBlock:
 
 @dataclass(frozen=True)
 class StagedCheckpoint:
-    """A checkpoint that is written and not visible yet: its id in the store, and the sequence it
-    stands at."""
+    """A checkpoint that is written but not visible yet.
+
+    Attributes:
+        id: Its id in the store.
+        sequence: Sequence at which the numbers stand.
+    """
 
     id: int
     sequence: int
@@ -45,8 +54,11 @@ class StagedCheckpoint:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The numbers at one sequence. `rebuild` never goes behind a barrier, and the newest one is
-    never pruned."""
+    """The numbers at one sequence.
+
+    Attributes:
+        barrier: `rebuild` never goes behind a barrier, and the newest one is never dropped.
+    """
 
     sequence: int
     epoch: int

@@ -10,6 +10,8 @@ from propagation.model.base import Term
 
 
 class EntryKind(StrEnum):
+    """Kinds of log entries that are no interactions."""
+
     CLIENTS = "clients"
     BOOTSTRAP = "bootstrap"
     ROUND = "round"
@@ -19,7 +21,13 @@ class EntryKind(StrEnum):
 
 
 class LogEntry(Term):
-    """Anything in the log that is not an interaction. `refs`: the clients it touches, in order."""
+    """An entry of the log that is no interaction.
+
+    Attributes:
+        refs: Clients that it concerns, in order.
+        number: Number of the round, epoch or run; of a withdrawal, the barrier's sequence.
+        time: Of the commit, in milliseconds since 1970.
+    """
 
     sequence: int
     kind: EntryKind
@@ -30,9 +38,17 @@ class LogEntry(Term):
 
 @dataclass(frozen=True)
 class Interactions:
-    """Interactions as columns, in sequence order; users and items as rows of their kind (not refs).
-    `negative` is -1 where the caller named none; `day` is the UTC day of the commit, counted from
-    1970."""
+    """n interactions as columns, in sequence order.
+
+    Attributes:
+        sequence: [n] i64.
+        user: [n] i64 rows (not refs).
+        item: [n] i64 rows.
+        negative: [n] i64 item rows; -1 if the caller named none.
+        weight: [n] f64.
+        seed: [n] u64.
+        day: [n] i64 UTC day of the commit, counted from 1970.
+    """
 
     sequence: NDArray[np.int64]
     user: NDArray[np.int64]
@@ -48,8 +64,12 @@ class Interactions:
 
 @dataclass(frozen=True)
 class LogSlice:
-    """The log from just after one sequence up to `through`: every entry of it, interactions and
-    others."""
+    """Every entry of the log from just after one sequence to another.
+
+    Attributes:
+        entries: Those that are no interactions.
+        through: Last sequence of the slice.
+    """
 
     interactions: Interactions
     entries: tuple[LogEntry, ...]

@@ -1,4 +1,4 @@
-"""Reasoning of interactions: what waits for it, what it writes, and a summary for watchers."""
+"""Reasoning of interactions: work and claims, what is committed, and a summary of it."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,10 +12,14 @@ from propagation.model.usage import NO_USAGE, Usage
 
 @value
 class ReasonedInteraction:
-    """All text of one interaction: stage 1 of Algorithm 1, as it is committed. `reward` is None
-    where there was no negative to predict against; `failure` is set instead of texts for a dead
-    letter. `late` is set where a dead letter was replayed: the sequence that was recorded through
-    then, to which its texts belong. `usage` is what reasoning it cost."""
+    """All text of one interaction as it is committed (stage 1 of Algorithm 1).
+
+    Attributes:
+        reward: 1 or 0 (eq. 7); None without a negative.
+        failure: Why reasoning failed: a dead letter, without texts.
+        late: Set if a dead letter was replayed: the sequence recorded through then.
+        usage: What reasoning cost.
+    """
 
     sequence: int
     user: int
@@ -29,14 +33,17 @@ class ReasonedInteraction:
 
     @property
     def written_at(self) -> int:
-        """The sequence its texts are versions of."""
+        """Sequence that its texts are versions of."""
         return self.sequence if self.late is None else self.late
 
 
 @value
 class ReasonWork:
-    """An interaction that waits for reason, with what learn stored of it (scores from before its
-    updates)."""
+    """A learned interaction that waits for reasoning.
+
+    Attributes:
+        score_positive: The learner's score before its updates; None without a negative.
+    """
 
     sequence: int
     user: int
@@ -49,8 +56,12 @@ class ReasonWork:
 
 @value
 class ReasonClaim:
-    """Work one worker holds until `expires` (milliseconds); the token fences a worker that comes
-    back late."""
+    """Interactions that one worker holds.
+
+    Attributes:
+        token: Fences a worker that comes back late.
+        expires: Milliseconds of the store's clock.
+    """
 
     token: int
     worker: str
@@ -67,9 +78,13 @@ class DeadLetter(NamedTuple):
 
 @value
 class ReasonedSummary:
-    """`texts`: (client, version, lines) of each version written. `outcomes`: how many messages met
-    which end; what an outcome names after a colon or in brackets is left out. `failed`: a dead
-    letter."""
+    """What was committed of one interaction, without its texts.
+
+    Attributes:
+        failed: A dead letter.
+        texts: (client, version, lines) of each version.
+        outcomes: How many messages met which outcome.
+    """
 
     sequence: int
     user: int
@@ -80,7 +95,7 @@ class ReasonedSummary:
 
 
 def summarize_reasoned(result: ReasonedInteraction) -> ReasonedSummary:
-    """Of one interaction."""
+    """Summarize the commit of one interaction."""
     return ReasonedSummary(
         sequence=result.sequence,
         user=result.user,
@@ -97,5 +112,5 @@ def summarize_reasoned(result: ReasonedInteraction) -> ReasonedSummary:
 
 
 def count_outcomes(outcomes: list[str]) -> dict[str, int]:
-    """How many messages met which end."""
+    """Count messages by outcome, without what follows a colon or stands in brackets."""
     return dict(Counter([outcome.partition(":")[0].partition(" (")[0] for outcome in outcomes]))

@@ -1,5 +1,7 @@
-"""What is taken back: retracted interactions, or everything of a client that is to be forgotten
-(DESIGN, "State")."""
+"""Withdrawal: retracted interactions, or everything of a client that is erased.
+
+Source: docs/erasure.md, and docs/design.md, State.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +18,7 @@ from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 
 
 class EventStatus(StrEnum):
-    """How an event id stands before a retraction."""
+    """Status of an event id before a retraction."""
 
     RECORDED = "recorded"
     RETRACTED = "retracted"
@@ -33,10 +35,15 @@ class EventState(NamedTuple):
 
 @dataclass(frozen=True)
 class LearnedWeights:
-    """What n learned interactions wrote, in sequence order. sequence [n] i64 · since [n] i64,
-    interactions learned from this one on, itself included · negative [n] i64 item row of the first
-    negative, -1 for none · routers [n,2,16] u16 and weights [n,2,16] f32 as they were stored (see
-    LearnedBlock): routers of the epoch they were written in."""
+    """What n learned interactions wrote, in sequence order.
+
+    Attributes:
+        sequence: [n] i64.
+        since: [n] i64, how many interactions were learned from this one on, itself included.
+        negative: [n] i64 item row of the first negative; -1 for none.
+        routers: [n,2,16] u16 as stored (see LearnedBlock), of the epoch they were written in.
+        weights: [n,2,16] f32.
+    """
 
     sequence: NDArray[np.int64]
     since: NDArray[np.int64]
@@ -47,9 +54,15 @@ class LearnedWeights:
 
 @dataclass(frozen=True)
 class UserChoices:
-    """n interactions of some users, by user, then in sequence order. user, sequence, item [n] i64
-    (refs) · weight [n] f64 · changed [n] i64, the sequence of the last change of the item's own
-    text."""
+    """n interactions of some users, by user, then in sequence order.
+
+    Attributes:
+        user: [n] i64 refs.
+        sequence: [n] i64.
+        item: [n] i64 refs.
+        weight: [n] f64.
+        changed: [n] i64, sequence of the last change of the item's own text.
+    """
 
     user: NDArray[np.int64]
     sequence: NDArray[np.int64]
@@ -58,8 +71,8 @@ class UserChoices:
     changed: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[float]]) -> "UserChoices":
-        """Of [user, sequence, item, weight, changed] each."""
+    def from_rows(cls, rows: Sequence[Sequence[float]]) -> "UserChoices":
+        """Make the columns from rows of [user, sequence, item, weight, changed]."""
         user, sequence, item, weight, changed = zip(*rows, strict=True) if rows else ((),) * 5
         return cls(
             np.array(user, np.int64),
@@ -72,8 +85,12 @@ class UserChoices:
 
 @dataclass(frozen=True)
 class PromotedRepeat:
-    """A repeat that takes the place of the first adoption, which was taken back: what it is now
-    stored to have written."""
+    """A repeat that takes the place of a withdrawn first adoption.
+
+    Attributes:
+        routers: [2,16] u16, which it is now stored to have written to.
+        weights: [2,16] f32.
+    """
 
     sequence: int
     routers: NDArray[np.uint16]
@@ -82,8 +99,13 @@ class PromotedRepeat:
 
 @dataclass(frozen=True)
 class Citations:
-    """What a stored text may rest on: sequences of interactions, messages by (router, version),
-    with lines that hold one of some attributes (None: with any), and words."""
+    """What a stored text may rest on.
+
+    Attributes:
+        sequences: Interactions.
+        messages: By (router, version), attributes of which a line holds one; None: any line.
+        words: Words in the text.
+    """
 
     sequences: frozenset[int] = frozenset()
     messages: Mapping[tuple[int, int], frozenset[str] | None] = field(default_factory=dict)
@@ -92,10 +114,17 @@ class Citations:
 
 @dataclass(frozen=True)
 class CitationSearch:
-    """Where to look for citations in a client's stored texts: from the versions written `at` a
-    sequence (or at the one that an interaction of it was reasoned late at), or from a `version` on,
-    for as long as they cite: what left a text does not come back. Neither: in every version.
-    `citations` None: every version on the trail."""
+    """Where to look for citations in one client's stored texts.
+
+    With neither `at_sequence` nor `from_version` every version is searched.
+
+    Attributes:
+        citations: None: every version matches.
+        at_sequence: Search from the versions written for this sequence (or for the one at which
+            that interaction was reasoned late) for as long as they cite: a citation that left a
+            text does not come back.
+        from_version: Search from this version on, likewise.
+    """
 
     ref: int
     citations: Citations | None
@@ -105,7 +134,11 @@ class CitationSearch:
 
 @dataclass(frozen=True)
 class StoredText:
-    """A version of a client's text; `current`: no later one is stored."""
+    """A stored version of a client's text.
+
+    Attributes:
+        current: No later version is stored.
+    """
 
     text: ClientText
     current: bool
@@ -113,9 +146,13 @@ class StoredText:
 
 @dataclass(frozen=True)
 class AffectedMessage:
-    """A message that rests on what is taken back, or may name it: `lost_parts` are the parts that go,
-    `remaining` (attribute, client) of the parts that stay, at most `limit` clients an attribute (see
-    ErasureStore.messages_resting_on)."""
+    """A message that rests on a withdrawal, or may name an erased client.
+
+    Attributes:
+        lost_parts: Parts that go.
+        remaining: Clients of the parts that stay, by attribute that loses a part, as many as were
+            asked for.
+    """
 
     message: RouterVersion
     lost_parts: Sequence[IntegratedAttribute] = ()
@@ -124,14 +161,24 @@ class AffectedMessage:
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """All that one retraction or erasure changes at once. `interactions`: those taken back (an
-    erasure takes those recorded meanwhile too) · `texts_read_through`: the number of the last text that was
-    committed before any was read (see ReasonStore.texts_through) · `erased`: the client that goes,
-    with the routers it sent under (point-to-point) · `rewritten`: stored versions that keep their
-    number · `texts`: next versions · `messages`: as they are from now on · `reduced_messages`: (router,
-    version) of all messages that lose parts · `client_attributes`: what clients hold now · `holders`: attributes
-    counted anew, 0: gone · `unmapped`: names that no longer stand for another one · `words`: what
-    must not stay in a report of a failure."""
+    """Everything that one retraction or erasure changes at once.
+
+    Attributes:
+        refs: Clients whose numbers change.
+        interactions: Those withdrawn; an erasure also takes those recorded meanwhile.
+        texts_read_through: ReasonStore.texts_through before any text was read.
+        erased: The client that is erased; None for a retraction.
+        sent_under: Routers that stood for the erased client (point-to-point).
+        promoted: Repeats that take the place of withdrawn first adoptions.
+        rewritten: Stored versions that change under their own numbers.
+        texts: Next versions of changed current texts.
+        messages: Messages as they are from now on.
+        reduced_messages: (router, version) of all messages that lose parts.
+        client_attributes: Attributes of changed clients, by ref.
+        holders: How many clients hold each attribute that was counted again; 0: it goes.
+        unmapped: Names that are no longer mapped to another attribute.
+        words: Words that may not stay in the reason of a dead letter.
+    """
 
     kind: EntryKind
     refs: tuple[int, ...]
@@ -152,7 +199,12 @@ class Withdrawal:
 
 @dataclass(frozen=True)
 class WithdrawalResult:
-    """What a commit took back: its log entry's sequence, and how many interactions."""
+    """Result of a withdrawal.
+
+    Attributes:
+        sequence: Of the log entry.
+        interactions: How many were withdrawn.
+    """
 
     sequence: int
     interactions: int

@@ -1,4 +1,4 @@
-"""An epoch: a router set's life between two evolutions (bootstrap opens the first)."""
+"""An epoch: a router set's life between two evolutions; bootstrap opens the first."""
 
 from enum import StrEnum
 
@@ -6,16 +6,22 @@ from propagation.model.base import Term
 
 
 class BankName(StrEnum):
-    """The two banks of routers. Only taste routers have profiles and send messages."""
+    """The two banks of routers; only taste routers have profiles and send messages."""
 
     SESSION = "session"
     TASTE = "taste"
 
 
 class Epoch(Term):
-    """`tau` is eq. 4's threshold as fixed at its opening (None until the semantic policy needs it).
-    `taste_k`: the taste routers it opened with, retired ones too. `era`: the epoch of the bootstrap
-    that it descends from; its own number for a bootstrap's."""
+    """A router set.
+
+    Attributes:
+        sequence: Sequence at which it opened.
+        session_k: Session routers.
+        taste_k: Taste routers that it opened with, retired ones included.
+        tau: Threshold of eq. 4, fixed at its opening; None until the semantic policy needs it.
+        era: Epoch of the bootstrap that it descends from; its own number for a bootstrap's.
+    """
 
     number: int
     sequence: int

@@ -1,5 +1,7 @@
-"""Evolution (RecNet 2.4, eq. 9 of routers): routers are split, merged or rewritten from their
-gradients, in one run."""
+"""Evolution: routers are split, merged or rewritten from their gradients, in one run.
+
+Source: RecNet 2.4, eq. 9 for routers.
+"""
 
 from enum import StrEnum
 
@@ -7,9 +9,11 @@ from propagation.model.base import Term
 
 
 class EvolutionKind(StrEnum):
-    """What becomes of a router. Numbers keep their meaning: a split keeps the router's number for
-    one half and gives the other a retired or a new one; a merge keeps the smaller number and
-    retires the other."""
+    """What a run does with a router.
+
+    A split keeps the router's number for one half and gives the other a retired or new number; a
+    merge keeps the smaller number and retires the other.
+    """
 
     SPLIT = "split"
     MERGE = "merge"
@@ -17,7 +21,7 @@ class EvolutionKind(StrEnum):
 
 
 class EvolutionChange(Term):
-    """One change of a run: router numbers before it and after it, and why."""
+    """One change of a run: router numbers before and after it, and why."""
 
     kind: EvolutionKind
     before: tuple[int, ...]
@@ -26,11 +30,23 @@ class EvolutionChange(Term):
 
 
 class EvolutionRun(Term):
-    """What one run found. `run` and `time` (ms) are 0 for a dry run, `sequence` and `epoch` unless
-    it was published; `round`: the newest round there was, its own where it was published.
-    `judged_from` is T, a sequence; log-losses are means over `users` of what each chose in
-    `interactions` after T; `standard_error` is that of new less old. None where nothing was judged
-    (an undo, nothing to change, too little)."""
+    """Report of one run.
+
+    Attributes:
+        run: Number; 0 for a dry run.
+        sequence: Of its log entry; 0 unless it was published.
+        epoch: The epoch that it opened; 0 unless it was published.
+        round: Newest round; its own if it was published.
+        time: Milliseconds since 1970; 0 for a dry run.
+        undoes: The run that it leads back.
+        judged_from: T, the sequence at which the holdout begins; None like all figures below if
+            nothing was judged (an undo, no changes, or too little data).
+        users: Users of the holdout.
+        interactions: Interactions of the holdout.
+        log_loss_before: Mean over users, with the old routers.
+        log_loss_after: Mean over users, with the new routers.
+        standard_error: Of the mean of new minus old.
+    """
 
     run: int = 0
     sequence: int = 0
@@ -50,7 +66,11 @@ class EvolutionRun(Term):
 
 
 class LineageStep(Term):
-    """Lineage: what one router became when an epoch opened. kind: split, merge or rewrite."""
+    """What one router became in a run.
+
+    Attributes:
+        kind: split, merge or rewrite.
+    """
 
     run: int
     before: int

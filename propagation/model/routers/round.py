@@ -4,8 +4,15 @@ from propagation.model.base import Term
 
 
 class Round(Term):
-    """Covers every profile version written for interactions up to `boundary`. `sequence` is the
-    round's own place in the log, given when it is published; 0 while it is invisible."""
+    """A round, and what it did.
+
+    Attributes:
+        boundary: It covers profile versions written for interactions up to this sequence.
+        sequence: Its own place in the log; 0 until it is published.
+        changed: Clients whose attributes changed.
+        touched: Routers that got a new version.
+        reached: Clients that a new message reaches.
+    """
 
     number: int
     boundary: int

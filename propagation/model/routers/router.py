@@ -1,5 +1,4 @@
-"""A router: the coordinator of a community (RecNet 2.2), its versions, its messages and its routing
-table."""
+"""A router: the coordinator of a community (RecNet 2.2), with its messages and routing table."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,7 @@ def sender_router(ref: int) -> int:
 
 @value
 class IntegratedAttribute:
-    """One attribute that one client's profile version brought to a router (eq. 2)."""
+    """One attribute that a client's profile version brought to a router (eq. 2)."""
 
     attribute: str
     ref: int
@@ -29,11 +28,19 @@ class IntegratedAttribute:
 
 @dataclass(unsafe_hash=True)
 class RouterVersion:
-    """A router's profile as one round left it (eq. 3). It is also the message that the round
-    multicast (eq. 4): stored once, found by its receivers. `attributes` is A_R: what was integrated
-    in this round. `written_by`: the prompts that a language model answered for it, or who stood in
-    (Usage.author); "" for the offline reasoner. Not to be changed, like every value (see value.py;
-    without slots, so that `senders` is worked out once)."""
+    """A router's profile after one round (eq. 3): also the message that it multicast (eq. 4).
+
+    Stored once and found by its receivers. Immutable like every value (see base.py), but without
+    slots, so that `senders` is computed once.
+
+    Attributes:
+        attributes: A_R: what was integrated in this round.
+        standing: (attribute, weight) of everything that the router stands for.
+        integrated: Parts that clients brought in this round.
+        sequence: Of the round's log entry.
+        written_by: Prompts that a language model answered for it, or the fallback that answered
+            instead (Usage.author); "" for the offline reasoner.
+    """
 
     router: int
     version: int
@@ -49,14 +56,18 @@ class RouterVersion:
 
     @cached_property
     def senders(self) -> frozenset[int]:
-        """The clients this message comes from."""
+        """Clients that this message comes from."""
         return frozenset(part.ref for part in self.integrated)
 
 
 @value
 class RoutingEdge:
-    """A row of the routing table: ROUTES_TO {score, from, until}. Sequences; `until` None while it
-    stands."""
+    """A row of the routing table.
+
+    Attributes:
+        score: Cosine, pi or lift, by policy.
+        from_sequence: Sequence of the round that opened it.
+    """
 
     router: int
     ref: int
@@ -65,10 +76,15 @@ class RoutingEdge:
 
 
 class MessageReach(Term):
-    """Of the merges of one router's messages that were asked for and are kept: distinct `clients`
-    that merged one into their profile, and what became of messages at their receivers, one count a
-    message and client: merged, refused by a filter rule, empty for this client, or fallen out of a
-    full buffer."""
+    """What became of one router's messages at their receivers, one count a message and client.
+
+    Attributes:
+        clients: Distinct clients that merged one.
+        merged: Merged into a profile.
+        filtered: Refused by a filter rule.
+        empty: Without anything for this client.
+        fell_out: Fallen out of a full buffer.
+    """
 
     router: int
     clients: int

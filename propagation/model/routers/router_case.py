@@ -1,5 +1,4 @@
-"""What a reasoner is told of a router when it decides whether to split, merge or rewrite it (RecNet
-2.4, eq. 9), and its answer."""
+"""A router's case for evolution, and the reasoner's decision (RecNet 2.4, eq. 9)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +10,13 @@ from propagation.model.routers.router import RouterVersion
 
 @dataclass(frozen=True)
 class RouterHalf:
-    """One half of a router's community: its part (0..1) of what was written, what its users chose
-    when they had heard the router (how often each attribute), and what it would stand for."""
+    """One half of a router's community.
+
+    Attributes:
+        share: Its part (0 to 1) of what was written to the router.
+        choices: Attributes that its users chose after they read the router, with counts.
+        standing: Attributes that it would stand for, with their weights.
+    """
 
     share: float
     choices: Mapping[str, int]
@@ -21,11 +25,20 @@ class RouterHalf:
 
 @dataclass(frozen=True)
 class RouterCase:
-    """`praised` and `blamed` count all gradients (reward 1 and 0); `gradients` are the newest of
-    them. `choices`: what readers chose when they had heard it. `halves`: what a split would give,
-    `distance` 1 less the cosine of their centres (0..2). `nearest`: the router most like it,
-    `similarity` -1..1, `merged_standing` what both would stand for. `common`: mean shares of attributes over
-    all routers."""
+    """What a reasoner is shown of a router.
+
+    Attributes:
+        gradients: The newest ones.
+        praised: How many of all gradients have reward 1.
+        blamed: How many have reward 0.
+        choices: Attributes that readers chose after they read the router, with counts.
+        common: Mean share of each attribute over all routers.
+        halves: The halves of a split; None if it cannot be split.
+        distance: 1 less the cosine of the halves' centres (0 to 2).
+        nearest: The most similar router; None if there is none.
+        similarity: To the nearest router, -1 to 1.
+        merged_standing: What both would stand for together.
+    """
 
     router: RouterVersion
     gradients: Sequence[Gradient]
@@ -42,9 +55,14 @@ class RouterCase:
 
 @dataclass(frozen=True)
 class RouterDecision:
-    """`kind` None: leave it as it is. `texts`: (name, text) of each router afterwards, two for a
-    split, in the order of the halves; one for a merge or a rewrite. `written_by`: as in
-    RouterVersion."""
+    """What to do with a router.
+
+    Attributes:
+        kind: None: keep it as it is.
+        texts: (name, text) of each router afterwards: two for a split, in the order of the halves;
+            one for a merge or rewrite.
+        written_by: As in RouterVersion.
+    """
 
     kind: EvolutionKind | None
     reason: str = ""

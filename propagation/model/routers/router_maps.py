@@ -1,9 +1,9 @@
-"""Maps (old router, user) -> new router: how weights that were stored before an evolution are read
-after it (DESIGN, step 8).
+"""Maps (old router, user) -> new router: how older weights are read after an evolution.
 
-Stored weights are never rewritten. Whoever reads them (mass, erasure, a round) reads through the
-maps of the runs that came after. Only the taste bank evolves: routers of the session bank keep
-their numbers."""
+Stored weights are never rewritten; whatever reads them (mass, erasure, a round) reads them through
+the maps of the runs published since. Only the taste bank evolves: session routers keep their
+numbers.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +16,13 @@ Routers = NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Halves:
-    """A split: `in_second` [U] bool by user row says who goes to the second half; rows past its end
-    go to the larger half. `share`: the first half's part (0..1) of the router's start mass."""
+    """A split of one router.
+
+    Attributes:
+        in_second: [U] bool, by user row: the user goes to the second half. Later users go to the
+            larger half.
+        share: The first half's part (0 to 1) of the router's start mass.
+    """
 
     first: int
     second: int
@@ -26,7 +31,7 @@ class Halves:
     share: float
 
     def of(self, users: Routers) -> NDArray[np.int64]:
-        """The half of each user row."""
+        """Return the half of each user row."""
         second = np.full(users.shape, self.larger_is_second)
         known = users < len(self.in_second)
         second[known] = self.in_second[users[known]]
@@ -35,14 +40,22 @@ class Halves:
 
 @dataclass(frozen=True)
 class RouterMap:
-    """One published run. It maps weights of interactions up to `through` (the sequence of its
-    barrier), written in `from_epoch` or before, to the routers of `to_epoch`.
+    """The map of one published run.
 
-    `home` [K before] i64: the new number of each router; of one that was split it is not used, see
-    `halves`. `routers`: K after; `retired`: numbers below it that stand for no router any more.
-    `centres` [K before, D] f32 and `start_shares` (each merged router's part, 0..1, of the start
-    mass of what it was merged into) are for an undo, and so are `versions`: of each router that
-    changed its newest text before the run."""
+    Attributes:
+        through: Sequence of the run's barrier; the map holds for weights up to it,
+        from_epoch: written in this epoch or before,
+        to_epoch: and gives routers of this epoch.
+        home: [K before] i64 new number of each router; unused for one that was split.
+        routers: K after.
+        centres: [K before, D] f32, for an undo.
+        retired: Numbers below K that stand for no router any more.
+        halves: Splits, by old router.
+        start_shares: Part (0 to 1) of each merged router in the start mass of the router that it
+            became; for an undo.
+        versions: Newest text version of each changed router before the run; for an undo.
+        undoes: The run that this one leads back.
+    """
 
     run: int
     through: int
@@ -58,7 +71,7 @@ class RouterMap:
     undoes: int | None = None
 
     def map_routers(self, routers: Routers, users: Routers) -> NDArray[np.int64]:
-        """The new routers of routers [B] or [B,W], written by user rows [B]."""
+        """Map routers [B] or [B,W], written by user rows [B], to the new ones."""
         out: NDArray[np.int64] = self.home[routers]
         wrote = users if routers.ndim == 1 else np.broadcast_to(users[:, None], routers.shape)
         for router, halves in self.halves.items():
@@ -68,33 +81,35 @@ class RouterMap:
         return out
 
     def successors_of(self, router: int) -> tuple[int, ...]:
-        """What a router became, for what belongs to no single user (rules, gradients): both halves
-        of a split."""
+        """Return what a router became: both halves of a split.
+
+        For rules and gradients, which belong to no single user.
+        """
         halves = self.halves.get(router)
         if halves is not None:
             return (halves.first, halves.second)
         return (int(self.home[router]),) if 0 <= router < len(self.home) else ()
 
     def predecessors_of(self, number: int) -> list[int]:
-        """The routers that became `number`, ascending."""
+        """Return the routers that became `number`, ascending."""
         return [router for router in range(len(self.home)) if number in self.successors_of(router)]
 
 
 @dataclass(frozen=True)
 class RouterMapChain:
-    """Maps one after another."""
+    """Maps that are applied one after another."""
 
     maps: Sequence[RouterMap] = ()
 
     def map_routers(self, routers: Routers, users: Routers) -> NDArray[np.int64]:
-        """As RouterMap.map_routers, through all of them."""
+        """Map routers as RouterMap.map_routers does, through all maps."""
         out = routers.astype(np.int64)
         for one in self.maps:
             out = one.map_routers(out, users)
         return out
 
     def successors_of(self, router: int) -> tuple[int, ...]:
-        """As RouterMap.successors_of, through all of them, ascending."""
+        """Return what a router became through all maps, ascending."""
         found = {router}
         for one in self.maps:
             found = {after for before in found for after in one.successors_of(before)}
@@ -103,29 +118,30 @@ class RouterMapChain:
 
 @dataclass(frozen=True)
 class RouterMaps:
-    """Every published run since the newest bootstrap, oldest first."""
+    """The maps of all published runs since the newest bootstrap, oldest first."""
 
     maps: Sequence[RouterMap] = ()
 
     def after(self, sequence: int) -> RouterMapChain:
-        """What maps the stored weights of an interaction at `sequence` to the routers of now."""
+        """Return the maps from the weights of an interaction to the current routers."""
         return RouterMapChain(drop_undone_runs(one for one in self.maps if one.through >= sequence))
 
     def between(self, first: int, later: int) -> RouterMapChain:
-        """What maps the stored weights of an interaction at `first` to the routers in which one at
-        `later` is stored."""
+        """Return the maps from weights stored at `first` to the routers of one at `later`."""
         return RouterMapChain(
             drop_undone_runs(one for one in self.maps if first <= one.through < later)
         )
 
     def since(self, epoch: int) -> RouterMapChain:
-        """What maps a router number of an epoch to those of now."""
+        """Return the maps from router numbers of an epoch to the current ones."""
         return RouterMapChain(drop_undone_runs(one for one in self.maps if one.from_epoch >= epoch))
 
 
 def drop_undone_runs(maps: Iterable[RouterMap]) -> list[RouterMap]:
-    """Without runs that were undone and the runs that undid them: what was written before both is
-    where it was."""
+    """Leave out runs that were undone, and the runs that undid them.
+
+    Whatever was written before both is where it was.
+    """
     kept: list[RouterMap] = []
     for one in maps:
         runs = [other.run for other in kept]

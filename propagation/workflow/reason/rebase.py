@@ -113,7 +113,7 @@ def rebase_edits(
         rebased.append(
             DropLine(id=new)
             if isinstance(edit, DropLine)
-            else ReplaceLine(line=edit.line.changed(id=new))
+            else ReplaceLine(line=edit.line.with_changes(id=new))
         )
     return rebased
 
@@ -133,4 +133,4 @@ def _moved_ids(edits: Sequence[Edit], base: Profile, current: Profile) -> dict[i
 
 
 def _content(line: Line) -> Line:
-    return line.changed(id=0)
+    return line.with_changes(id=0)

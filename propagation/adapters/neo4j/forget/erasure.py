@@ -82,7 +82,7 @@ class Neo4jErasure:
         ]
 
     async def user_choices(self, users: Sequence[int]) -> UserChoices:
-        return UserChoices.of(
+        return UserChoices.from_rows(
             await self._database.table("forget/search/user_choices", refs=sorted(set(users)))
         )
 

@@ -92,7 +92,7 @@ class SqliteErasure:
 
     async def user_choices(self, users: Sequence[int]) -> UserChoices:
         return await self._database.read(
-            lambda connection: UserChoices.of(
+            lambda connection: UserChoices.from_rows(
                 connection.execute(CHOICES, (dumped(sorted(set(users))),)).fetchall()
             )
         )
