@@ -7,7 +7,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from propagation.adapters.fallback.reasoner import FallbackReasoner
 from propagation.adapters.numpy.index import NumpyIndex
@@ -27,7 +27,6 @@ from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.concurrency.tasks import yield_to_loop
 from propagation.workflow.engine import Engine
 from propagation.workflow.rounds.policies import ROUTING_POLICIES
-from propagation.workflow.settings import WorkflowSettings
 from services.config.settings import Settings
 from services.reasoning.pipe_messages import Begin
 from services.reasoning.process_drafter import ProcessDrafter
@@ -190,7 +189,7 @@ def build_engine(
     models = ModelPorts(settings, store, process_name())
     reasoner = REASONERS[settings.reasoner](models)
     embedder = EMBEDDERS[settings.embedder](models)
-    beside = process_drafter(settings, store, settings.workflow)
+    beside = process_drafter(settings, store)
     store, index = around(store, INDEXES[settings.index](settings, store))
     return compose(
         Ports(store, embedder, index, reasoner),
@@ -200,14 +199,9 @@ def build_engine(
     )
 
 
-def process_drafter(
-    settings: Settings, store: GraphStore, workflow: WorkflowSettings
-) -> ProcessDrafter | None:
-    """The process that drafts, where there is to be one; it starts with the first claim."""
-    if (
-        settings.store != "sqlite"
-        or settings.reasoner != "offline"
-        or settings.reasoning_in != "process"
-    ):
+def process_drafter(settings: Settings, store: GraphStore) -> ProcessDrafter | None:
+    """Build the child process that drafts texts, if asked for; its first claim starts it."""
+    asked_for = settings.reasoner == "offline" and settings.reasoning_in == "process"
+    if not asked_for or not isinstance(store, SqliteStore):
         return None
-    return ProcessDrafter(cast(SqliteStore, store), Begin(settings.database.resolve(), workflow))
+    return ProcessDrafter(store, Begin(settings.database.resolve(), settings.workflow))

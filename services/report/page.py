@@ -27,7 +27,10 @@ PARTS_NOTE = (
     "Calls by their name in the API, background steps in small letters; since the service started,"
     " waiting included."
 )
-EVOLUTION_NOTE = "Each run is judged on what happened last before it is published; a refused one changes nothing."
+EVOLUTION_NOTE = (
+    "Each run is judged on what happened last before it is published;"
+    " a refused one changes nothing."
+)
 
 
 def render_page(data: ReportData) -> str:

@@ -142,7 +142,7 @@ async def test_learn_waits_without_starting_over_and_reads_go_on(tmp_path, monke
             await engine.learn()
     assert not reads, "the view is where it was"
     async with endpoint(port):
-        engine.embedder._endpoint.breaker.answered()  # or wait until it asks again
+        engine.embedder._endpoint.breaker.record_answer()  # or wait until it asks again
         assert await engine.learn()
     await engine.close()
 
