@@ -1,13 +1,12 @@
 """RecordStore on SQLite."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from propagation.adapters.shared.record_outcomes import FORGOTTEN, placed, repeated
 from propagation.adapters.sqlite.connection.client_ids import (
     Directory,
     recorded_through,
@@ -17,6 +16,13 @@ from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import dumped, fields, many
 from propagation.adapters.sqlite.record.clients import clients_of, put_clients
 from propagation.adapters.sqlite.record.forgotten_events import forgotten_among
+from propagation.graph_rules.client_upsert import keys_to_create, merge_changes
+from propagation.graph_rules.event_outcome import (
+    EventDecisions,
+    NamedClient,
+    RecordedEvent,
+    clients_of_event,
+)
 from propagation.model.clients.client import (
     Client,
     ClientChange,
@@ -24,11 +30,10 @@ from propagation.model.clients.client import (
     ClientKind,
     ClientOutcome,
 )
-from propagation.model.interactions.interaction import NewInteraction, RecordOutcome, RecordStatus
+from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.interactions.log import EntryKind, Interactions, LogEntry, LogSlice
 from propagation.ports.graph.record import RecordResult
 
-USER, ITEM = int(ClientKind.USER), int(ClientKind.ITEM)
 # Rows in the order of their sequences, which are counted from the first.
 INSERT = (
     "INSERT INTO interaction (sequence, event_id, content_hash, user, item, negative, time, weight, seed, metadata, at)"
@@ -49,128 +54,63 @@ class SqliteRecords:
     def _upsert(
         self, connection: sqlite3.Connection, changes: Sequence[ClientChange]
     ) -> Sequence[ClientOutcome]:
-        known = [self._directory.ref_now(change.key.kind, change.key.id) for change in changes]
-        clients = {
-            client.ref: client
-            for client in clients_of(connection, [ref for ref in known if ref is not None])
+        refs = [self._directory.ref_now(change.key.kind, change.key.id) for change in changes]
+        stored = clients_of(connection, [ref for ref in refs if ref is not None])
+        known = {client.key: client for client in stored}
+        created = {
+            key: self._directory.add(key.kind, key.id) for key in keys_to_create(changes, known)
         }
-        before = {ref: client.sequence for ref, client in clients.items()}
-        touched: dict[int, None] = {}
-        facts: list[tuple[int, bool, bool]] = []
-        for change in changes:
-            ref = self._directory.ref_now(change.key.kind, change.key.id)
-            created = ref is None
-            if ref is None:
-                ref = self._directory.add(change.key.kind, change.key.id)
-                clients[ref] = Client(ref=ref, key=change.key)
-            after = change.apply_to(clients[ref])
-            changed = created or after != clients[ref]
-            clients[ref] = after
-            if changed:
-                touched[ref] = None
-            facts.append((ref, created, changed))
-        sequence = (
-            append_entry(connection, self._directory, EntryKind.CLIENTS, list(touched))
-            if touched
-            else 0
-        )
-        put_clients(connection, [clients[ref] for ref in touched], sequence)
-        return [
-            ClientOutcome(
-                ref=ref,
-                created=created,
-                changed=changed,
-                sequence=sequence if ref in touched else before[ref],
-            )
-            for ref, created, changed in facts
-        ]
+        upsert = merge_changes(changes, known, created)
+        sequence = self._put_clients(connection, upsert.changed)
+        return upsert.outcomes(sequence)
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
-        seeds = [
-            signed(event.seed) for event in events
-        ]  # here: the writer's time is what limits how much is recorded
-        asked = dumped([(event.event_id, seed) for event, seed in zip(events, seeds, strict=True)])
-        return await self._database.write(
-            lambda connection: self._record(connection, events, seeds, asked, auto_create)
-        )
+        # Hashed and dumped before the writer's turn, whose time limits how much can be recorded.
+        seeds = {event.event_id: signed(event.seed) for event in events}
+        ids_and_seeds = dumped(list(seeds.items()))
 
-    def _record(
-        self,
-        connection: sqlite3.Connection,
-        events: Sequence[NewInteraction],
-        seeds: Sequence[int],
-        asked: str,
-        auto_create: bool,
-    ) -> RecordResult:
-        seen = _seen_before(connection, asked)
-        forgotten = forgotten_among(connection, [event.event_id for event in events])
-        created: list[Client] = []
-        rows: list[Sequence[object]] = []
-        outcomes: list[RecordOutcome | None] = []
-        for event, seed in zip(events, seeds, strict=True):
-            outcome = (
-                FORGOTTEN
-                if event.event_id in forgotten
-                else repeated(seen.get(event.event_id), event)
+        def work(connection: sqlite3.Connection) -> RecordResult:
+            refs = self._refs_of(events)
+            decisions = EventDecisions(
+                _recorded_events(connection, ids_and_seeds),
+                forgotten_among(connection, list(seeds)),
+                refs,
             )
-            if outcome is None and not auto_create:
-                outcome = self._unknown(event)
-            outcomes.append(outcome)
-            if outcome is None:
-                seen[event.event_id] = (event.content_hash, -len(rows) - 1)
-                rows.append(
-                    (
-                        event.event_id,
-                        event.content_hash,
-                        self._ref(ClientKind.USER, event.user_id, created),
-                        self._ref(ClientKind.ITEM, event.item_id, created),
-                        None
-                        if event.negative_id is None
-                        else self._ref(ClientKind.ITEM, event.negative_id, created),
-                        event.time,
-                        event.weight,
-                        seed,
-                        dumped(dict(event.metadata)) if event.metadata else None,
-                    )
-                )
-        if created:
-            put_clients(
-                connection,
-                created,
-                append_entry(
-                    connection,
-                    self._directory,
-                    EntryKind.CLIENTS,
-                    [client.ref for client in created],
-                ),
-            )
-        first = self._directory.take_sequences(len(rows))
-        if rows:
-            connection.execute(INSERT, (first, self._directory.now(), dumped(rows)))
-        return RecordResult(
-            outcomes=placed(outcomes, first),
-            created={(int(client.key.kind), client.key.id): client.ref for client in created},
+            for event in events:
+                decisions.decide(event, auto_create=auto_create)
+            new = [
+                Client(ref=self._directory.add(kind, id_), key=ClientKey(kind, id_))
+                for kind, id_ in decisions.created
+            ]
+            refs.update({(client.key.kind, client.key.id): client.ref for client in new})
+            self._put_clients(connection, new)
+            first = self._directory.take_sequences(len(decisions.accepted))
+            rows = [_interaction_row(event, seeds, refs) for event in decisions.accepted]
+            if rows:
+                connection.execute(INSERT, (first, self._directory.now(), dumped(rows)))
+            created = {(int(kind), id_): refs[kind, id_] for kind, id_ in decisions.created}
+            return RecordResult(outcomes=decisions.outcomes(first), created=created)
+
+        return await self._database.write(work)
+
+    def _refs_of(self, events: Sequence[NewInteraction]) -> dict[NamedClient, int]:
+        """Map those clients that the events name and the graph has to their refs."""
+        refs: dict[NamedClient, int] = {}
+        for event in events:
+            for client in clients_of_event(event):
+                if client not in refs and (ref := self._directory.ref_now(*client)) is not None:
+                    refs[client] = ref
+        return refs
+
+    def _put_clients(self, connection: sqlite3.Connection, clients: Sequence[Client]) -> int:
+        """Store clients at a log entry of their own; return its sequence, 0 without clients."""
+        if not clients:
+            return 0
+        sequence = append_entry(
+            connection, self._directory, EntryKind.CLIENTS, [client.ref for client in clients]
         )
-
-    def _ref(self, kind: ClientKind, id_: str, created: list[Client]) -> int:
-        """The client's, which is created where it is not known."""
-        ref = self._directory.ref_now(kind, id_)
-        if ref is None:
-            ref = self._directory.add(kind, id_)
-            created.append(Client(ref=ref, key=ClientKey(kind=kind, id=id_)))
-        return ref
-
-    def _unknown(self, event: NewInteraction) -> RecordOutcome | None:
-        if self._directory.ref_now(USER, event.user_id) is None:
-            return RecordOutcome(status=RecordStatus.UNKNOWN_USER)
-        if self._directory.ref_now(ITEM, event.item_id) is None:
-            return RecordOutcome(status=RecordStatus.UNKNOWN_ITEM)
-        if (
-            event.negative_id is not None
-            and self._directory.ref_now(ITEM, event.negative_id) is None
-        ):
-            return RecordOutcome(status=RecordStatus.UNKNOWN_NEGATIVE)
-        return None
+        put_clients(connection, clients, sequence)
+        return sequence
 
     async def read_log(self, after: int, limit: int) -> LogSlice:
         return await self._database.read(lambda connection: _read_log(connection, after, limit))
@@ -201,17 +141,35 @@ def append_entry(
     return sequence
 
 
-def _seen_before(connection: sqlite3.Connection, asked: str) -> dict[str, tuple[str, int]]:
-    """(content hash, sequence) of those event ids that are recorded, retracted ones too. `asked`:
-    JSON of [event id, seed]."""
+def _interaction_row(
+    event: NewInteraction, seeds: Mapping[str, int], refs: Mapping[NamedClient, int]
+) -> tuple[object, ...]:
+    return (
+        event.event_id,
+        event.content_hash,
+        refs[ClientKind.USER, event.user_id],
+        refs[ClientKind.ITEM, event.item_id],
+        None if event.negative_id is None else refs[ClientKind.ITEM, event.negative_id],
+        event.time,
+        event.weight,
+        seeds[event.event_id],
+        dumped(dict(event.metadata)) if event.metadata else None,
+    )
+
+
+def _recorded_events(
+    connection: sqlite3.Connection, ids_and_seeds: str
+) -> dict[str, RecordedEvent]:
+    """Find recorded and retracted events; `ids_and_seeds` is a JSON array of [event id, seed]."""
     return {
-        event_id: (content_hash, sequence)
+        event_id: RecordedEvent(content_hash, sequence)
         for table in ("interaction", "retracted")
         for event_id, content_hash, sequence in many(
             connection,
-            "SELECT json_group_array(json_array(i.event_id, i.content_hash, i.sequence)) FROM json_each(?) e"
-            f" CROSS JOIN {table} i ON i.seed = e.value->>1 AND i.event_id = e.value->>0",
-            asked,
+            "SELECT json_group_array(json_array(i.event_id, i.content_hash, i.sequence))"
+            f" FROM json_each(?) e CROSS JOIN {table} i"
+            " ON i.seed = e.value->>1 AND i.event_id = e.value->>0",
+            ids_and_seeds,
         )
     }
 

@@ -1,0 +1,91 @@
+"""The merge of an upsert into the clients that the graph has."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from propagation.model.clients.client import Client, ClientChange, ClientKey, ClientOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class ClientMerge:
+    """The effect of one change on its client."""
+
+    ref: int
+    created: bool
+    changed: bool
+
+
+@dataclass(frozen=True)
+class Upsert:
+    """The effect of the changes of one commit.
+
+    Attributes:
+        changed: The clients to store, with their new content, in the order of their first change.
+        created: The refs of those among them that are new.
+    """
+
+    changed: Sequence[Client]
+    created: Collection[int]
+    _merges: Sequence[ClientMerge]
+    _unchanged: Mapping[int, int]
+
+    def outcomes(self, sequence: int) -> list[ClientOutcome]:
+        """Return the outcomes in the order of the changes.
+
+        Args:
+            sequence: That of the log entry of the commit. A client without any change keeps its
+                own.
+        """
+        return [
+            ClientOutcome(
+                ref=merge.ref,
+                created=merge.created,
+                changed=merge.changed,
+                sequence=self._unchanged.get(merge.ref, sequence),
+            )
+            for merge in self._merges
+        ]
+
+
+def keys_to_create(
+    changes: Iterable[ClientChange], known: Collection[ClientKey]
+) -> list[ClientKey]:
+    """List the clients that the graph does not have yet, each once, in the order of the changes."""
+    return [key for key in dict.fromkeys(change.key for change in changes) if key not in known]
+
+
+def merge_changes(
+    changes: Sequence[ClientChange],
+    known: Mapping[ClientKey, Client],
+    created: Mapping[ClientKey, int],
+) -> Upsert:
+    """Merge changes into clients. The same content again changes nothing.
+
+    Args:
+        changes: In order; fields that are None are kept.
+        known: The clients that the graph has.
+        created: The refs of the clients in `keys_to_create`.
+    """
+    before = {
+        **known,
+        **{key: Client(ref=ref, key=key) for key, ref in created.items()},
+    }
+    clients = dict(before)
+    new = set(created)
+    touched: dict[ClientKey, None] = {}
+    merges = []
+    for change in changes:
+        key = change.key
+        after = change.apply_to(clients[key])
+        is_changed = key in new or after != clients[key]
+        merges.append(ClientMerge(after.ref, key in new, is_changed))
+        if is_changed:
+            touched[key] = None
+        clients[key] = after
+        new.discard(key)
+    return Upsert(
+        [clients[key] for key in touched],
+        frozenset(created.values()),
+        merges,
+        {client.ref: client.sequence for key, client in known.items() if key not in touched},
+    )

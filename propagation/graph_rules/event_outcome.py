@@ -1,0 +1,123 @@
+"""The outcome of each recorded event: accepted, duplicate, conflict, unknown or forgotten."""
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
+
+from propagation.model.clients.client import ClientKind
+from propagation.model.interactions.interaction import NewInteraction, RecordOutcome, RecordStatus
+
+NamedClient = tuple[ClientKind, str]
+"""Kind and id of a client that an event names."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEvent:
+    """An event that is recorded or retracted.
+
+    Attributes:
+        content_hash: Hash of its content; "" if it named a client that was forgotten since.
+        sequence: Its place in the log.
+    """
+
+    content_hash: str
+    sequence: int
+
+
+class EventDecisions:
+    """Decides what becomes of the events of one commit, one after another.
+
+    A store fetches what the log holds under the events' ids, decides each event, appends one log
+    entry for the clients in `created`, and then the events in `accepted`.
+
+    Attributes:
+        accepted: The events to append, in order.
+        created: The clients to create, in order: named by an accepted event and not known.
+    """
+
+    def __init__(
+        self,
+        recorded: Mapping[str, RecordedEvent],
+        forgotten: Container[str],
+        known: Container[NamedClient],
+    ) -> None:
+        """Start a commit.
+
+        Args:
+            recorded: What the log holds, by event id.
+            forgotten: Event ids of clients that were forgotten.
+            known: The clients that the graph has, at least those that the events name.
+        """
+        self._recorded = dict(recorded)
+        self._forgotten = forgotten
+        self._known = known
+        self._outcomes: list[RecordOutcome | None] = []
+        self.accepted: list[NewInteraction] = []
+        self.created: dict[NamedClient, None] = {}
+
+    def decide(self, event: NewInteraction, *, auto_create: bool) -> None:
+        """Decide the next event.
+
+        Args:
+            auto_create: Create unknown clients. Otherwise an event that names one is refused.
+        """
+        outcome = self._repeat_or_forgotten(event)
+        if outcome is None:
+            unknown = self._unknown_clients(event)
+            if unknown and not auto_create:
+                outcome = RecordOutcome(status=next(iter(unknown.values())))
+            else:
+                self._accept(event, unknown)
+        self._outcomes.append(outcome)
+
+    def outcomes(self, first: int) -> list[RecordOutcome]:
+        """Return the outcomes in the events' order.
+
+        Args:
+            first: The sequence of the first accepted event; the others follow without gaps.
+        """
+        done: list[RecordOutcome] = []
+        following = first
+        for outcome in self._outcomes:
+            if outcome is None:
+                done.append(RecordOutcome(status=RecordStatus.ACCEPTED, sequence=following))
+                following += 1
+            elif outcome.sequence < 0:
+                done.append(replace(outcome, sequence=first - outcome.sequence - 1))
+            else:
+                done.append(outcome)
+        return done
+
+    def _repeat_or_forgotten(self, event: NewInteraction) -> RecordOutcome | None:
+        if event.event_id in self._forgotten:
+            return RecordOutcome(status=RecordStatus.FORGOTTEN)
+        earlier = self._recorded.get(event.event_id)
+        if earlier is None:
+            return None
+        if earlier.content_hash and earlier.content_hash != event.content_hash:
+            return RecordOutcome(status=RecordStatus.CONFLICT)
+        return RecordOutcome(status=RecordStatus.DUPLICATE, sequence=earlier.sequence)
+
+    def _unknown_clients(self, event: NewInteraction) -> dict[NamedClient, RecordStatus]:
+        unknown: dict[NamedClient, RecordStatus] = {}
+        for client, status in zip(clients_of_event(event), _UNKNOWN, strict=False):
+            if client not in self._known and client not in self.created:
+                unknown.setdefault(client, status)
+        return unknown
+
+    def _accept(self, event: NewInteraction, unknown: Mapping[NamedClient, RecordStatus]) -> None:
+        self.created.update(dict.fromkeys(unknown))
+        # Its sequence is not known yet: -1 is the first accepted event of the commit, -2 the second.
+        place = -len(self.accepted) - 1
+        self._recorded[event.event_id] = RecordedEvent(event.content_hash, place)
+        self.accepted.append(event)
+
+
+def clients_of_event(event: NewInteraction) -> list[NamedClient]:
+    """List the clients that an event names: user, item and, if there is one, the negative."""
+    named = [(ClientKind.USER, event.user_id), (ClientKind.ITEM, event.item_id)]
+    if event.negative_id is not None:
+        named.append((ClientKind.ITEM, event.negative_id))
+    return named
+
+
+_UNKNOWN = (RecordStatus.UNKNOWN_USER, RecordStatus.UNKNOWN_ITEM, RecordStatus.UNKNOWN_NEGATIVE)
