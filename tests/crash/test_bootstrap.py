@@ -10,11 +10,11 @@ import pytest
 
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.interactions.interaction import NewInteraction
-from propagation.workflow.learn.checkpoints import differing_arrays
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
+from tests.unit.workflow.learn.comparison import differing_arrays
 
 ITEMS, USERS, EVENTS = 40, 10, 150
 BEFORE = (

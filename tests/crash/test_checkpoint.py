@@ -10,12 +10,12 @@ import time
 
 import pytest
 
-from propagation.workflow.learn.checkpoints import differing_arrays
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import ServerSettings, Settings
 from tests.crash.service import Caller
+from tests.unit.workflow.learn.comparison import differing_arrays
 
 LONGEST_SECONDS = 120
 UNFINISHED = (

@@ -8,9 +8,9 @@ import signal
 import pytest
 
 from propagation.optimization.holdout_judge import Verdict
-from propagation.workflow.learn.checkpoints import differing_arrays
 from propagation.workflow.learn.rebuild import rebuild_view
 from tests.unit.workflow.evolve.evolving import STYLES, engine_on, lived, push, stream
+from tests.unit.workflow.learn.comparison import differing_arrays
 
 BEFORE = ("stage_checkpoint", "stage_edges", "stage_routers")
 AFTER = "publish_evolution"

@@ -10,8 +10,8 @@ from propagation.adapters.sqlite.forget.erasure import SqliteErasure
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.workflow.forget.withdrawal import Withdrawer
 from propagation.workflow.index.maintenance import IndexMaintenance
-from propagation.workflow.learn.checkpoints import differing_arrays
 from propagation.workflow.learn.rebuild import rebuild_view
+from tests.unit.workflow.learn.comparison import differing_arrays
 from tests.unit.workflow.lived import (
     begin,
     engine_on,

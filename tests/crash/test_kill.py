@@ -10,12 +10,12 @@ import signal
 
 import pytest
 
-from propagation.workflow.learn.checkpoints import differing_arrays
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.crash.service import Caller, ServiceProcess, drain
+from tests.unit.workflow.learn.comparison import differing_arrays
 
 ROUNDS = int(os.environ.get("CRASH_ROUNDS", "5"))
 DRAIN_SECONDS = 120

@@ -7,12 +7,12 @@ from propagation.adapters.neo4j.forget.erasure import Neo4jErasure
 from propagation.model.interactions.interaction import RecordStatus
 from propagation.ports.vector_index import Collection
 from propagation.workflow.forget.withdrawal import Withdrawer
-from propagation.workflow.learn.checkpoints import differing_arrays
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.neo4j_server.shared import server_for
+from tests.unit.workflow.learn.comparison import differing_arrays
 from tests.unit.workflow.lived import ITEMS, SMALL, begin, begun, item_key, live, title_of, user_key
 
 pytestmark = pytest.mark.neo4j

@@ -1,0 +1,1 @@
+"""Locks, leases, background tasks and caches that all rooms of the workflow use."""

@@ -1,0 +1,1 @@
+"""Learning: the log into the numbers, their checkpoints and their rebuilding."""

@@ -1,9 +1,9 @@
-"""What has changed in a checkpoint's arrays since they were written: the rows, so that little is
-left to write while nobody learns.
+"""Patches of a checkpoint: the rows that changed since its arrays were written.
 
-`NAME@rows` [n] i64 and `NAME@values` [n, ...] stand beside the array NAME and replace or append
-those rows; `NAME@whole` stands for all of it. Neighbours are a CSR matrix by item, of which
-`neighbour_count` [I] holds the lengths of rows."""
+With a patch little is left to write while learning is suspended. `NAME@rows` [n] i64 and
+`NAME@values` [n, ...] replace or append rows of the array NAME; `NAME@whole` replaces all of it.
+Neighbours are a CSR matrix by item, of which `neighbour_count` [I] holds the lengths of rows.
+"""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -19,8 +19,10 @@ Flags = NDArray[np.bool_]
 
 
 def make_patch(before: Mapping[str, Array], now: Mapping[str, Array]) -> dict[str, Array]:
-    """What turns `before` into `now`; arrays that `before` has not are in it whole, under their own
-    names."""
+    """Return the patch that turns `before` into `now`.
+
+    Arrays that `before` lacks are in it whole, under their own names.
+    """
     patch = {name: array for name, array in now.items() if name not in before}
     for name in before:
         if name not in NEAR:
@@ -31,8 +33,10 @@ def make_patch(before: Mapping[str, Array], now: Mapping[str, Array]) -> dict[st
 
 
 def apply_patch(arrays: dict[str, Array]) -> dict[str, Array]:
-    """The arrays as they are with what was patched; they are taken out of `arrays`, so that hardly
-    more than one copy is held."""
+    """Return the patched arrays.
+
+    They are taken out of `arrays` one by one, so that hardly more than one copy is in memory.
+    """
     if NEAR_ROWS in arrays:
         _put_neighbours(arrays)
     for key in [key for key in arrays if key.endswith(WHOLE)]:
@@ -56,7 +60,7 @@ def _rows_of(name: str, before: Array, now: Array) -> dict[str, Array]:
 
 
 def _differ(one: Array, other: Array) -> Flags:
-    """[n] rows of which any bit differs."""
+    """Return whether any bit of a row differs, [n]."""
     if not one.size:
         return np.zeros(len(one), np.bool_)
     differs = _bits(one) != _bits(other)

@@ -1,5 +1,7 @@
-"""The view as a checkpoint and back: used rows only, neighbours as a CSR matrix, what can be
-derived left out."""
+"""Checkpoints of the numbers view, and the view that a checkpoint restores.
+
+A checkpoint has the used rows only, neighbours as a CSR matrix, and nothing that can be derived.
+"""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,7 +15,7 @@ from propagation.numbers.csr_packing import packed_neighbours, refill_seen, unpa
 from propagation.numbers.evolve import retire_spare_rows
 from propagation.numbers.resize import with_room
 from propagation.numbers.rules.combiner import packed, unpack
-from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, NO_LIMITS, SEEN, Bank, State
+from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, NO_LIMITS, SEEN, Bank
 from propagation.workflow.learn.checkpoint_patch import ROWS, VALUES, apply_patch
 from propagation.workflow.views.numbers_view import NumbersView
 
@@ -21,14 +23,9 @@ BANKS = ("session", "taste")
 COUNTED = ("clock", "totals")
 SCRATCH = ("near_slow", "near_fast")
 NEIGHBOURS = ("neighbour", "together")
-DERIVED = ("seen_set",)
-LATER = ("day", "day_mass")  # what checkpoints of the first release lack
-PROFILES = (
-    "user_profile",
-    "item_profile",
-)  # not learned: filled from texts, by way of the vector index
-# What taking something back changes in the rows of the users and items that it is about, and
-# nowhere else.
+# Profiles are not learned; they come from texts, by way of the vector index.
+PROFILES = ("user_profile", "item_profile")
+# What a withdrawal changes only in the rows of its own users and items.
 OWN_OF_USERS = ("user_content", "user_attributes", "history", "session.trust", "taste.trust")
 OWN_OF_ITEMS = ("content", "attributes", "session.mass", "taste.mass")
 PACKED = ("near_items", "near_weights", "combiner")
@@ -38,8 +35,7 @@ Arrays = dict[str, NDArray[np.generic]]
 
 
 def take_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
-    """A copy of everything that was learned; profile vectors are not. Run it where the view is
-    owned."""
+    """Copy everything that was learned. Run it on the thread that owns the view."""
     found = borrow_checkpoint(view, barrier)
     arrays = {
         name: array if name in PACKED else array.copy() for name, array in found.arrays.items()
@@ -48,8 +44,7 @@ def take_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
 
 
 def borrow_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
-    """As `take_checkpoint`, but the view's own arrays where that is possible: for as long as nobody
-    learns."""
+    """Return a checkpoint of the view's own arrays, valid until the next step of learning."""
     state, users, items = view.state, view.users, view.items
     arrays: Arrays = {name: getattr(state, name) for name in COUNTED}
     for names, rows in ((ITEM_ROWS, items), (USER_ROWS, users), (BY_SEEN, int(state.clock[SEEN]))):
@@ -72,8 +67,7 @@ def borrow_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
 
 
 def borrow_own_rows(view: NumbersView) -> Checkpoint:
-    """Of a barrier, most of it: what is known by row before anything is taken back. To be completed
-    by `borrow_remainder`."""
+    """Return most of a barrier before a withdrawal; `borrow_remainder` completes it."""
     found = borrow_checkpoint(view, barrier=True)
     return replace(
         found, arrays={name: found.arrays[name] for name in (*OWN_OF_USERS, *OWN_OF_ITEMS)}
@@ -81,8 +75,14 @@ def borrow_own_rows(view: NumbersView) -> Checkpoint:
 
 
 def borrow_remainder(view: NumbersView, users: Iterable[int], items: Iterable[int]) -> Checkpoint:
-    """What completes `borrow_own_rows` once something of these users (rows) and items (rows) was taken
-    back: their rows as they are now, however they were written before, and all other arrays."""
+    """Return what completes `borrow_own_rows` after a withdrawal.
+
+    These are the present rows of its users and items, and all other arrays.
+
+    Args:
+        users: Rows of the users whose events were withdrawn.
+        items: Rows of their items.
+    """
     found = borrow_checkpoint(view, barrier=True)
     arrays = dict(found.arrays)
     for names, known, given in (
@@ -100,8 +100,13 @@ def borrow_remainder(view: NumbersView, users: Iterable[int], items: Iterable[in
 def restore_view(
     checkpoint: Checkpoint, seed: int, limits: tuple[float, float] = NO_LIMITS
 ) -> NumbersView:
-    """The view as a checkpoint left it. Its arrays are taken out one by one, so that hardly more
-    than one copy is held. Raises StoreCorrupt where it lacks one."""
+    """Restore the view that a checkpoint left.
+
+    Its arrays are taken out one by one, so that hardly more than one copy is in memory.
+
+    Raises:
+        StoreCorrupt: The checkpoint lacks an array.
+    """
     try:
         return _restore(checkpoint, seed, limits)
     except KeyError as lacking:
@@ -125,8 +130,7 @@ def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> 
     )
     state = view.state
     for name in (*COUNTED, *ITEM_ROWS, *USER_ROWS, *BY_SEEN):
-        if name in arrays or name not in LATER:
-            _fill(getattr(state, name), arrays.pop(name))
+        _fill(getattr(state, name), arrays.pop(name))
     items = view.items
     unpack_neighbours(
         arrays.pop("near_items"),
@@ -143,31 +147,6 @@ def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> 
     unpack(view.combiner, np.asarray(arrays.pop("combiner"), np.float64))
     view.applied_through = checkpoint.sequence
     return view
-
-
-def differing_arrays(one: State, other: State) -> list[str]:
-    """Names of arrays that differ in any bit of a used row; profile vectors, which are not learned,
-    left out."""
-    first, second = _comparable(one), _comparable(other)
-    return [name for name in first if first[name].tobytes() != second[name].tobytes()]
-
-
-def _comparable(state: State) -> Arrays:
-    users, items, seen = int(state.clock[2]), int(state.clock[3]), int(state.clock[SEEN])
-    out: Arrays = {name: getattr(state, name) for name in COUNTED}
-    for names, rows in ((ITEM_ROWS, items), (USER_ROWS, users), (BY_SEEN, seen)):
-        out |= {name: getattr(state, name)[:rows] for name in names}
-    out["near_items"], out["near_weights"] = packed_neighbours(
-        state.neighbour, state.together, state.neighbour_count[:items]
-    )
-    for name in BANKS:
-        bank: Bank = getattr(state, name)
-        out |= {
-            f"{name}.mass": bank.mass[:items],
-            f"{name}.trust": bank.trust[:users],
-            f"{name}.total": bank.total,
-        }
-    return out
 
 
 def _fill(places: NDArray[np.generic], values: NDArray[np.generic]) -> None:

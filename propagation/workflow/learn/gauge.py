@@ -1,4 +1,4 @@
-"""What the live gauge of the numbers says."""
+"""The live gauge as an answer: ranking with and without propagation."""
 
 import numpy as np
 
@@ -10,7 +10,10 @@ LEAST = 2
 
 
 def read_gauge(view: NumbersView) -> Gauge | None:
-    """None before the first interaction with a negative. Run it where the view is owned."""
+    """Read the gauge; None before the first interaction with a negative.
+
+    Run it on the thread that owns the view.
+    """
     sums = view.combiner.gauge
     course = _course(sums)
     if not course:

@@ -1,4 +1,4 @@
-"""What interactions wrote to taste routers, read from the store through the maps."""
+"""The weights that interactions wrote to taste routers, read through the router maps."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +18,10 @@ I64 = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class AlignedBlock:
-    """A learned block with its users, items and weights, row by row; interactions that are gone
-    from the log are left out."""
+    """A learned block with its users, items and weights, row by row.
+
+    Interactions that were withdrawn from the log are left out.
+    """
 
     block: LearnedBlock
     rows: I64
@@ -30,8 +32,7 @@ class AlignedBlock:
 
 @dataclass
 class Written:
-    """Rows of (user, item, router, weight) that wrote to wanted routers, and by router [K]
-    everything written."""
+    """Rows of (user, item, router, weight) for some routers, and the totals [K] of all routers."""
 
     users: list[NDArray[np.int32]] = field(default_factory=list)
     items: list[NDArray[np.int32]] = field(default_factory=list)
@@ -75,14 +76,14 @@ def _joined(
 
 
 def sum_by_place(places: I64, weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """[size] the sum of weights by place."""
+    """Return the sum of weights by place, [size]."""
     return np.bincount(places, weights, size).astype(np.float64, copy=False)
 
 
 async def read_aligned_blocks(
     store: GraphStore, after: int, through: int
 ) -> AsyncIterator[AlignedBlock]:
-    """What was learned of interactions with after < sequence <= through, block by block."""
+    """Yield the learned blocks of interactions with after < sequence <= through."""
     read = after
     while read < through and (blocks := await store.read_learned(read, BLOCKS_A_READ)):
         for block in blocks:
@@ -99,7 +100,7 @@ async def read_aligned_blocks(
 async def gather(
     store: GraphStore, maps: RouterMaps, into: Written, wanted: NDArray[np.bool_], through: int
 ) -> None:
-    """Everything written up to `through`, from where `into` stands."""
+    """Add everything that was written up to `through`, from where `into` stands."""
     async for part in read_aligned_blocks(store, into.through, through):
         into.add(part, maps.after(part.block.through), wanted)
     into.through = through

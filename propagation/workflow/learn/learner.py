@@ -1,5 +1,7 @@
-"""Learn: the log's interactions into the numbers, in sequence order, by the holder of the lease
-(DESIGN, State, 2)."""
+"""The learner: the log's interactions into the numbers, in sequence order.
+
+One process learns, the holder of the lease; the others follow its blocks (docs/design.md, "State").
+"""
 
 import asyncio
 import logging
@@ -29,14 +31,14 @@ from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
 log = logging.getLogger(__name__)
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 BLOCK_LEAST, BLOCK_MOST = 256, 2_048
 BLOCKS_A_READ = 16
 TEXTS_A_CALL = 2_000
 CHECKPOINT_EVERY = 50_000
 CHECKPOINT_AT_CLOSE = 5_000
-# What leaves a barrier: numbers that do not follow from the blocks before it.
-BARRED = (EntryKind.BOOTSTRAP, EntryKind.EVOLUTION, EntryKind.RETRACTION, EntryKind.ERASURE)
+# Entries that come with a barrier: numbers that do not follow from the blocks before it.
+BARRIERS = (EntryKind.BOOTSTRAP, EntryKind.EVOLUTION, EntryKind.RETRACTION, EntryKind.ERASURE)
 
 
 class EpochSource(Protocol):
@@ -57,7 +59,7 @@ class EntryListener(Protocol):
 
 
 class Learner:
-    """One step at a time; a process that does not hold the lease follows instead."""
+    """Learns one step at a time, or follows if another process holds the lease."""
 
     def __init__(
         self,
@@ -82,19 +84,20 @@ class Learner:
         self._behind = False
         self._checkpointed = 0
         self._saving: asyncio.Task[None] | None = None
-        self._asked = False
-        self._looked = -math.inf
+        self._requested = False
+        self._polled = -math.inf
         self._staging = False
-        self._barred = 0
+        self._last_barrier = 0
 
     async def open(self) -> None:
-        """Bring the view to where the store's learned blocks end. Called again where the embedder
-        did not answer, it goes on where it stood."""
+        """Bring the view to the end of the stored blocks.
+
+        After an embedder that did not answer, a second call goes on where the first one stopped.
+        """
         await (self.catch_up() if self._behind else self.reload())
 
     async def close(self) -> None:
-        """Let a checkpoint that is being written finish; leave a fresh one if much was learned
-        since the last."""
+        """Finish a checkpoint that is being written, or save one if much was learned since."""
         await self.wait_for_checkpoint()
         if (
             self._lease is not None
@@ -107,15 +110,19 @@ class Learner:
 
     @asynccontextmanager
     async def suspend(self) -> AsyncIterator[None]:
-        """While the caller keeps others from learning: the view stands where the store does, no
-        checkpoint is being written, and what the caller leaves is a fresh one. Raises LeaseLost
-        where another process is ahead."""
+        """Keep the view equal to the store while the caller replaces the numbers.
+
+        The caller keeps this process from learning, and leaves a barrier of its own.
+
+        Raises:
+            LeaseLost: Another process is ahead.
+        """
         await self.wait_for_checkpoint()
         await self.synchronize()
         epoch = self._numbers.view.epoch
         try:
             yield
-        except PropagationError:  # refused, and nothing was begun
+        except PropagationError:  # the store refused, and nothing has changed
             raise
         except BaseException:
             self._ahead = True
@@ -123,14 +130,13 @@ class Learner:
         if self._numbers.view.epoch == epoch:
             return
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
-        self._barred = (
+        self._last_barrier = (
             await self._store.recorded_through()
-        )  # this process' own barrier: others are kept off by its lease
+        )  # this process' own barrier, as its lease keeps the others from setting one
 
     @contextmanager
     def stage_checkpoint(self) -> Iterator[None]:
-        """While the caller stages a checkpoint of its own beside learning, of which there is one at
-        a time."""
+        """Write no checkpoint while the caller stages one: the store holds one at a time."""
         self._staging = True
         try:
             yield
@@ -138,32 +144,34 @@ class Learner:
             self._staging = False
 
     async def synchronize(self) -> None:
-        """The view where the store's learned blocks end, past every barrier, also one that nobody
-        has learned anything after yet. The caller keeps this process from learning."""
+        """Bring the view to the end of the stored blocks and past every barrier.
+
+        That includes a barrier after which nothing was learned yet. The caller keeps this process
+        from learning.
+        """
         if self._ahead:
             await self.reload()
         await self.catch_up()
-        after = max(self._barred, self._numbers.view.applied_through)
+        after = max(self._last_barrier, self._numbers.view.applied_through)
         if self._is_overtaken(
             await self._store.read_entries(after, await self._store.recorded_through())
         ):
             await self.reload()
 
     async def wait_for_checkpoint(self) -> None:
-        """Once the checkpoint that is being written now is."""
+        """Wait until a checkpoint that is being written is stored, or failed."""
         if self._saving is not None:
             await asyncio.gather(self._saving, return_exceptions=True)
 
     async def reload(self) -> None:
-        """The view anew from the store: the newest checkpoint and what was learned after it. Of
-        another epoch than the view's: it is told first, so that what follows is read with that
-        epoch's embedder."""
-        self._ahead = (
-            True  # what follows may fail or be cut short: then the next step starts here again
-        )
-        barred = (
-            await self._store.recorded_through()
-        )  # a checkpoint that is read after it knows of all up to it
+        """Load the view from the store: the newest checkpoint and the blocks after it.
+
+        An epoch that is new to this process is followed first, because its embedder embeds the
+        texts that come after it.
+        """
+        self._ahead = True  # if this fails or is cancelled, the next step starts here again
+        # The checkpoint, which is read afterwards, includes every barrier up to here.
+        last_barrier = await self._store.recorded_through()
         checkpoint = await self._store.newest_checkpoint()
         if checkpoint is not None and checkpoint.epoch != self._numbers.view.epoch:
             await self._data.follow_epoch(checkpoint.epoch)
@@ -174,55 +182,65 @@ class Learner:
         )
         self._checkpointed = int(fresh.state.clock[INTERACTIONS])
         await self._numbers.run(NumbersView.adopt, fresh)
-        self._barred, self._ahead, self._behind = barred, False, True
+        self._last_barrier, self._ahead, self._behind = last_barrier, False, True
         await self._follow_on()
 
     async def catch_up(self) -> None:
-        """Follow every block that is already committed; start from a checkpoint where following
-        alone is not possible."""
+        """Follow every committed block, or reload if following alone is not possible."""
         if not await self._follow_on():
             await self.reload()
 
     async def _follow_on(self) -> bool:
-        """Whether the view reached the end of what is learned. Raises StoreCorrupt where the blocks
-        have a gap that no checkpoint covers."""
+        """Follow the blocks; return whether the view reached their end."""
         while blocks := await self._store.read_learned(
             self._numbers.view.applied_through, BLOCKS_A_READ
         ):
             for block in blocks:
                 if not can_follow(self._numbers.view, block):
-                    newest, view = await self._store.newest_checkpoint(), self._numbers.view
-                    if newest is None or (
-                        newest.sequence <= view.applied_through and newest.epoch == view.epoch
-                    ):
-                        raise StoreCorrupt(
-                            f"learned numbers after sequence {self._numbers.view.applied_through} are incomplete;"
-                            " run `rebuild`"
-                        )
+                    await self._check_gap()
                     return False
                 part = await self._store.read_log(block.after, block.through - block.after)
                 if self._is_overtaken(part.entries):
                     return False
-                await self._take_clients(part)
+                await self._apply_clients(part)
                 await self._numbers.run(NumbersView.follow, part.interactions, block)
         self._behind = False
         return True
 
+    async def _check_gap(self) -> None:
+        """Raise StoreCorrupt unless a checkpoint covers what the blocks lack."""
+        newest, view = await self._store.newest_checkpoint(), self._numbers.view
+        if newest is None or (
+            newest.sequence <= view.applied_through and newest.epoch == view.epoch
+        ):
+            raise StoreCorrupt(
+                f"learned numbers after sequence {view.applied_through} are incomplete; run `rebuild`"
+            )
+
     async def step(self) -> int:
-        """Learn and commit the next entries; how many log entries were covered. Raises LeaseLost. A
-        step that failed or was cancelled leaves the view ahead of the store: the next one starts
-        from the store again."""
+        """Learn and commit the next entries of the log.
+
+        A step that fails or is cancelled leaves the view ahead of the store; the next one starts
+        from the store again.
+
+        Returns:
+            How many entries were covered.
+
+        Raises:
+            LeaseLost: Another process took the lease over.
+        """
         self._report_failed_save()
         if self._ahead:
             await self.reload()
         token = self._lease.token if self._lease is not None else None
-        self._lease = await self._kept()
+        self._lease = await self._renew_lease()
         self._behind |= self._lease is None or self._lease.token != token
         if self._lease is None:
             if self._behind:
                 await self.catch_up()
             return 0
-        async with self._leases.keep_alive(self._lease, shared=True):  # an embedder may be slow
+        # An embedder may take longer than the lease stands.
+        async with self._leases.keep_alive(self._lease, shared=True):
             if self._behind:
                 await self.synchronize()
             return await self._learn(self._lease)
@@ -235,9 +253,8 @@ class Learner:
         if self._is_overtaken(part.entries):
             await self.reload()
             return 1
-        await self._take_clients(
-            part
-        )  # may be taken again: an embedder that does not answer leaves nothing to start over from
+        # Before the view is ahead: if the embedder fails, the same part is applied again.
+        await self._apply_clients(part)
         self._ahead = True
         block = await self._numbers.run(NumbersView.learn, part.interactions, part.through)
         await self._store.commit_learned(lease, block)
@@ -247,31 +264,35 @@ class Learner:
         await self._checkpoint_if_due(lease)
         return covered
 
-    async def _kept(self) -> Lease | None:
-        """The lease, unless another process waits to take something back or to evolve: it learns
-        from then on."""
+    async def _renew_lease(self) -> Lease | None:
+        """Renew the lease, or give it to a process that waits for it and learns from then on."""
         if (
-            time.monotonic() - self._looked >= LOOK_SECONDS
+            time.monotonic() - self._polled >= POLL_SECONDS
             and self._saving is None
             and not self._staging
         ):
-            self._looked = time.monotonic()
-            self._asked = await self._leases.requested_elsewhere(LEARN_LEASE)
-            if self._asked and self._lease is not None:
+            self._polled = time.monotonic()
+            self._requested = await self._leases.requested_elsewhere(LEARN_LEASE)
+            if self._requested and self._lease is not None:
                 await self._store.release_lease(self._lease)
-        return None if self._asked else await self._leases.acquire(LEARN_LEASE)
+        return None if self._requested else await self._leases.acquire(LEARN_LEASE)
 
     def _is_overtaken(self, entries: Sequence[LogEntry]) -> bool:
-        """Whether another process opened an epoch, or took something back that this view still
-        holds: its barrier is the newest checkpoint."""
-        return any(entry.kind in BARRED and entry.sequence > self._barred for entry in entries)
+        """Return whether another process left a barrier that this view has not loaded."""
+        return any(
+            entry.kind in BARRIERS and entry.sequence > self._last_barrier for entry in entries
+        )
 
     @asynccontextmanager
     async def hold_lease(self, *, synchronize: bool = True) -> AsyncIterator[Lease]:
-        """Nothing is being written and the view stands where the store's learned blocks end (unless
-        not even that is to be read); the learner's lease, prolonged until the body ends. Learning
-        goes on under it, so it is not given back. Raises LeaseLost where another process takes
-        something back or evolves for longer than is waited for."""
+        """Hold the learner's lease; this process learns on under it, so it is not given back.
+
+        Args:
+            synchronize: Bring the view to the end of the stored blocks first.
+
+        Raises:
+            LeaseLost: Another process withdrew something or evolved for longer than WAIT_SECONDS.
+        """
         await self.wait_for_checkpoint()
         if (
             self._saving is not None
@@ -283,26 +304,23 @@ class Learner:
         lease = await self._leases.wait_for(LEARN_LEASE)
         if lease is None:
             raise LeaseLost(
-                f"another process takes something back or evolves, and was not done in {WAIT_SECONDS:.0f} s; try"
+                f"another process withdraws something or evolves, and was not done within {WAIT_SECONDS:.0f} s; try"
                 " again"
             )
-        self._asked = False
+        self._requested = False
         async with self._leases.keep_alive(lease, shared=True):
             if synchronize:
                 await self.synchronize()
-            self._lease = (
-                lease  # not before: a step under a lease that is new to it catches up first
-            )
+            self._lease = lease  # only now: a step under a new lease synchronizes first
             yield lease
 
     def mark_ahead(self) -> None:
-        """The view is about to differ from the store: unless `changed` follows, the next step
-        starts from the store again."""
+        """Let the next step start from the store again, unless `mark_stored` follows."""
         self._ahead = True
 
     def mark_stored(self, sequence: int) -> None:
-        """The store holds what the view holds, up to this sequence of the log with every barrier."""
-        self._ahead, self._barred = False, sequence
+        """Note that the store holds the view's numbers, and every barrier up to this sequence."""
+        self._ahead, self._last_barrier = False, sequence
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
 
     async def _checkpoint_if_due(self, lease: Lease) -> None:
@@ -320,12 +338,12 @@ class Learner:
         return int(self._numbers.view.state.clock[INTERACTIONS]) - self._checkpointed
 
     def _report_failed_save(self) -> None:
-        """Raise what a checkpoint failed with, once; the next one is written when it is due."""
+        """Raise the failure of the last checkpoint once; the next one is written when it is due."""
         if self._saving is not None and self._saving.done():
             saving, self._saving = self._saving, None
             saving.result()
 
-    async def _take_clients(self, part: LogSlice) -> None:
+    async def _apply_clients(self, part: LogSlice) -> None:
         await apply_clients(self._store, self._numbers, self._embedder, part, self._catalogue)
         if erased := erased_clients(part.entries):
             await self._numbers.run(NumbersView.forget_profiles, erased)
@@ -334,9 +352,11 @@ class Learner:
 
 
 def can_follow(view: NumbersView, block: LearnedBlock) -> bool:
-    """Whether the view can take this block as its next: of its epoch, from where it stands, with
-    what a barrier takes from those before it (increments of trust and the combiner, which a block
-    without interactions has, too)."""
+    """Return whether the view can follow this block next.
+
+    The block is of the view's epoch, starts where the view stands, and has the combiner and the
+    trust, which a barrier takes from the blocks before it.
+    """
     return (
         len(block.combiner) > 0
         and block.epoch == view.epoch
@@ -351,8 +371,11 @@ async def apply_clients(
     part: LogSlice,
     catalogue: Catalogue | None = None,
 ) -> None:
-    """Rows for clients that are new in this part of the log, and new texts of those that changed,
-    as they were at its end: a replay of the same parts reads the same."""
+    """Add the clients of a part of the log to the numbers, and apply their new texts.
+
+    Texts are read as they were at the end of the part, so that a replay of the same parts reads
+    the same.
+    """
     refs = [ref for entry in part.entries if entry.kind == EntryKind.CLIENTS for ref in entry.refs]
     users = [index_of(ref) + 1 for ref in refs if kind_of(ref) == ClientKind.USER]
     items = sorted({ref for ref in refs if kind_of(ref) == ClientKind.ITEM})

@@ -1,5 +1,4 @@
-"""Items whose text an endpoint of embeddings refused are tried again: until then a drawn direction
-stands for them."""
+"""Retries of items whose text the embeddings endpoint refused."""
 
 import logging
 import time
@@ -22,8 +21,10 @@ log = logging.getLogger(__name__)
 
 
 class RefusedTexts:
-    """Looked for in the numbers, so that a restart, which forgets what was refused, changes
-    nothing."""
+    """Items for whose text a drawn direction stands until it can be embedded.
+
+    They are found in the numbers, so that a restart changes nothing.
+    """
 
     def __init__(
         self,
@@ -39,19 +40,21 @@ class RefusedTexts:
         self._due = clock() + EVERY_SECONDS
 
     async def step(self) -> int:
-        """Where it is due (not for a fitted embedder, which refuses nothing), try them all; how
-        many were embedded."""
+        """Try all of them if that is due; return how many were embedded.
+
+        A fitted embedder refuses nothing.
+        """
         if isinstance(self._embedder, FittableEmbedder) or self._clock() < self._due:
             return 0
         self._due = self._clock() + EVERY_SECONDS
         try:
             return await self.again()
         except ReasonerFailed as error:
-            log.warning("texts that were refused are tried again later: %s", error)
+            log.warning("refused texts are embedded later: %s", error)
             return 0
 
     async def again(self) -> int:
-        """How many items' texts are embedded that were not. Raises what the embedder raises."""
+        """Try all of them now; return how many were embedded. Raises ReasonerFailed."""
         mended = 0
         for start in range(0, self._numbers.view.items, ROWS_A_LOOK):
             rows = await self._numbers.run(_drawn, start, start + ROWS_A_LOOK)
@@ -70,7 +73,7 @@ class RefusedTexts:
 
 
 def _drawn(view: NumbersView, start: int, end: int) -> list[int]:
-    """Rows of items for whose text a drawn direction stands."""
+    """Return the rows of items for whose text a drawn direction stands."""
     nothing = np.zeros(view.state.content.shape[1], np.float32)
     return [
         row
@@ -85,7 +88,7 @@ def _mend(
     content: NDArray[np.float32],
     attributes: NDArray[np.float32],
 ) -> int:
-    """Those that still have none, and have one now: another text may have been learned meanwhile."""
+    """Set the vectors of items that still have none: their text may have changed meanwhile."""
     mended = 0
     for place, client in enumerate(clients):
         row = index_of(client.ref)

@@ -1,8 +1,9 @@
-"""`rebuild`: the numbers once more from the log (DESIGN, State, 2).
+"""Rebuilding the numbers from the log (docs/design.md, "State").
 
-Mass is summed from the weights that each interaction stored; trust, the combiner and all counts are
-computed again, from the newest barrier on, never behind it. The result equals the live numbers bit
-for bit."""
+Mass is summed from the weights that each interaction stored. Trust, the combiner and all counts are
+computed again from the newest barrier on, never behind it. The result equals the live numbers bit
+for bit.
+"""
 
 from propagation.model.errors import StoreBusy
 from propagation.ports.embedder import Embedder
@@ -15,8 +16,11 @@ from propagation.workflow.views.numbers_view import NumbersView
 
 
 async def rebuild_view(store: GraphStore, embedder: Embedder, first: NumbersView) -> NumbersView:
-    """The view at the end of what is learned, from the newest barrier, or from `first` where
-    there is none."""
+    """Rebuild the view at the end of the learned blocks.
+
+    Args:
+        first: The view before anything was learned, for a store without a barrier.
+    """
     barrier = await store.newest_checkpoint(barrier=True)
     numbers = NumbersOwner(
         first if barrier is None else restore_view(barrier, first.seed, tuple(first.state.limits))
@@ -33,8 +37,13 @@ async def rebuild_view(store: GraphStore, embedder: Embedder, first: NumbersView
 
 
 async def rebuild(store: GraphStore, embedder: Embedder, first: NumbersView, leases: Leases) -> int:
-    """Rebuild and leave the result as the newest checkpoint; the sequence it is at. A process that
-    is running takes it up when it next starts. Raises StoreBusy while another holder learns."""
+    """Rebuild the numbers and save them as the newest checkpoint; return its sequence.
+
+    A running process loads it when it next starts.
+
+    Raises:
+        StoreBusy: Another process learns.
+    """
     async with leases.hold(LEARN_LEASE) as lease:
         if lease is None:
             raise StoreBusy("another process is learning; stop it, then rebuild")

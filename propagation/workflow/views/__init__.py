@@ -1,0 +1,1 @@
+"""Views that a process holds in memory, fed by the log."""

@@ -15,12 +15,12 @@ from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import InvalidInput, LeaseHeld, StoreUnreachable
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.compose import Ports, Process, compose
-from propagation.workflow.learn.checkpoints import differing_arrays
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.operator.doctor import numbers_of
 from services.runtime.process import SystemClock
+from tests.unit.workflow.learn.comparison import differing_arrays
 
 SETTINGS = WorkflowSettings(
     session=BankSettings(k=4),

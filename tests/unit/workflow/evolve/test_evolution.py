@@ -20,7 +20,7 @@ from propagation.numbers.rules.features import Feature
 from propagation.optimization.holdout_judge import Verdict
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.workflow.compose import Ports, Process, compose
-from propagation.workflow.learn.checkpoints import differing_arrays, take_checkpoint
+from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from tests.unit.workflow.evolve.evolving import (
@@ -32,6 +32,7 @@ from tests.unit.workflow.evolve.evolving import (
     stream,
     written_mass,
 )
+from tests.unit.workflow.learn.comparison import differing_arrays
 from tests.unit.workflow.test_two_processes import Shared
 
 START = 0.2

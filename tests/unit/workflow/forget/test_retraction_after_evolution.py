@@ -8,7 +8,6 @@ from propagation.model.clients.client import ClientKey, ClientKind
 from propagation.model.interactions.learned_block import LearnedBlock
 from propagation.model.routers.router_maps import RouterMap, RouterMaps
 from propagation.optimization.holdout_judge import Verdict
-from propagation.workflow.learn.checkpoints import differing_arrays
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings
 from tests.unit.workflow.evolve.evolving import STYLES, push, stream
@@ -19,6 +18,7 @@ from tests.unit.workflow.evolve.test_evolution import (
     made,
     mass_is_what_was_written,
 )
+from tests.unit.workflow.learn.comparison import differing_arrays
 
 __all__ = ["made"]
 

@@ -16,10 +16,8 @@ from propagation.numbers.state import State
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.learn import learner as learning
 from propagation.workflow.learn.checkpoints import (
-    DERIVED,
     PROFILES,
     SCRATCH,
-    differing_arrays,
     restore_view,
     take_checkpoint,
 )
@@ -28,6 +26,7 @@ from propagation.workflow.learn.rebuild import rebuild, rebuild_view
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
 from services.runtime.process import SystemClock
+from tests.unit.workflow.learn.comparison import differing_arrays
 
 SEED, K, USERS, ITEMS = 7, 6, 20, 40
 
@@ -123,7 +122,7 @@ def test_a_checkpoint_holds_every_array_or_knows_why_not():
     kept = {name.split(".")[0] for name in take_checkpoint(view, barrier=False).arrays}
     assert set(State._fields) <= kept | {
         *SCRATCH,
-        *DERIVED,
+        "seen_set",
         *PROFILES,
         "neighbour",
         "together",
