@@ -55,7 +55,7 @@ async def endpoint(port):
         await server.close()
 
 
-def settings_of(tmp_path, embeds_at, own_port=0):
+def make_settings(tmp_path, embeds_at, own_port=0):
     """Nothing that was embedded is kept: every text asks the endpoint."""
     told = OpenAIOptions(
         base_url=f"http://127.0.0.1:{embeds_at}/v1",
@@ -85,9 +85,11 @@ def events(of, count=60):
     ]
 
 
-async def test_learn_waits_without_starting_over_and_reads_go_on(tmp_path, monkeypatch):
+async def test_learning_waits_for_the_embedder_without_starting_over_and_reads_go_on(
+    tmp_path, monkeypatch
+):
     port = free_port()
-    engine = build_engine(settings_of(tmp_path, port))
+    engine = build_engine(make_settings(tmp_path, port))
     await engine.open()
     async with endpoint(port):
         await engine.upsert_clients(ITEMS)
@@ -148,7 +150,7 @@ async def test_learn_waits_without_starting_over_and_reads_go_on(tmp_path, monke
 
 
 async def learned(tmp_path, port):
-    engine = build_engine(settings_of(tmp_path, port))
+    engine = build_engine(make_settings(tmp_path, port))
     async with endpoint(port):
         await engine.open()
         await engine.upsert_clients(ITEMS)
@@ -156,7 +158,7 @@ async def learned(tmp_path, port):
         await engine.close()
 
 
-async def refusal_of(stub):
+async def read_refusal(stub):
     """(code, words) of a call, once the service knows what it waits for."""
     for _ in range(100):
         try:
@@ -168,7 +170,7 @@ async def refusal_of(stub):
     return None, "no answer to tell of"
 
 
-async def health_of(channel):
+async def read_health(channel):
     return (
         await health_pb2_grpc.HealthStub(channel).Check(
             health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=5
@@ -176,36 +178,36 @@ async def health_of(channel):
     ).status
 
 
-async def test_a_start_waits_for_it_and_says_so(tmp_path):
+async def test_a_start_waits_for_the_embedder_and_says_so(tmp_path):
     port, own = free_port(), free_port()
     await learned(tmp_path, port)
     stopping, ready = asyncio.Event(), asyncio.Event()
 
     async def serve():
-        async with running(settings_of(tmp_path, port, own)) as service:
+        async with running(make_settings(tmp_path, port, own)) as service:
             ready.set()
             await stopping.wait()
             return service.engine.numbers.view.items
 
     serving = asyncio.create_task(serve())
     async with grpc.aio.insecure_channel(f"127.0.0.1:{own}") as channel:
-        assert await health_of(channel) == Status.NOT_SERVING
+        assert await read_health(channel) == Status.NOT_SERVING
         stub = PropagationServiceStub(channel)
-        code, why = await refusal_of(stub)
+        code, why = await read_refusal(stub)
         assert code == grpc.StatusCode.UNAVAILABLE
         assert "waits for its embedder" in why
         async with endpoint(port):
             await asyncio.wait_for(ready.wait(), 5)
-            assert await health_of(channel) == Status.SERVING
+            assert await read_health(channel) == Status.SERVING
             stopping.set()
             assert await serving == len(ITEMS)
 
 
-async def test_it_can_be_stopped_while_it_waits(tmp_path):
+async def test_a_start_that_waits_can_be_stopped(tmp_path):
     port, stopping = free_port(), asyncio.Event()
     await learned(tmp_path, port)
     asyncio.get_running_loop().call_later(0.3, stopping.set)
     with pytest.raises(StartCancelled):
-        async with running(settings_of(tmp_path, port), stopping=stopping):
+        async with running(make_settings(tmp_path, port), stopping=stopping):
             pass
     await learned(tmp_path, port)

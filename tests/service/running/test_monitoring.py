@@ -1,4 +1,4 @@
-"""Metrics and traces of a running service, asked as Prometheus and a collector ask."""
+"""Metrics and traces of a running service, fetched as Prometheus and a collector do."""
 
 import asyncio
 import json
@@ -39,9 +39,9 @@ METRIC = re.compile(r"propagation_\w+")
 
 
 @asynccontextmanager
-async def service(tmp_path, monitoring, told=None, **server):
+async def service(tmp_path, monitoring, options=None, **server):
     settings = Settings(
-        **(told or {}),
+        **(options or {}),
         database=tmp_path / "graph.db",
         reasoning_in="loop",
         server=ServerSettings(port=0, grace_seconds=0.2, **server),
@@ -52,8 +52,8 @@ async def service(tmp_path, monitoring, told=None, **server):
         yield started
 
 
-async def asked(address, path="/metrics", token=""):
-    """(status, body)."""
+async def fetch(address, path="/metrics", token=""):
+    """Return the HTTP status and the body."""
 
     def ask():
         request = urllib.request.Request(
@@ -70,7 +70,7 @@ async def asked(address, path="/metrics", token=""):
 
 
 def values(text):
-    """By sample name and sorted labels."""
+    """Return the samples by name and sorted label values."""
     return {
         (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
         for family in text_string_to_metric_families(text)
@@ -78,7 +78,7 @@ def values(text):
     }
 
 
-async def lived(started):
+async def record_and_run_round(started):
     """Something of everything happened."""
     async with connect(started.address) as stub:
         items = [
@@ -95,7 +95,7 @@ async def lived(started):
         await stub.RunRound(pb.RunRoundRequest(drain=True))
 
 
-async def test_a_store_that_is_away_leaves_out_what_only_it_knows(tmp_path, monkeypatch):
+async def test_an_unreachable_store_leaves_out_its_metrics_alone(tmp_path, monkeypatch):
     async def away(*_):
         raise StoreUnreachable("nobody answers")
 
@@ -104,19 +104,19 @@ async def test_a_store_that_is_away_leaves_out_what_only_it_knows(tmp_path, monk
 
     monkeypatch.setattr(monitor, "STORE_DEADLINE_SECONDS", 0.1)
     async with service(tmp_path, MonitoringSettings(port=0)) as started:
-        await lived(started)
+        await record_and_run_round(started)
         for stands in (away, frozen):
             with monkeypatch.context() as patch:
                 patch.setitem(started.worker.failing, "evolution", "no answer")
                 patch.setattr(monitor.Monitor, "_collect_from_store", stands)
-                status, text = await asked(started.metrics)
+                status, text = await fetch(started.metrics)
             found = values(text)
             assert status == 200
             assert found["propagation_failing", "evolution"] == 1
             assert ("propagation_sequence", "learned") in found
             assert ("propagation_sequence", "recorded") not in found
             assert found["propagation_answers", "store"] == 0
-        texts = await asyncio.gather(*[asked(started.metrics) for _ in range(5)])
+        texts = await asyncio.gather(*[fetch(started.metrics) for _ in range(5)])
         for _, text in texts:
             assert ("propagation_sequence", "recorded") in values(text), (
                 "who asks at the same time clears nothing of another's"
@@ -124,10 +124,10 @@ async def test_a_store_that_is_away_leaves_out_what_only_it_knows(tmp_path, monk
             assert values(text)["propagation_answers", "store"] == 1
 
 
-async def test_what_happened_is_counted_and_everything_a_dashboard_asks_for_is_there(tmp_path):
+async def test_events_are_counted_and_every_metric_of_the_dashboard_exists(tmp_path):
     async with service(tmp_path, MonitoringSettings(port=0)) as started:
-        await lived(started)
-        status, text = await asked(started.metrics)
+        await record_and_run_round(started)
+        status, text = await fetch(started.metrics)
         assert status == 200
         found = values(text)
     assert (
@@ -158,8 +158,8 @@ async def test_what_happened_is_counted_and_everything_a_dashboard_asks_for_is_t
     asked_for = [
         target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())
     ]
-    told = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()  # the alarms, too
-    wanted = {name for expression in (*asked_for, told) for name in METRIC.findall(expression)}
+    options = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()  # the alarms, too
+    wanted = {name for expression in (*asked_for, options) for name in METRIC.findall(expression)}
     not_yet = {
         "propagation_steps_failed",
         "propagation_part_failures",
@@ -173,7 +173,7 @@ async def test_what_happened_is_counted_and_everything_a_dashboard_asks_for_is_t
 
 
 @pytest.mark.parametrize("price", [0.0, 2.0])
-async def test_what_a_model_cost_is_told_by_prompt_as_the_status_tells_it(tmp_path, price):
+async def test_the_cost_of_a_model_by_prompt_equals_that_of_the_status(tmp_path, price):
     async with fake_llm() as server:
         model = OpenAIOptions(
             base_url=server.base_url, price_prompt=price, price_completion=2 * price
@@ -181,11 +181,11 @@ async def test_what_a_model_cost_is_told_by_prompt_as_the_status_tells_it(tmp_pa
         async with service(
             tmp_path, MonitoringSettings(port=0), {"reasoner": "openai", "openai": model}
         ) as started:
-            before = values((await asked(started.metrics))[1])
-            await lived(started)
+            before = values((await fetch(started.metrics))[1])
+            await record_and_run_round(started)
             async with connect(started.address) as stub:
                 spending = (await stub.GetStatus(pb.GetStatusRequest())).spending
-            found = values((await asked(started.metrics))[1])
+            found = values((await fetch(started.metrics))[1])
     assert not [name for name, *_ in before if name.startswith("propagation_model")]
     assert {"forward@3", "predict@2", "extract@2"} & {one.prompt for one in spending.prompts}
     for one in spending.prompts:
@@ -207,7 +207,7 @@ async def test_other_paths_and_methods_are_refused_and_a_refused_call_is_counted
     tmp_path,
 ):
     async with service(tmp_path, MonitoringSettings(port=0)) as started:
-        assert (await asked(started.metrics, "/"))[0] == 404
+        assert (await fetch(started.metrics, "/"))[0] == 404
         reader, writer = await asyncio.open_connection(*started.metrics.split(":"))
         writer.write(b"POST /metrics HTTP/1.1\r\n\r\n")
         assert (await reader.read()).startswith(b"HTTP/1.1 405")
@@ -218,19 +218,19 @@ async def test_other_paths_and_methods_are_refused_and_a_refused_call_is_counted
 
             with pytest.raises(Exception, match="key"):
                 await PropagationServiceStub(channel).GetProfile(pb.GetProfileRequest())
-        found = values((await asked(started.metrics))[1])
+        found = values((await fetch(started.metrics))[1])
     assert found["propagation_rpc_seconds_count", "INVALID_ARGUMENT", "GetProfile"] == 1
 
 
-async def test_where_the_service_asks_for_tokens_so_do_the_metrics(tmp_path):
+async def test_metrics_need_a_token_if_the_service_does(tmp_path):
     secret, token = new_token("prometheus", [Role.READ])
     write_tokens(tmp_path / "tokens", [token])
     async with service(tmp_path, MonitoringSettings(port=0), tokens=tmp_path / "tokens") as started:
-        assert (await asked(started.metrics))[0] == 401
-        assert (await asked(started.metrics, token=secret))[0] == 200
+        assert (await fetch(started.metrics))[0] == 401
+        assert (await fetch(started.metrics, token=secret))[0] == 200
 
 
-async def test_metrics_are_not_offered_to_other_machines_by_themselves(tmp_path):
+async def test_metrics_are_not_served_beyond_loopback_by_default(tmp_path):
     with pytest.raises(NotLoopback):
         async with service(tmp_path, MonitoringSettings(port=0, host="0.0.0.0")):
             pass
@@ -244,7 +244,7 @@ async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(tmp_path, 
     async with service(
         tmp_path, MonitoringSettings(traces="http://127.0.0.1:4317", trace_share=1.0)
     ) as started:
-        await lived(started)
+        await record_and_run_round(started)
     spans = exporter.get_finished_spans()
     roots = {span.attributes["sequence"]: span for span in spans if span.name == "record"}
     assert len(roots) == 12
@@ -270,7 +270,7 @@ def test_a_share_of_interactions_is_traced_the_same_everywhere():
     other.close()
 
 
-def test_what_is_off_is_not_imported():
+def test_monitoring_that_is_off_is_not_imported():
     import subprocess
 
     code = (

@@ -53,7 +53,7 @@ def start(tmp_path, monkeypatch):
 
 
 async def until(found):
-    """What `found` gives, as soon as it is true."""
+    """Poll until `found` returns something true, and return that."""
     async with asyncio.timeout(10):
         while True:
             if value := await found():

@@ -1,5 +1,4 @@
-"""docker-compose.yml, Dockerfile and the monitoring files, looked at by parsers: no Docker engine
-is needed, nor asked."""
+"""docker-compose.yml, Dockerfile and the monitoring files, checked without a Docker engine."""
 
 import json
 import os
@@ -43,7 +42,7 @@ DURATION = re.compile(r"\d+[sm]")
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_every_service_has_what_keeps_it_well(name):
+def test_every_service_has_limits_a_restart_policy_and_a_health_check(name):
     service = SERVICES[name]
     assert set(service) <= KNOWN
     assert SIZE.fullmatch(service["mem_limit"])
@@ -62,7 +61,7 @@ def test_nothing_is_published_beyond_this_machine(name):
     assert all(port.startswith("127.0.0.1:") for port in SERVICES[name].get("ports", ()))
 
 
-def test_what_is_kept_lies_in_volumes_that_are_named():
+def test_data_is_in_named_volumes():
     named = set(COMPOSE["volumes"])
     used = {
         volume.split(":")[0]
@@ -86,7 +85,7 @@ def test_passwords_come_from_the_environment_and_have_no_default():
     assert {".env", "secrets"} <= set((ROOT / ".dockerignore").read_text().splitlines())
 
 
-def test_the_service_is_told_settings_that_it_has():
+def test_every_variable_of_the_service_is_a_setting():
     told = {name for name in SERVICES["propagation"]["environment"] if name.startswith(PREFIX)}
     told |= set(re.findall(rf"# ({PREFIX}\w+):", (ROOT / "docker-compose.yml").read_text()))
     told -= {
@@ -99,7 +98,7 @@ def test_the_service_is_told_settings_that_it_has():
     )
 
 
-def test_what_the_service_depends_on_is_there_and_has_a_health_check():
+def test_dependencies_of_the_service_exist_and_have_a_health_check():
     for name, needs in SERVICES["propagation"]["depends_on"].items():
         assert needs == {"condition": "service_healthy"}
         assert "healthcheck" in SERVICES[name]
@@ -110,7 +109,7 @@ def test_one_replica_or_three():
     assert "container_name" not in SERVICES["propagation"], "a name can only be had once"
 
 
-def test_the_image_is_not_root_and_holds_what_runs_by_hash():
+def test_the_image_runs_as_a_user_and_installs_by_hash():
     lines = [
         line
         for line in (ROOT / "Dockerfile").read_text().splitlines()
@@ -127,7 +126,7 @@ def test_the_image_is_not_root_and_holds_what_runs_by_hash():
             assert all((ROOT / source).exists() for source in line.split()[1:-1])
 
 
-def test_the_image_s_lock_is_a_part_of_the_whole_one():
+def test_the_lock_of_the_image_is_part_of_the_whole_lock():
     def pinned(name):
         return set(re.findall(r"^([a-z0-9._-]+==\S+)", (ROOT / name).read_text(), re.M))
 
@@ -141,7 +140,7 @@ def test_the_image_s_lock_is_a_part_of_the_whole_one():
     assert names.isdisjoint({"pytest", "mypy", "ruff", "grpcio-tools", "py2neo"})
 
 
-def test_up_says_what_is_missing(tmp_path):
+def test_make_up_names_missing_variables(tmp_path):
     """Before Docker is asked for anything."""
     (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
     done = subprocess.run(
@@ -157,7 +156,7 @@ def test_up_says_what_is_missing(tmp_path):
     assert "cp .env.example .env" in done.stdout
 
 
-def test_monitoring_files_are_what_they_should_be():
+def test_monitoring_files_are_valid():
     folder = ROOT / "services" / "monitoring"
     assert (
         yaml.safe_load((folder / "prometheus.yml").read_text())["scrape_configs"][0]["job_name"]

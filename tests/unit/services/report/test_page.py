@@ -1,5 +1,4 @@
-"""The page: everything that others wrote is text, nothing is loaded or run, and it says what was
-measured."""
+"""The page: all foreign text is escaped, nothing is loaded or run, and the measures are right."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -63,8 +62,8 @@ TAGS = frozenset(
 )
 
 
-class Read(HTMLParser):
-    """Tags, attributes and texts of a document as a browser's parser sees them."""
+class ParsedPage(HTMLParser):
+    """The tags, attributes and texts of a document as a browser parses them."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -82,7 +81,7 @@ class Read(HTMLParser):
 
 
 def report_data(words: str = "jazz", **status: object) -> ReportData:
-    """Three routers, two of which sent, all of whose words are `words`."""
+    """Make three routers, of which two sent, with `words` in all texts."""
     routers = [
         pb.Router(
             number=n,
@@ -130,16 +129,16 @@ def gauge(on: float, off: float, error: float) -> pb.Gauge:
     )
 
 
-def safe(read: Read) -> None:
+def assert_safe(read: ParsedPage) -> None:
     assert set(read.tags) <= TAGS
     names = {name for name, _ in read.attributes}
     assert not {name for name in names if name.startswith("on")}
     assert not names & {"src", "href", "srcset", "xlink:href", "action"}
 
 
-def test_hostile_words_are_words():
-    read = Read(render_page(report_data(HOSTILE, gauge=gauge(0.8, 0.7, 0.01))))
-    safe(read)
+def test_markup_in_texts_is_escaped():
+    read = ParsedPage(render_page(report_data(HOSTILE, gauge=gauge(0.8, 0.7, 0.01))))
+    assert_safe(read)
     assert sum(HOSTILE in text for text in read.texts) >= 4, (
         "tooltips, tables and failures show them as they are"
     )
@@ -147,8 +146,8 @@ def test_hostile_words_are_words():
 
 @given(st.text(max_size=40))
 @settings(max_examples=40, deadline=None)
-def test_any_text_comes_back_as_it_was_but_for_what_html_cannot_hold(words):
-    read = Read(to_html(element("p", words, title=words)))
+def test_any_text_is_preserved_except_for_unprintable_characters(words):
+    read = ParsedPage(to_html(element("p", words, title=words)))
     held = UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", words)
     assert read.tags == ["p"]
     assert "".join(read.texts) == f"\n{held}\n", "and a line break after the doctype and at the end"
@@ -156,23 +155,23 @@ def test_any_text_comes_back_as_it_was_but_for_what_html_cannot_hold(words):
 
 
 def test_the_first_sentence_says_what_propagation_is_worth():
-    def told(found: pb.Gauge) -> str:
-        return " ".join(Read(render_page(report_data(gauge=found))).texts)
+    def text_of(found: pb.Gauge) -> str:
+        return " ".join(ParsedPage(render_page(report_data(gauge=found))).texts)
 
-    assert "propagation helps" in told(gauge(0.8, 0.7, 0.01))
-    assert "propagation hurts" in told(gauge(0.6, 0.7, 0.01))
-    assert "no difference that can be told from chance" in told(gauge(0.71, 0.7, 0.01))
+    assert "propagation helps" in text_of(gauge(0.8, 0.7, 0.01))
+    assert "propagation hurts" in text_of(gauge(0.6, 0.7, 0.01))
+    assert "no difference that can be told from chance" in text_of(gauge(0.71, 0.7, 0.01))
 
 
 def test_an_empty_service_has_a_page():
     bare = ReportData(pb.GetStatusResponse(), [], {}, {}, None, 0, datetime(2026, 1, 2, tzinfo=UTC))
-    text = " ".join(Read(render_page(bare)).texts)
+    text = " ".join(ParsedPage(render_page(bare)).texts)
     assert "Nothing was ranked yet" in text
     assert "does not evolve routers" in text
 
 
-def test_published_runs_are_drawn_and_refused_ones_only_told():
-    read = Read(render_page(report_data()))
+def test_published_runs_are_drawn_and_refused_ones_are_listed():
+    read = ParsedPage(render_page(report_data()))
     shown = list(_shown(read))
     assert "run 1" in shown
     assert "run 2" not in shown
@@ -180,5 +179,5 @@ def test_published_runs_are_drawn_and_refused_ones_only_told():
     assert ("class", "flow split") in read.attributes
 
 
-def _shown(read: Read) -> Iterator[str]:
+def _shown(read: ParsedPage) -> Iterator[str]:
     return (text.strip() for text in read.texts)

@@ -1,5 +1,4 @@
-"""What happens while calls are answered: a client with text arrives, the service bootstraps, it is
-told to stop."""
+"""Events while calls are answered: a new client with text, a bootstrap, a stop."""
 
 import asyncio
 import contextlib
@@ -14,7 +13,7 @@ USER, ITEM = pb.CLIENT_KIND_USER, pb.CLIENT_KIND_ITEM
 
 
 async def until(reached, seconds=30):
-    """Look again and again, as a caller from outside has to."""
+    """Poll until `reached` is true, as an outside caller must."""
     for _ in range(seconds * 100):
         if reached():
             return
@@ -22,8 +21,8 @@ async def until(reached, seconds=30):
     raise AssertionError("it did not happen")
 
 
-async def test_a_new_client_with_text_hears_its_routers_at_once(service):
-    """Cold start: no interaction of its own, no round since."""
+async def test_a_new_client_with_text_receives_its_routers_messages_at_once(service):
+    """Cold start: the client has no interaction, and no round has run since."""
     await travelled(service)
     rounds = await service.engine.store.last_round()
     new = pb.Client(
