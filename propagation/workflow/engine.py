@@ -209,7 +209,7 @@ class Engine:
         async with self.exclusion.run(Activity.REASON):
             done = await self.cold_start.describe() + await self.reasoning.step(limit)
             if shown:
-                await self.reasoning.shown()
+                await self.reasoning.wait_for_views()
             return done
 
     async def replay_dead_letters(self) -> tuple[int, int]:
@@ -236,7 +236,7 @@ class Engine:
         if await self.evolution.due_before_round():
             await self.evolve()
         async with self.exclusion.run(Activity.ROUND):
-            await self.reasoning.shown()
+            await self.reasoning.wait_for_views()
             return await self.rounds.run()
 
     async def drain(self) -> None:
@@ -336,7 +336,7 @@ class Engine:
         if not await self.upkeep.due():
             return 0
         async with self.exclusion.run(Activity.UPDATE_INDEX):
-            await self.reasoning.shown()
+            await self.reasoning.wait_for_views()
             return await self.upkeep.step()
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:

@@ -100,7 +100,7 @@ class ReasonStep:
             reasoned = await self._engine.reasoned_through()
             self._priority.set_lag(self._lag.measure(learned, reasoned))
             # Reasoning in this event loop has rested between its interactions.
-            await self._priority.rest(result.busy_seconds if reasoning.beside else 0.0)
+            await self._priority.rest(result.busy_seconds if reasoning.drafts_elsewhere else 0.0)
         return result.done
 
     async def run_beside_calls(self, claim: Coroutine[None, None, int]) -> ClaimResult:

@@ -1,5 +1,7 @@
-"""Cold start (RecNet 3.4.3): a client with text has a profile, routers and their current messages
-before anybody meets it; and a text that changes later changes its catalogue lines."""
+"""Cold start (RecNet 3.4.3): a new client gets a profile, routers and their messages at once.
+
+A text that changes later changes the catalogue lines of its profile.
+"""
 
 import asyncio
 import logging
@@ -35,8 +37,7 @@ log = logging.getLogger(__name__)
 
 
 def catalogue_change(text: ClientText, edits: Sequence[Edit]) -> list[Edit]:
-    """Edits that put these catalogue lines in the place of the old ones; none where they already
-    say so."""
+    """Replace a profile's catalogue lines by these; return no edits if they are the same."""
     old = [line for line in text.profile.lines if line.author == Author.CATALOGUE]
     new = [edit.line for edit in edits if isinstance(edit, AddLine)]
     if [(line.text, line.attributes) for line in old] == [
@@ -47,8 +48,10 @@ def catalogue_change(text: ClientText, edits: Sequence[Edit]) -> list[Edit]:
 
 
 class ColdStart:
-    """Describes clients in the order of the log, behind the learner and before interactions are
-    reasoned."""
+    """Describes clients in the order of the log: after learning, and before interactions.
+
+    `changes` counts the client changes that the log told of.
+    """
 
     def __init__(
         self,
@@ -72,14 +75,13 @@ class ColdStart:
         self.changes = 0
 
     async def open(self, learned_through: int) -> None:
-        """Find what was learned but not described when the last process stopped."""
+        """Load what the last process learned and did not describe."""
         self._failed = set(orjson.loads(await self._store.get_blob(FAILED) or b"[]"))
         after = self._taken_through = int(await self._store.get_blob(PROGRESS) or 0)
         self.take(await self._store.read_entries(after, learned_through))
 
     def take(self, entries: Sequence[LogEntry]) -> None:
-        """The learner has these entries of the log; what it reads a second time is left out.
-        `changes` counts them."""
+        """Take in entries of the log that were learned; known ones are left out."""
         for entry in entries:
             if entry.kind == EntryKind.CLIENTS and entry.sequence > self._taken_through:
                 self._waiting.append(entry)
@@ -87,7 +89,7 @@ class ColdStart:
                 self.changes += len(entry.refs)
 
     def through(self, most: int) -> int:
-        """The largest sequence, at most `most`, up to which every client is described."""
+        """Return the sequence, at most `most`, up to which every client is described."""
         return min(self._waiting[0].sequence - 1, most) if self._waiting else most
 
     @property
@@ -105,9 +107,17 @@ class ColdStart:
         return len(texts)
 
     async def step(self, *, welcome: bool = True) -> dict[int, ClientText]:
-        """Describe some 2,000 clients of the next entries, else those that the reasoner failed on
-        some time ago; the texts that changed. `welcome`: new ones hear at once what their routers
-        said last. Raises VersionClash: nothing is lost, the same clients come again."""
+        """Describe the clients of the next entries, or again those that the reasoner failed on.
+
+        Args:
+            welcome: Whether new clients merge at once what their routers said last.
+
+        Returns:
+            The texts that changed, by client.
+
+        Raises:
+            VersionClash: Nothing is lost; the same clients come again.
+        """
         refs: dict[int, None] = {}
         taken = 0
         for entry in self._waiting:
@@ -116,7 +126,7 @@ class ColdStart:
             refs.update(dict.fromkeys(entry.refs))
             taken += 1
         if not taken:
-            return await self._again(welcome)
+            return await self._retry_failed(welcome)
         sequence = self._waiting[taken - 1].sequence
         changed = await self._describe(list(refs), sequence, welcome)
         await self._store.put_blob(PROGRESS, str(sequence).encode())
@@ -124,7 +134,7 @@ class ColdStart:
             self._waiting.popleft()
         return changed
 
-    async def _again(self, welcome: bool) -> dict[int, ClientText]:
+    async def _retry_failed(self, welcome: bool) -> dict[int, ClientText]:
         if not self._failed or time.monotonic() < self._retry_at:
             return {}
         return await self._describe(
@@ -138,7 +148,7 @@ class ColdStart:
         clients = {client.ref: client for client in await self._store.get_clients(refs)}
         before = await self._store.load_texts(list(clients))
         failed = self._failed.difference(refs)
-        edits, usage = await self._edits([clients[ref] for ref in before])
+        edits, usage = await self._extract([clients[ref] for ref in before])
         own = {
             ref: text
             for (ref, old), part in zip(before.items(), edits, strict=True)
@@ -156,23 +166,21 @@ class ColdStart:
                 (usage + merging).author,
             )
         await self._vectors.publish(list(welcomed.values()))
-        await self._note_failed(failed)
+        await self._save_failed(failed)
         return {**own, **welcomed}
 
-    async def _note_failed(self, failed: set[int]) -> None:
-        """Remembered over restarts: a catalogue that changed is described in the end, whatever the
-        reasoner did meanwhile."""
+    async def _save_failed(self, failed: set[int]) -> None:
+        """Remember failures over restarts, so that every change is described in the end."""
         if failed:
             self._retry_at = time.monotonic() + RETRY_SECONDS
         if failed != self._failed:
             self._failed = failed
             await self._store.put_blob(FAILED, orjson.dumps(sorted(failed)))
 
-    async def _edits(
+    async def _extract(
         self, clients: Sequence[Client]
     ) -> tuple[Sequence[AnswerPart[Sequence[Edit]]], Usage]:
-        """Eq. 1 for those that have text, in order; nothing to say of the others. Raises
-        ReasonerUnavailable."""
+        """Ask for the catalogue lines of clients (eq. 1), in order; none for one without text."""
         with_text = [client for client in clients if client.has_text]
         if not with_text:
             return [()] * len(clients), NO_USAGE
@@ -196,17 +204,19 @@ class ColdStart:
             failed.add(text.profile.ref)
             return text
         change = catalogue_change(text, edits)
-        return (
-            replace(text, profile=text.profile.apply_edits(change, self._settings.profile_lines))
-            if change
-            else text
-        )
+        if not change:
+            return text
+        profile = text.profile.apply_edits(change, self._settings.profile_lines)
+        return replace(text, profile=profile)
 
     async def _welcome(
         self, refs: Sequence[int], clients: Mapping[int, Client], texts: Mapping[int, ClientText]
     ) -> tuple[dict[int, ClientText], list[MessageMerge], Usage]:
-        """Route new clients, and merge at once what their routers said last. The next round writes
-        their edges."""
+        """Route new clients, and merge what their routers said last; a round writes their edges.
+
+        Returns:
+            The texts after the merge, what became of the messages, and the cost.
+        """
         last = await self._store.last_round() if self._settings.propagate and refs else None
         if last is None:
             return {}, [], NO_USAGE
@@ -215,7 +225,9 @@ class ColdStart:
             waiting = await self._messages(refs, current)
         except IndexUnavailable as error:
             log.warning(
-                "%d new clients hear their routers after the next round: %s", len(refs), error
+                "%d new clients get their routers' messages after the next round: %s",
+                len(refs),
+                error,
             )
             return {}, [], NO_USAGE
         welcomed: dict[int, ClientText] = {}
@@ -223,23 +235,20 @@ class ColdStart:
         usage = NO_USAGE
         for start in range(0, len(refs), self._reasoner.concurrency):
             part = refs[start : start + self._reasoner.concurrency]
-            for ref, reception in zip(
-                part,
-                await asyncio.gather(
-                    *(
-                        self._received(clients[ref], texts[ref], waiting[ref], last.number)
-                        for ref in part
-                    )
-                ),
-                strict=True,
-            ):
+            receptions = await asyncio.gather(
+                *(
+                    self._receive(clients[ref], texts[ref], waiting[ref], last.number)
+                    for ref in part
+                )
+            )
+            for ref, reception in zip(part, receptions, strict=True):
                 if reception is not None and reception.text is not texts[ref]:
                     welcomed[ref] = reception.text
                     merged.extend(reception.merged)
                     usage += reception.usage
         return welcomed, merged, usage
 
-    async def _received(
+    async def _receive(
         self, client: Client, text: ClientText, waiting: Sequence[RouterVersion], last: int
     ) -> Reception | None:
         try:
@@ -254,7 +263,7 @@ class ColdStart:
             )
         except ReasonerFailed as error:
             log.warning(
-                "client %d waits for its next interaction to hear its routers: %s",
+                "client %d merges its routers' messages with its next interaction: %s",
                 client.ref,
                 error,
             )
@@ -263,7 +272,7 @@ class ColdStart:
     async def _messages(
         self, refs: Sequence[int], current: Sequence[RouterVersion]
     ) -> dict[int, list[RouterVersion]]:
-        """What a client's buffer would hold had it been there: newest round first, then by score."""
+        """Find the messages that a client would have got: newest round first, then by score."""
         table = await self._policy.route(refs, current)
         versions = {version.router: version for version in current}
         routers: dict[int, list[tuple[int, float, int]]] = {ref: [] for ref in refs}

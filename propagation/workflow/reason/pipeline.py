@@ -1,16 +1,16 @@
-"""Stage 1 with a reasoner that is waited for: interactions of different users side by side, each
-committed when it is done.
+"""Pipeline of interactions for a reasoner that is waited for, such as a language model.
 
-One user's interactions stay in order (the claim sees to it). Two that share an item both write on
-the version they saw; the later one's edits are applied to the newer version, and only where both
-edited one line it is reasoned again (`redone`)."""
+Interactions of different users run concurrently, and each is committed when it is done; one user's
+stay in order, which the claim sees to. Two that share an item both draft on the version that they
+read; the later one's edits are applied to the newer version, and it is reasoned again only where
+both edited one line.
+"""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.profile import EditClash
 from propagation.model.errors import LeaseLost, PropagationError
 from propagation.model.interactions.reasoning import (
@@ -22,7 +22,7 @@ from propagation.model.usage import NO_USAGE, Usage
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.workflow.concurrency.locks import CommitLock
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.reason.claim_renewal import ClaimRenewal
+from propagation.workflow.reason.claims import ClaimRenewal
 from propagation.workflow.reason.interaction import (
     Draft,
     InteractionReasoning,
@@ -32,12 +32,12 @@ from propagation.workflow.reason.interaction import (
 from propagation.workflow.reason.rebase import rebase_interaction
 from propagation.workflow.settings import WorkflowSettings
 
-TRIES = 5
-LOOK_SECONDS = 0.1
+MAX_COMMIT_ATTEMPTS = 5
+POLL_SECONDS = 0.1
 
 
-class _Clashed(PropagationError):
-    """Another edited the same line; `usage` is what the lost attempt cost."""
+class _LostAttempt(PropagationError):
+    """Another interaction edited the same line; `usage` is what the attempt cost."""
 
     def __init__(self, usage: Usage) -> None:
         super().__init__(
@@ -47,8 +47,11 @@ class _Clashed(PropagationError):
 
 
 class Pipeline:
-    """`done` counts interactions; `redone` those that were reasoned again since two edited one
-    line."""
+    """Keeps as many interactions under way as the reasoner takes.
+
+    `done` counts interactions; `redone` those that were reasoned again because another one edited
+    the same line.
+    """
 
     def __init__(
         self,
@@ -57,14 +60,14 @@ class Pipeline:
         vectors: VectorSync,
         settings: WorkflowSettings,
         claims: ClaimRenewal,
-        width: int,
+        concurrency: int,
     ) -> None:
         self._store = store
         self._interactions = interactions
         self._vectors = vectors
         self._settings = settings
         self._claims = claims
-        self._width = width
+        self._concurrency = concurrency
         self._commit_lock = CommitLock()
         self._receiving: set[int] = set()
         self._running: set[asyncio.Task[None]] = set()
@@ -72,108 +75,120 @@ class Pipeline:
         self.redone = 0
 
     async def step(self) -> int:
-        """Begin what there is room for, and wait until some are done, or for a moment where there
-        is room for more; how many are done or under way. Raises what stopped one of them: its
-        interaction is free again, the others go on."""
-        while len(self._running) < self._width:
+        """Begin interactions, and wait until some are done, or shortly if there is room for more.
+
+        Returns:
+            How many are done or under way.
+
+        Raises:
+            Exception: What stopped one of them; its interaction is free again, the others go on.
+        """
+        while len(self._running) < self._concurrency:
             claim = await self._claims.take(1)
             if claim is None:
                 break
-            self._running.add(asyncio.create_task(self._one(claim)))
+            self._running.add(asyncio.create_task(self._run(claim)))
         if not self._running:
             return 0
-        room = len(self._running) < self._width
+        room = len(self._running) < self._concurrency
         done, self._running = await asyncio.wait(
             self._running,
-            timeout=LOOK_SECONDS if room else None,
+            timeout=POLL_SECONDS if room else None,
             return_when=asyncio.FIRST_COMPLETED,
         )
-        return _counted(done) + len(self._running)
+        return _count_successes(done) + len(self._running)
 
     async def settle(self) -> None:
-        """Wait for everything under way; nothing new is begun. What was stopped is free again, and
-        told by the next step that is stopped by the same."""
+        """Wait for everything under way; what fails is free again, and the next step meets it."""
         await asyncio.gather(*self._running, return_exceptions=True)
         self._running = set()
 
     async def close(self) -> None:
-        """Give up what is under way: it is as if it had not begun."""
+        """Give up what is under way, as if it had not begun."""
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
         self._running = set()
 
-    async def _one(self, claim: ReasonClaim) -> None:
+    async def _run(self, claim: ReasonClaim) -> None:
+        """Reason and commit the only interaction of a claim; on a failure give the claim back."""
         try:
             async with self._claims.keep_alive(claim):
-                await self._reasoned(claim)
+                await self._reason(claim)
         except BaseException:
             with suppress(LeaseLost):
                 await asyncio.shield(self._store.commit_reasoned(claim, ()))
             raise
 
-    async def _reasoned(self, claim: ReasonClaim) -> None:
+    async def _reason(self, claim: ReasonClaim) -> None:
         [work] = claim.work
         try:
-            await self._attempted(claim, work, NO_USAGE)
-        except _Clashed as lost:
+            await self._attempt(claim, work, NO_USAGE)
+        except _LostAttempt as lost:
             self.redone += 1
-            mine = clients_of(work)
-            async with self._commit_lock.reserve(mine):
-                await self._attempted(claim, work, lost.usage, mine)
+            refs = clients_of(work)
+            async with self._commit_lock.reserve(refs):
+                await self._attempt(claim, work, lost.usage, reserved=refs)
 
-    async def _attempted(
-        self, claim: ReasonClaim, work: ReasonWork, usage: Usage, mine: Sequence[int] = ()
+    async def _attempt(
+        self, claim: ReasonClaim, work: ReasonWork, usage: Usage, reserved: Sequence[int] = ()
     ) -> None:
-        """On the newest texts there are. Raises _Clashed where a line was edited by another
-        meanwhile, which can't be where all clients are `mine`, but by another process."""
+        """Reason an interaction on the newest texts, and commit it.
+
+        Args:
+            usage: What earlier attempts cost.
+            reserved: Clients whose texts no other interaction of this process may commit.
+
+        Raises:
+            _LostAttempt: Another writer edited the same line meanwhile.
+        """
         await self._interactions.yield_to_calls()
         working_set = await self._interactions.newest_working_set(work)
-        receiving = self._take_waiting(working_set)
+        receiving = self._take_messages(working_set)
         drafts: list[Draft] = []
+
+        async def draft_once() -> ReasonedInteraction:
+            draft, done = await self._interactions.draft(work, working_set)
+            drafts.append(draft)
+            return done
+
         try:
-            done = await self._interactions.retry(
-                work, lambda: self._drafted(work, working_set, drafts)
-            )
+            done = await self._interactions.retry(work, draft_once)
             usage += done.usage
             await self._interactions.yield_to_calls()
-            await self._committed(claim, working_set, drafts, replace(done, usage=usage), mine)
+            await self._commit(claim, working_set, drafts, replace(done, usage=usage), reserved)
         except EditClash as error:
-            raise _Clashed(usage) from error
+            raise _LostAttempt(usage) from error
         finally:
             self._receiving.difference_update(receiving)
 
-    def _take_waiting(self, working_set: WorkingSet) -> list[int]:
-        """The clients for which this interaction is the one that receives; what another is
-        receiving already waits no more."""
-        waiting = [ref for ref, messages in working_set.waiting.items() if messages]
-        for ref in waiting:
-            if ref in self._receiving:
-                working_set.waiting[ref] = ()
-        mine = [ref for ref in waiting if working_set.waiting[ref]]
-        self._receiving.update(mine)
-        return mine
+    def _take_messages(self, working_set: WorkingSet) -> list[int]:
+        """Leave out messages that another interaction merges; return the clients of the rest."""
+        for ref in self._receiving.intersection(working_set.waiting):
+            working_set.waiting[ref] = ()
+        receiving = [ref for ref, messages in working_set.waiting.items() if messages]
+        self._receiving.update(receiving)
+        return receiving
 
-    async def _drafted(
-        self, work: ReasonWork, working_set: WorkingSet, drafts: list[Draft]
-    ) -> ReasonedInteraction:
-        draft, done = await self._interactions.draft(work, working_set)
-        drafts.append(draft)
-        return done
-
-    async def _committed(
+    async def _commit(
         self,
         claim: ReasonClaim,
         working_set: WorkingSet,
         drafts: Sequence[Draft],
         done: ReasonedInteraction,
-        mine: Sequence[int],
+        reserved: Sequence[int],
     ) -> None:
-        """On the newest texts, one commit at a time in this process; without a draft it is a dead
-        letter. Raises EditClash."""
+        """Commit on the newest texts, one interaction at a time in this process.
+
+        Args:
+            drafts: Of the attempts; the last one succeeded. Without any it is a dead letter.
+
+        Raises:
+            EditClash: The edits do not apply to the newest texts.
+        """
         refs = list(working_set.texts)
-        async with self._commit_lock.hold(refs, mine):
-            for _ in range(TRIES):
+        async with self._commit_lock.hold(refs, reserved):
+            for _ in range(MAX_COMMIT_ATTEMPTS):
                 newest = await self._interactions.cache.load_newest(refs)
                 if drafts and any(
                     newest[ref].profile.version != working_set.texts[ref].profile.version
@@ -193,17 +208,14 @@ class Pipeline:
                     self._interactions.forget(refs)
             else:
                 raise VersionClash(refs[0])
-            await self._publish(done)
-
-    async def _publish(self, done: ReasonedInteraction) -> None:
-        self.done += 1
-        texts: Mapping[int, ClientText] = {text.profile.ref: text for text in done.texts}
-        self._interactions.committed(texts)
-        await self._vectors.publish(list(texts.values()))
+            self.done += 1
+            texts = {text.profile.ref: text for text in done.texts}
+            self._interactions.committed(texts)
+            await self._vectors.publish(list(texts.values()))
 
 
-def _counted(done: set[asyncio.Task[None]]) -> int:
-    """How many ended well. Raises what the first of the others ended with, where none did."""
+def _count_successes(done: set[asyncio.Task[None]]) -> int:
+    """Count the tasks that succeeded; raise the first error if there is none."""
     failed = [
         error for task in done if not task.cancelled() and (error := task.exception()) is not None
     ]

@@ -1,20 +1,24 @@
-"""Reason: claim what waits, reason it, commit it (DESIGN, State, 3); dead letters, and their
-replay."""
+"""Reasoning of a claim: interactions are claimed, drafted in parts, committed and shown.
+
+While one part is committed the next is drafted on the texts that it left. Where the reasoner is a
+language model, a pipeline takes the place of claims; dead letters are replayed here, too.
+
+Source: `docs/design.md`, "State" and "The loop", step 3.
+"""
 
 import asyncio
 import time
-from collections.abc import Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
+from typing import Any, Generic
 
 from propagation.model.errors import LeaseLost
-from propagation.model.interactions.reasoning import ReasonClaim, ReasonedSummary
+from propagation.model.interactions.reasoning import ReasonClaim, ReasonedSummary, ReasonWork
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.reason.claim_renewal import ClaimRenewal
-from propagation.workflow.reason.claim_run import ClaimRun
-from propagation.workflow.reason.drafting import LoopDrafter, TextDrafter
+from propagation.workflow.reason.claims import ClaimRenewal
+from propagation.workflow.reason.drafting import DraftedPart, LoopDrafter, T, TextDrafter
 from propagation.workflow.reason.interaction import InteractionReasoning, clients_of_all
 from propagation.workflow.reason.pipeline import Pipeline
 from propagation.workflow.settings import WorkflowSettings
@@ -23,14 +27,21 @@ from propagation.workflow.views.client_texts import IndexedText
 CLAIM = 512
 CLAIM_SECONDS = 10.0
 PART = 64
-REDONE = 5
+MAX_LOST_RACES = 5
+SHOWN_TOGETHER = 512
+Show = Callable[[Sequence[IndexedText]], Awaitable[None]]
 
 
 class Reasoning:
-    """One claim at a time, or a pipeline of interactions where the reasoner is waited for.
-    `vectors` are given the newest text of every client that a commit changed. `beside`: who drafts
-    claims instead of this process. `lockstep`: a replay, in which the order of completion changes
-    nothing."""
+    """Reasons one claim at a time, or runs a pipeline where a step waits for a model.
+
+    `lockstep` is set for a replay: claims also with a model, so that the order in which
+    interactions are completed changes nothing.
+
+    Args:
+        concurrency: How many interactions the reasoner takes at a time.
+        drafter: Drafts claims in another process; None: this process does.
+    """
 
     def __init__(
         self,
@@ -39,128 +50,212 @@ class Reasoning:
         vectors: VectorSync,
         settings: WorkflowSettings,
         leases: Leases,
-        width: int,
-        beside: TextDrafter[Any] | None = None,
+        concurrency: int,
+        drafter: TextDrafter[Any] | None = None,
     ) -> None:
         self._store = store
         self._interactions = interactions
-        self._part = CLAIM if width > 1 else PART
-        self.drafting: TextDrafter[Any] = beside or LoopDrafter(store, interactions, self._part)
-        self.beside = beside is not None
+        self._concurrent = concurrency > 1
+        self._part = CLAIM if self._concurrent else PART
+        self.drafting: TextDrafter[Any] = drafter or LoopDrafter(store, interactions, self._part)
+        self.drafts_elsewhere = drafter is not None
         self._claims = ClaimRenewal(store, leases)
         self._vectors = vectors
-        self._unfinished: ReasonClaim | None = None
-        self._under_way: ClaimRun[Any] | None = None
-        self._wide = width > 1
+        self._failed_claim: ReasonClaim | None = None
+        self._run: ClaimRun[Any] | None = None
         self._showing: asyncio.Task[None] | None = None
-        self.pipeline = Pipeline(store, interactions, vectors, settings, self._claims, width)
+        self.pipeline = Pipeline(store, interactions, vectors, settings, self._claims, concurrency)
         self.lockstep = False
-
-    async def step(self, limit: int = CLAIM) -> int:
-        """Reason the next claim; how many interactions were finished. A slow reasoner finishes a
-        part of its claim in time, and the rest is free again. Raises LeaseLost when the claim was
-        taken over, VersionClash when other writers won five times in a row."""
-        if not self.by_claims:
-            return await self.pipeline.step()
-        await self._free()
-        claim = await self._claims.take(limit)
-        if claim is None:
-            await self.shown()
-            return 0
-        return len(await self._finish(claim, self.drafting))
 
     @property
     def by_claims(self) -> bool:
-        """Whether a step is one claim, in parts; else it is a look at a pipeline in which a model
-        is waited for."""
-        return not self._wide or self.lockstep
+        """Whether a step is one claim in parts; otherwise it is a look at the pipeline."""
+        return not self._concurrent or self.lockstep
 
     @property
     def committed(self) -> int | None:
-        """How many interactions of the claim under way are stored; None where none is."""
-        return len(self._under_way.done) if self._under_way else None
+        """How many interactions of the running claim are stored; None if none runs."""
+        return len(self._run.done) if self._run else None
 
-    async def shown(self) -> None:
-        """Until what is committed is in the view and the index too, of the claim under way as well:
-        they follow while reasoning goes on."""
-        if self._under_way is not None:
-            await self._under_way.hand_over()
-        if self._showing is not None:
-            await asyncio.shield(self._showing)  # who leaves takes along what others wait for, else
+    async def step(self, limit: int = CLAIM) -> int:
+        """Reason the next claim, at most for CLAIM_SECONDS; what is left of it is free again.
 
-    async def settle(self) -> None:
-        """Until nothing is under way; the caller sees to it that nothing is begun."""
-        await self.pipeline.settle()
-        await self.shown()
+        Returns:
+            How many interactions were finished.
+
+        Raises:
+            LeaseLost: Another process took the claim over.
+            VersionClash: Other writers were first MAX_LOST_RACES times in a row.
+        """
+        if not self.by_claims:
+            return await self.pipeline.step()
+        await self._free_failed_claim()
+        claim = await self._claims.take(limit)
+        if claim is None:
+            await self.wait_for_views()
+            return 0
+        return len(await self._reason_claim(claim, self.drafting))
 
     async def replay_dead_letters(self, limit: int = CLAIM) -> tuple[int, int]:
-        """Try the oldest dead letters again, their edits on the current versions, marked late;
-        (mended, failed again)."""
+        """Try the oldest dead letters again; their edits apply to the current texts, marked late.
+
+        Returns:
+            How many were mended, and how many failed again.
+        """
         claim = await self._claims.take_dead_letters(limit)
         if claim is None:
             return 0, 0
         late = await self._store.recorded_through()
-        results = await self._finish(
-            claim, LoopDrafter(self._store, self._interactions, self._part, late)
-        )
+        drafter = LoopDrafter(self._store, self._interactions, self._part, late)
+        results = await self._reason_claim(claim, drafter)
         self.drafting.forget(clients_of_all(claim.work))
         failed = sum(result.failed for result in results)
         return len(results) - failed, failed
 
+    async def wait_for_views(self) -> None:
+        """Wait until every committed text is in the numbers view and the index.
+
+        The running claim's are included.
+        """
+        if self._run is not None:
+            await self._run.show_changed()
+        if self._showing is not None:
+            # shield: cancelling one waiter must not cancel the task that others wait for.
+            await asyncio.shield(self._showing)
+
+    async def settle(self) -> None:
+        """Wait until nothing is under way; the caller sees to it that nothing is begun."""
+        await self.pipeline.settle()
+        await self.wait_for_views()
+
     async def close(self) -> None:
-        """Give up what is under way: it is as if it had not begun."""
+        """Give up what is under way, as if it had not begun."""
         await self.pipeline.close()
-        await self.shown()
+        await self.wait_for_views()
         await self.drafting.close()
 
-    async def _free(self) -> None:
-        """What a failed attempt (a full disk, say) still holds is free at once, instead of when its
-        claim expires."""
-        if self._unfinished is not None:
+    async def _free_failed_claim(self) -> None:
+        """Free what a failed attempt still claims (after a full disk, say), before it expires."""
+        if self._failed_claim is not None:
             with suppress(LeaseLost):
-                await self._store.commit_reasoned(self._unfinished, ())
-            self._unfinished = None
+                await self._store.commit_reasoned(self._failed_claim, ())
+            self._failed_claim = None
 
-    async def _finish(
-        self, claim: ReasonClaim, drafting: TextDrafter[Any]
+    async def _reason_claim(
+        self, claim: ReasonClaim, drafter: TextDrafter[Any]
     ) -> list[ReasonedSummary]:
-        """Reason and commit. Where another writer was first with a client's next version, the texts
-        of what is left of the claim are loaded again (a reader may have merged many) and it is
-        redone on them: nothing of the lost attempt is kept."""
-        self._unfinished = claim
+        """Reason and commit a claim.
+
+        Where another writer was first with a client's next version, the rest of the claim is
+        reasoned again on newly loaded texts: nothing of the lost attempt is kept.
+        """
+        self._failed_claim = claim
+        self._run = run = ClaimRun(drafter, claim, self._vectors, self._show)
+        until, lost = time.monotonic() + CLAIM_SECONDS, 0
         try:
             async with self._claims.keep_alive(claim):
-                return await self._in_parts(claim, drafting)
+                while True:
+                    done = len(run.done)
+                    try:
+                        await run.reason(until)
+                        break
+                    except VersionClash:
+                        lost = lost + 1 if len(run.done) == done else 1
+                        if lost == MAX_LOST_RACES:
+                            raise
         finally:
-            self._under_way = None
+            self._run = None
+        self._failed_claim = None
+        return run.done
 
-    async def _in_parts(
-        self, claim: ReasonClaim, drafting: TextDrafter[Any]
-    ) -> list[ReasonedSummary]:
-        self._under_way = parts = ClaimRun(drafting, claim, self._vectors, self._show)
-        until, lost = time.monotonic() + CLAIM_SECONDS, 0
-        while True:
-            done = len(parts.done)
-            try:
-                await parts.reason(until)
-                break
-            except VersionClash:
-                lost = lost + 1 if len(parts.done) == done else 1
-                if lost == REDONE:
-                    raise
-        self._unfinished = None
-        return parts.done
-
-    async def _show(self, said: Sequence[IndexedText]) -> None:
-        """Beside whatever comes next, one after another; back when what came before is shown."""
+    async def _show(self, texts: Sequence[IndexedText]) -> None:
+        """Begin to show texts after the earlier ones, and wait until these are shown."""
         before = self._showing
-        self._showing = asyncio.create_task(self._show_after(before, said))
+        self._showing = asyncio.create_task(self._show_after(before, texts))
         if before is not None:
             await asyncio.shield(before)
 
     async def _show_after(
-        self, before: asyncio.Task[None] | None, said: Sequence[IndexedText]
+        self, before: asyncio.Task[None] | None, texts: Sequence[IndexedText]
     ) -> None:
         if before is not None:
             await asyncio.wait([before])
-        await self._vectors.publish_committed(said)
+        await self._vectors.publish_committed(texts)
+
+
+class ClaimRun(Generic[T]):
+    """One claim, reasoned and committed in parts; the last commit gives it back.
+
+    `done` is what is committed.
+
+    Args:
+        show: Gets the texts that were committed.
+    """
+
+    def __init__(
+        self, drafter: TextDrafter[T], claim: ReasonClaim, vectors: VectorSync, show: Show
+    ) -> None:
+        self._drafter = drafter
+        self._claim = claim
+        self._vectors = vectors
+        self._show = show
+        self._commit: asyncio.Task[None] | None = None
+        self._changed: dict[int, IndexedText] = {}
+        self.done: list[ReasonedSummary] = []
+
+    async def reason(self, until: float) -> None:
+        """Reason what is not done yet, at least one interaction.
+
+        Committed texts are shown, however this ends.
+
+        Args:
+            until: On the monotonic clock; nothing is begun after it.
+
+        Raises:
+            VersionClash: The rest is as if it had not begun; its texts are loaded again.
+            LeaseLost: As above.
+        """
+        finished = {result.sequence for result in self.done}
+        works = [work for work in self._claim.work if work.sequence not in finished]
+        try:
+            await self._reason_parts(works, until - time.monotonic())
+            await self._end_commit()
+        except BaseException:
+            # Another writer may be first, or drafts were not committed that others build on.
+            self._drafter.forget(clients_of_all(self._claim.work))
+            raise
+        finally:
+            if self._commit is not None:
+                await asyncio.gather(self._commit, return_exceptions=True)
+                self._commit = None
+            await self.show_changed()
+
+    async def show_changed(self) -> None:
+        """Hand the committed texts over that were not shown yet."""
+        if self._changed:
+            changed, self._changed = self._changed, {}
+            await self._show(list(changed.values()))
+
+    async def _reason_parts(self, works: Sequence[ReasonWork], seconds: float) -> None:
+        """Draft and commit parts; the last commit is left under way."""
+        async with aclosing(self._drafter.draft(works, seconds, self._is_idle)) as parts:
+            async for part in parts:
+                await self._end_commit()
+                if len(self._changed) >= SHOWN_TOGETHER:
+                    await self.show_changed()
+                self._commit = asyncio.create_task(self._commit_part(part))
+
+    def _is_idle(self) -> bool:
+        return self._commit is None or self._commit.done()
+
+    async def _commit_part(self, part: DraftedPart[T]) -> None:
+        await self._drafter.commit(self._claim, part)
+        self._vectors.note_committed(part.texts)
+        self._changed.update((text.ref, text) for text in part.texts)
+        self.done.extend(part.summaries)
+
+    async def _end_commit(self) -> None:
+        """Wait for the commit under way, and raise its error."""
+        task, self._commit = self._commit, None
+        if task is not None:
+            await task

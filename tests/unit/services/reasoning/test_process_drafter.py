@@ -248,7 +248,7 @@ async def test_what_a_claim_under_way_has_stored_is_shown_to_whoever_asks(engine
     while not engine.reasoning.committed:  # noqa: ASYNC110 - another process drafts
         await asyncio.sleep(0.001)
     newest = dict(sorted(stored))
-    await engine.reasoning.shown()
+    await engine.reasoning.wait_for_views()
     assert newest
     told_of = dict(sorted(shown))
     assert all(told_of.get(ref, -1) >= version for ref, version in newest.items())
@@ -266,12 +266,12 @@ async def test_who_leaves_while_texts_are_being_shown_takes_nothing_along(engine
     assert await engine.reason(limit=1)
     monkeypatch.setattr(engine.vectors, "publish_committed", held_up)
     assert await engine.reason(limit=20, shown=False)
-    waiting = asyncio.create_task(engine.reasoning.shown())
+    waiting = asyncio.create_task(engine.reasoning.wait_for_views())
     await asyncio.sleep(0.01)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
     may.set()
-    await engine.reasoning.shown()
+    await engine.reasoning.wait_for_views()
     assert await all_is_reasoned(engine)
     assert await engine.store.check() == []
 
