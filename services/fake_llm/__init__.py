@@ -1,2 +1,1 @@
-"""A scripted language model behind a real HTTP server: answers from a rule, and every habit that
-real servers have."""
+"""A scripted OpenAI-compatible server: it answers our prompts by a rule, with faults and habits."""

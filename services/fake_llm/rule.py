@@ -1,8 +1,8 @@
-"""The rule by which the scripted model answers our prompts: simple enough to check, as long as a
-real model's answers.
+"""The rule by which the scripted model answers our prompts.
 
-A line or rule has 15 to 25 words, a gradient 12, a router's message 40 to 60, an explanation 40 to
-60."""
+It is simple enough to check, and its answers are as long as a real model's: a line or rule has 15
+to 25 words, a gradient 12, a router's message 40 to 60, an explanation 40 to 60.
+"""
 
 import json
 import re
@@ -82,7 +82,7 @@ WHY = (
 
 
 def obeys(messages: Sequence[Mapping[str, Any]], habits: Collection[str]) -> bool:
-    """Whether a model of these habits reads an order that it takes for its own."""
+    """Return whether a model with these habits obeys an order that it reads."""
     text = "\n".join(str(message.get("content", "")) for message in messages)
     inside, outside = " ".join(DATA.findall(text)), DATA.sub("", text)
     return bool(
@@ -97,7 +97,7 @@ def answer(
     *,
     obeying: bool,
 ) -> dict[str, Any]:
-    """The whole answer to a prompt; {"word": const} to a probe; {} to anything else."""
+    """Answer a prompt whole; a probe with {"word": const}; anything else with {}."""
     text = "\n".join(str(message.get("content", "")) for message in messages)
     found = DATA.search(text)
     if not found:
@@ -112,7 +112,7 @@ def answer(
 
 
 def data_of(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The data of a prompt; {} where it has none."""
+    """Return the data of a prompt; {} without any."""
     found = DATA.search("\n".join(str(message.get("content", "")) for message in messages))
     return json.loads(found.group(1)) if found else {}
 
@@ -154,7 +154,7 @@ def _forward(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reception(one: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-    """The newest message becomes a line, in place of the oldest heard one where there are three."""
+    """Turn the newest message into a line; with three heard lines it replaces the oldest."""
     letter = one["messages"][0]
     names = _words(said[letter]["community"])[:2] or _words(said[letter]["says"])[:2]
     heard = [int(number) for number, text in one["profile"].items() if text.startswith("(heard)")]
@@ -177,8 +177,10 @@ def _backward(data: Mapping[str, Any]) -> dict[str, Any]:
 def _client(
     one: Mapping[str, Any], met: Mapping[str, Any], data: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """One line a client that met somebody, in place of an own one that shares a word with it; a
-    rule where it heard something."""
+    """Write one line of a client that met another one, and a rule if it heard something.
+
+    It replaces an own line that shares a word with it.
+    """
     foreseen = "was foreseen" in data["outcome"]
     about = _telling(met)[:5]
     edits = []
@@ -285,8 +287,7 @@ def _ranked(user: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) ->
 
 
 def _obeyed(data: Mapping[str, Any], answers: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model does that takes orders from titles: it chooses the item that gives them and
-    ranks it first, wipes profiles, repeats the order."""
+    """Do what a model does that takes orders from titles: choose and write as told."""
     edits: list[dict[str, Any]] = [{"op": "drop", "line": number} for number in range(1, 5)]
     loud = {
         "op": "add",
@@ -319,7 +320,7 @@ def _obeyed(data: Mapping[str, Any], answers: Mapping[str, Any]) -> dict[str, An
 
 
 def _telling(one: Mapping[str, Any]) -> list[str]:
-    """The words of a client's title and lines, those that say something, each once."""
+    """Return the words of a client's title and lines that say something, each once."""
     profile = one.get("profile", {})
     lines = profile.values() if isinstance(profile, dict) else profile
     return _words(" ".join((str(one.get("title", "")), *map(str, lines))))
@@ -335,7 +336,7 @@ def _words(text: str) -> list[str]:
 
 
 def _order(words: Sequence[str]) -> str:
-    """A gradient: twelve words."""
+    """Write a gradient of twelve words."""
     return " ".join([*" ".join(words).split(), *FILL][:12]) + "."
 
 

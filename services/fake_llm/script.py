@@ -1,5 +1,4 @@
-"""What the scripted server is told: how long it takes, what goes wrong how often, and which habits
-it has."""
+"""The script of the server: how long it takes, its faults and its habits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -53,8 +52,13 @@ CONTEXT_TOKENS = 6_000
 
 @dataclass(frozen=True)
 class Script:
-    """`latency` and `jitter` in seconds (uniform around). `faults`: share of calls by fault,
-    exclusive, retries fault too. `retry_after`: seconds that a 429 asks for."""
+    """The script of a server.
+
+    Attributes:
+        latency: Seconds, with `jitter` uniform around it.
+        faults: Share of calls by fault; faults exclude each other, and retries fail, too.
+        retry_after: Seconds that a 429 asks for.
+    """
 
     latency: float = 0.0
     jitter: float = 0.0
@@ -74,7 +78,7 @@ class Script:
             raise ValueError("the shares of faults add up to more than 1")
 
     def drawn(self, random: Random) -> str | None:
-        """The fault of the next call, if any."""
+        """Draw the fault of the next call, if any."""
         at = random.random()
         for name, share in self.faults.items():
             if at < share:

@@ -1,5 +1,4 @@
-"""The scripted server: HTTP/1.1 with the chat-completions, models and embeddings wire format, as
-little of it as clients use."""
+"""The scripted server: chat completions, embeddings, and statistics of what reached it."""
 
 import asyncio
 import json
@@ -53,9 +52,16 @@ class Refused(Exception):
 
 
 @dataclass
-class Seen:
-    """What reached the server: calls by prompt and by fault, tokens as characters / 4, most at
-    once, and the prompts."""
+class RequestStatistics:
+    """What reached the server.
+
+    Attributes:
+        calls: By prompt.
+        faults: By fault.
+        prompt_tokens: By prompt, a quarter of the characters.
+        most_at_once: The most requests at one time.
+        prompts: Their texts.
+    """
 
     calls: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
@@ -73,9 +79,11 @@ class Seen:
     lengths: Counter[str] = field(default_factory=Counter)
     spoken: Counter[str] = field(default_factory=Counter)
 
-    def read(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Clients in a first asking for eq. 5 to 9: how long their profiles are, and how many have
-        messages."""
+    def record_prompt(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Count the clients in a prompt of eq. 5 to 9.
+
+        How long their profiles are, and how many have messages.
+        """
         data = data_of(messages)
         clients = [
             one
@@ -93,14 +101,14 @@ class Seen:
         self.profiles += len(clients)
         self.profile_words += sum(len(" ".join(one["profile"].values()).split()) for one in clients)
 
-    def heard(self, said: Any, name: str = "") -> None:
-        """How many words each kind of text in an answer has."""
+    def record_answer(self, said: Any, name: str = "") -> None:
+        """Count the words of each kind of text in an answer."""
         if isinstance(said, dict):
             for key, value in said.items():
-                self.heard(value, key)
+                self.record_answer(value, key)
         elif isinstance(said, list):
             for value in said:
-                self.heard(value, name)
+                self.record_answer(value, name)
         elif isinstance(said, str) and " " in said:
             self.lengths[name] += len(said.split())
             self.spoken[name] += 1
@@ -123,14 +131,17 @@ class Seen:
 
 
 class FakeLLM:
-    """Serves until closed. `script` may be exchanged while it runs. GET /seen tells what reached
-    it, POST /script with a latency changes it."""
+    """Serves until it is closed.
+
+    `script` may be exchanged while it runs. GET /seen returns the statistics, POST /script changes
+    the latency.
+    """
 
     KEPT = 5_000
 
     def __init__(self, script: Script) -> None:
         self.script = script
-        self.seen = Seen()
+        self.seen = RequestStatistics()
         self._random = Random(script.seed)
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
@@ -211,7 +222,7 @@ class FakeLLM:
         self.seen.prompt_tokens[label] += tokens_of(prompt)
         if len(self.seen.prompts) < self.KEPT:
             self.seen.prompts.append(prompt)
-        self.seen.read(messages)
+        self.seen.record_prompt(messages)
         await self._delay()
         self._refuse(body, headers, prompt)
         if fault == "429":
@@ -266,7 +277,7 @@ class FakeLLM:
         obeying = obeys(body["messages"], habits)
         self.seen.obeyed += obeying
         said = answer(body["messages"], body.get("response_format"), obeying=obeying)
-        self.seen.heard(said)
+        self.seen.record_answer(said)
         refusal = None
         text: str | None = spoken(said, fault, habits)
         limit = body.get("max_tokens") or body.get("max_completion_tokens") or 10_000
@@ -336,7 +347,7 @@ class FakeLLM:
         }
 
     def _embedding(self, text: str) -> Sequence[Any]:
-        """A direction a word, summed: texts that share words are near."""
+        """Sum a direction for each word: texts that share words are near."""
         dimension = (
             self.script.dimension // 2
             if "short_embeddings" in self.script.habits
@@ -386,7 +397,7 @@ def prompt_of(messages: Sequence[Mapping[str, Any]], response_format: object) ->
 
 @asynccontextmanager
 async def fake_llm(script: Script | None = None) -> AsyncIterator[FakeLLM]:
-    """A scripted server on a free port of this machine, in this process."""
+    """Run a scripted server on a free port of this machine, in this process."""
     server = FakeLLM(script or Script())
     await server.start()
     try:
@@ -396,7 +407,7 @@ async def fake_llm(script: Script | None = None) -> AsyncIterator[FakeLLM]:
 
 
 async def _read(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str], bytes] | None:
-    """(method, path, headers, body); None at the end."""
+    """Read a request: its method, path, headers and body; None at the end."""
     line = await reader.readline()
     if not line.strip():
         return None

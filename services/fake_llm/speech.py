@@ -1,5 +1,4 @@
-"""How the scripted model says its answer: as JSON, or with one of the habits and faults that real
-ones have."""
+"""How the scripted model writes its answer: as JSON, or with a habit or fault of real models."""
 
 import json
 from collections.abc import Mapping
@@ -7,12 +6,12 @@ from typing import Any
 
 
 def tokens_of(text: str) -> int:
-    """Characters / 4, as the figures of others are counted."""
+    """Estimate tokens as other programs do: a quarter of the characters."""
     return (len(text) + 3) // 4
 
 
 def spoken(said: Mapping[str, Any], fault: str | None, habits: frozenset[str]) -> str:
-    """The text of an answer."""
+    """Write an answer."""
     if fault == "blank":
         return " \n\t\n"
     if fault == "not_json":

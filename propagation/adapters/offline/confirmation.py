@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from propagation.adapters.offline.merge import HEARD_MAX, heard_lines
-from propagation.adapters.offline.sentences import listed
+from propagation.adapters.offline.sentences import join_names
 from propagation.model.clients.filter_memory import FilterMemory, FilterRule
 from propagation.model.clients.profile import Author, DropLine, Edit, Line, Profile, ReplaceLine
 from propagation.model.routers.router import RouterVersion
@@ -13,7 +13,7 @@ RAISE, LOWER = 1.25, 0.8
 EVIDENCE = 8
 
 
-def aged(profile: Profile, chosen: frozenset[str]) -> list[Edit]:
+def age_heard_lines(profile: Profile, chosen: frozenset[str]) -> list[Edit]:
     """Age heard lines by one more choice.
 
     Those that the choice bears out gain weight, the others fade, and stale ones are dropped.
@@ -32,7 +32,7 @@ def aged(profile: Profile, chosen: frozenset[str]) -> list[Edit]:
     return edits
 
 
-def rules_after(
+def learn_router_rules(
     memory: FilterMemory,
     profile: Profile,
     messages: Sequence[RouterVersion],
@@ -57,7 +57,7 @@ def rules_after(
     return rules
 
 
-def discoveries(
+def learn_attribute_rules(
     memory: FilterMemory,
     profile: Profile,
     chosen: frozenset[str],
@@ -107,7 +107,7 @@ def _attribute_rule(memory: FilterMemory, name: str, change: float, sequence: in
     return FilterRule(
         attribute=name,
         factor=factor,
-        text=_advice(factor, f"news of {listed([name])}"),
+        text=_advice(factor, f"news of {join_names([name])}"),
         evidence=_evidence(old, sequence),
         age=sequence,
     )

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from propagation.adapters.offline.sentences import listed
-from propagation.adapters.offline.summarize import router_text
+from propagation.adapters.offline.sentences import join_names
+from propagation.adapters.offline.summarize import summarize_router
 from propagation.model.clients.attribute import rank_by_distinctiveness
 from propagation.model.routers.evolution import EvolutionKind
 from propagation.model.routers.router_case import RouterCase, RouterDecision
@@ -16,7 +16,7 @@ BLAMED = 0.5
 SHOWN = 2
 
 
-def decided(case: RouterCase) -> RouterDecision:
+def decide(case: RouterCase) -> RouterDecision:
     """Decide on a router.
 
     One whose halves ask for different things is split, routers of one community are merged, and one
@@ -24,7 +24,7 @@ def decided(case: RouterCase) -> RouterDecision:
     """
     if case.halves is not None and _differ(case):
         one, other = (
-            listed(rank_by_distinctiveness(half.choices, case.common)[:SHOWN])
+            join_names(rank_by_distinctiveness(half.choices, case.common)[:SHOWN])
             for half in case.halves
         )
         reason = f"holds two communities: one chose {one}, the other {other}"
@@ -70,4 +70,4 @@ def _shared(one: Mapping[str, int], other: Mapping[str, int]) -> float:
 def _text(
     case: RouterCase, standing: Mapping[str, float], arrived: Mapping[str, int] | None = None
 ) -> tuple[str, str]:
-    return router_text(case.router.router, arrived or {}, standing, case.common, ())
+    return summarize_router(case.router.router, arrived or {}, standing, case.common, ())

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Sequence
 
-from propagation.adapters.offline.sentences import bounded, names_of, quoted, title_of, within
+from propagation.adapters.offline.sentences import fit_titles, names_of, quote, shorten, title_of
 from propagation.model.clients.client import Client, ClientKind
 from propagation.model.clients.profile import LINE_MAX_WORDS, AddLine, Author, Edit, Line
 
@@ -11,13 +11,13 @@ CATALOGUE_WEIGHT = 2.0
 LISTED = 5
 
 
-def catalogue_edits(client: Client) -> Sequence[Edit]:
+def extract_lines(client: Client) -> Sequence[Edit]:
     """Write at most two lines: the categories, and how the description begins."""
     if not client.has_text:
         return ()
     texts = [_heading(client)]
     if client.description:
-        texts.append(bounded(" ".join(html.unescape(client.description).split())))
+        texts.append(shorten(" ".join(html.unescape(client.description).split())))
     names = names_of(client)
     return [
         AddLine(
@@ -34,13 +34,13 @@ def catalogue_edits(client: Client) -> Sequence[Edit]:
 
 
 def _heading(client: Client) -> str:
-    title = quoted(title_of(client)) if client.title else ""
+    title = quote(title_of(client)) if client.title else ""
     given = names_of(client, LISTED) if client.attributes or client.categories else ()
     if client.key.kind == ClientKind.USER:
-        return within("Described as", given, " {}.", LINE_MAX_WORDS) if given else ""
+        return fit_titles("Described as", given, " {}.", LINE_MAX_WORDS) if given else ""
     subject = title or "Something"
     return (
-        within(subject, given, ", listed under {}.", LINE_MAX_WORDS)
+        fit_titles(subject, given, ", listed under {}.", LINE_MAX_WORDS)
         if given
         else f"{title}."
         if title

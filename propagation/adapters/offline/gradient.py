@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from propagation.adapters.offline.merge import heard_lines
-from propagation.adapters.offline.sentences import listed, names_of, quoted, title_of
+from propagation.adapters.offline.sentences import join_names, names_of, quote, title_of
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.interactions.reasoning import ReasonWork
 from propagation.model.routers.router import RouterVersion
 from propagation.ports.reasoner import Party
 
 
-def gradients_of(
+def write_gradients(
     work: ReasonWork, reward: int, user: Party, positive: Party, negative: Party | None
 ) -> Sequence[Gradient]:
     """Write one gradient a module.
@@ -57,19 +57,19 @@ def gradients_of(
 
 def _of_user(reward: int, positive: Party, chosen: Sequence[str], negative: Party | None) -> str:
     title = title_of(positive.client)
-    what = quoted(title) if title else "The choice"
+    what = quote(title) if title else "The choice"
     if reward:
         return f"{what} was foreseen: keep what the profile says of {_about(chosen)}."
     too_much = (
         [name for name in names_of(negative.client) if name not in chosen] if negative else []
     )
     return f"{what} was not foreseen: say more of {_about(chosen)}" + (
-        f", less of {listed(too_much)}." if too_much else "."
+        f", less of {join_names(too_much)}." if too_much else "."
     )
 
 
 def _about(names: Sequence[str]) -> str:
-    return listed(names) or "its kind"
+    return join_names(names) or "its kind"
 
 
 def _profile(
@@ -96,7 +96,7 @@ def _filter(
     heard = [name for names in said for name in names]
     fits = [name for name in dict.fromkeys(heard) if name in chosen]
     text = (
-        f"News of {listed(fits[:3])} fitted the choice: keep the rules that let it in."
+        f"News of {join_names(fits[:3])} fitted the choice: keep the rules that let it in."
         if fits
         else f"News of {_about(list(dict.fromkeys(heard))[:3])} did not fit the choice: weigh these communities less."
     )
@@ -116,7 +116,7 @@ def _router(
 ) -> Gradient:
     fits = [name for name in said if name in chosen]
     text = (
-        f"Spoke of {listed(fits)}, which was then chosen: keep saying it."
+        f"Spoke of {join_names(fits)}, which was then chosen: keep saying it."
         if fits
         else f"Spoke of {_about(said)} while {_about(chosen)} was chosen: say less of it to these readers."
     )

@@ -1,10 +1,9 @@
-"""Prompt_merge (eq. 5), offline: what communities turn to, under the filter memory, new things
-first."""
+"""Reception (eq. 5): what communities turn to, under the filter memory, new things first."""
 
 from collections.abc import Sequence
 from functools import lru_cache
 
-from propagation.adapters.offline.sentences import CACHED, bounded, listed, variant
+from propagation.adapters.offline.sentences import CACHED, choose_variant, join_names, shorten
 from propagation.model.base import value
 from propagation.model.clients.attribute import names_in_text
 from propagation.model.clients.client import ClientKind
@@ -72,8 +71,14 @@ WORDINGS = {
 
 @value
 class Heard:
-    """A message that may become a line: its factor under the filter memory, and what it would say:
-    whether that is `new` to the client, and `apart` from what the community is named by."""
+    """A message that may become a line.
+
+    Attributes:
+        factor: Its weight under the filter memory.
+        names: What it would say.
+        new: That is new to the client.
+        apart: That is more than what the community is named by.
+    """
 
     message: RouterVersion
     factor: float
@@ -86,9 +91,12 @@ class Heard:
         return self.factor * (1.0 if self.new else KNOWN_SHARE)
 
 
-def merged_messages(party: Party, room: int) -> MergeAnswer:
-    """Edits and outcomes ("merged", "filtered", "empty" or "no room"); at most `room` lines of a
-    profile are heard ones."""
+def merge_messages(party: Party, room: int) -> MergeAnswer:
+    """Merge a client's messages into its profile.
+
+    At most `room` lines of a profile are heard ones. The outcomes are "merged", "filtered", "empty"
+    or "no room".
+    """
     outcomes: dict[tuple[int, int], str] = {}
     own = frozenset(
         name
@@ -115,10 +123,12 @@ def merged_messages(party: Party, room: int) -> MergeAnswer:
 
 
 def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
-    """What the message tells this client: what is new to it; where nothing is, what it shares with
-    the community. What the community is named by only where there is nothing else: the sentence
-    names it anyway."""
-    apart, named = _told(message.attributes, message.name, message.text)
+    """Choose what the message tells this client.
+
+    That is what is new to it; if nothing is, what it shares with the community. What the community
+    is named by comes last, since the sentence names it anyway.
+    """
+    apart, named = _told_attributes(message.attributes, message.name, message.text)
     for names, besides in ((apart, True), (named, False)):
         new = [name for name in names if name not in own]
         if new:
@@ -127,17 +137,22 @@ def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
 
 
 @lru_cache(MESSAGES_CACHED)
-def _told(
+def _told_attributes(
     attributes: tuple[str, ...], name: str, text: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(apart from the community's name, in it): the attributes that the message's text speaks of. A
-    reader knows of no others; all of them where the text names none (another's words for them)."""
+    """Find the attributes that the message's text speaks of; a reader knows of no others.
+
+    If the text names none (another's words for them), all count.
+
+    Returns:
+        Those apart from the community's name, and those in it.
+    """
     said = names_in_text(attributes, text) or attributes
     return tuple(one for one in said if one not in name), tuple(one for one in said if one in name)
 
 
 def _grouped(found: Sequence[Heard]) -> list[list[Heard]]:
-    """Messages that say the same, together, in the order of the first."""
+    """Group messages that say the same, in the order of the first of each."""
     groups: dict[frozenset[str], list[Heard]] = {}
     for heard in found:
         groups.setdefault(frozenset(heard.names), []).append(heard)
@@ -145,8 +160,10 @@ def _grouped(found: Sequence[Heard]) -> list[list[Heard]]:
 
 
 def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[Edit]:
-    """A line a group, in place of what the same router or the same news said before; the weakest
-    leave when it gets tight."""
+    """Write a line for each group, in place of what its router or its news said before.
+
+    The weakest lines are dropped when there is no room.
+    """
     free = [line for line in party.profile.lines if line.author is Author.RECEPTION]
     edits: list[Edit] = []
     for group in groups:
@@ -161,7 +178,7 @@ def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[E
 
 
 def _said_before(free: Sequence[Line], group: Sequence[Heard]) -> Line | None:
-    """The line with the same news, else one of the same router."""
+    """Find the line with the same news, or else one of the same router."""
     names = set(group[0].names)
     for line in free:
         if names == set(line.attributes):
@@ -175,7 +192,7 @@ def _said_before(free: Sequence[Line], group: Sequence[Heard]) -> Line | None:
 
 
 def _line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
-    """News that is repeated keeps the weight that experience left it."""
+    """Write a group's line; news that is repeated keeps the weight that experience gave it."""
     first = group[0]
     weight = min(HEARD_WEIGHT * first.value, HEARD_MAX)
     if before is not None and frozenset(before.attributes) == frozenset(first.names):
@@ -200,15 +217,14 @@ def _line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
 def _sentence(
     to_user: bool, new: bool, apart: bool, names: tuple[str, ...], router: int, name: str
 ) -> str:
-    """What is said of `names` to all who hear the same from the community of this router and name."""
+    """Write the sentence for all who hear the same from this router."""
     wordings = WORDINGS[to_user, new, apart]
-    wording = wordings[(variant(names, len(wordings)) + router) % len(wordings)]
-    return bounded(wording.format(name=name, names=listed(names))) + "."
+    wording = wordings[(choose_variant(names, len(wordings)) + router) % len(wordings)]
+    return shorten(wording.format(name=name, names=join_names(names))) + "."
 
 
 def heard_lines(profile: Profile) -> dict[tuple[int, int], Line]:
-    """The line in which a profile speaks of a message (router, version), for each that it speaks
-    of."""
+    """Return the line for each message (router, version) that a profile speaks of."""
     return {
         (source.router, source.version): line
         for line in reversed(profile.lines)

@@ -1,9 +1,13 @@
-"""Prompt_optimizer (eq. 9), offline: edits and filter rules of one client after an interaction."""
+"""Edits and filter rules of one client after an interaction (eq. 9)."""
 
 from collections.abc import Sequence
 
-from propagation.adapters.offline.confirmation import aged, discoveries, rules_after
-from propagation.adapters.offline.own_lines import adopted, reinforced
+from propagation.adapters.offline.confirmation import (
+    age_heard_lines,
+    learn_attribute_rules,
+    learn_router_rules,
+)
+from propagation.adapters.offline.own_lines import reinforce_audience, reinforce_choices
 from propagation.adapters.offline.sentences import names_of
 from propagation.model.clients.client import ClientKind
 from propagation.model.clients.filter_memory import FilterRule
@@ -12,25 +16,33 @@ from propagation.model.interactions.reasoning import ReasonWork
 from propagation.ports.reasoner import OptimizeAnswer, Party
 
 
-def optimized(
+def optimize_client(
     work: ReasonWork, reward: int | None, party: Party, other: Party, room: int
 ) -> OptimizeAnswer:
-    """The user after its choice, the chosen item after its taker, or the item that was passed over.
-    `room`: how many lines of the profile may be the catalogue's and its own."""
+    """Optimise the user, the chosen item, or the item that was passed over.
+
+    `room` is how many lines of the profile may be the catalogue's and its own.
+    """
     room = max(1, room - sum(line.author is Author.CATALOGUE for line in party.profile.lines))
     if party.client.key.kind == ClientKind.USER:
         chosen = frozenset(names_of(other.client))
-        edits = [*reinforced(work, party, other, room), *aged(party.profile, chosen)]
-        found = discoveries(
+        edits = [
+            *reinforce_choices(work, party, other, room),
+            *age_heard_lines(party.profile, chosen),
+        ]
+        found = learn_attribute_rules(
             party.filter_memory, party.profile, chosen, _own(party.profile), work.sequence
         )
         return OptimizeAnswer(edits=edits, rules=_rules(work, reward, party, chosen, found))
     taste = _own(other.profile)
     if party.client.ref == work.item:
-        edits = [*adopted(work, party, other, room), *aged(party.profile, taste)]
+        edits = [
+            *reinforce_audience(work, party, other, room),
+            *age_heard_lines(party.profile, taste),
+        ]
         return OptimizeAnswer(edits=edits, rules=_rules(work, reward, party, taste))
     return OptimizeAnswer(
-        edits=() if reward else aged(party.profile, frozenset()),
+        edits=() if reward else age_heard_lines(party.profile, frozenset()),
         rules=_passed_over(work, reward, party, taste),
     )
 
@@ -44,7 +56,7 @@ def _rules(
 ) -> list[FilterRule]:
     if reward is None:
         return list(found)
-    learned = rules_after(
+    learned = learn_router_rules(
         party.filter_memory, party.profile, party.messages, chosen, reward, work.sequence
     )
     return [*learned, *found]
@@ -53,8 +65,10 @@ def _rules(
 def _passed_over(
     work: ReasonWork, reward: int | None, party: Party, taste: frozenset[str]
 ) -> list[FilterRule]:
-    """An item that was wrongly preferred: what it heard promised too much, unless it speaks of that
-    reader's taste."""
+    """Learn rules of an item that was wrongly preferred.
+
+    What it heard promised too much, unless it speaks of that reader's taste.
+    """
     return [] if reward is None or reward else _rules(work, reward, party, taste)
 
 

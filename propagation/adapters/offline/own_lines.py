@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from propagation.adapters.offline.sentences import (
-    listed,
+    choose_variant,
+    fit_titles,
+    join_names,
+    name_in_sentence,
     names_of,
-    quoted,
-    spoken,
+    quote,
     title_of,
     titles_in,
-    variant,
-    within,
 )
 from propagation.model.clients.client import Client
 from propagation.model.clients.profile import (
@@ -64,13 +64,13 @@ AUDIENCES = (
 WORDLESS = "Has chosen things of which nothing is written yet"
 
 
-def reinforced(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edit]:
+def reinforce_choices(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edit]:
     """Strengthen the user's line for what was chosen by one choice.
 
     The line says what all choices that it rests on have in common, so that every title that it
     cites bears it out. At most `room` such lines stay.
     """
-    names = names_of(other.client) or leading(other.profile)
+    names = names_of(other.client) or leading_attributes(other.profile)
     line = _closest(party.profile, names)
     weight = line.weight * KEPT + 1 if line else 1.0
     said = _in_common(line, names)
@@ -81,24 +81,24 @@ def reinforced(work: ReasonWork, party: Party, other: Party, room: int) -> list[
     return _with_line(party.profile, line, text, said, weight, work.sequence, room)
 
 
-def adopted(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edit]:
+def reinforce_audience(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edit]:
     """Strengthen the item's line for those who chose it.
 
     It speaks of tastes that choices showed, never of what a user says of itself.
     """
     catalogue = frozenset(names_of(party.client))
-    names = leading(other.profile, besides=catalogue)
+    names = leading_attributes(other.profile, besides=catalogue)
     if not names:
         return []
     line = _closest(party.profile, names)
     weight = line.weight * KEPT + 1 if line else 1.0
     said = _in_common(line, names)
     wordings = AUDIENCES[_level(weight)]
-    text = wordings[variant(said, len(wordings))].format(listed(said)) + "."
+    text = wordings[choose_variant(said, len(wordings))].format(join_names(said)) + "."
     return _with_line(party.profile, line, text, said, weight, work.sequence, room)
 
 
-def leading(profile: Profile, besides: frozenset[str] = frozenset()) -> tuple[str, ...]:
+def leading_attributes(profile: Profile, besides: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """Return the attributes of the heaviest line that interactions wrote.
 
     A line that says more than `besides` goes first.
@@ -111,14 +111,14 @@ def leading(profile: Profile, besides: frozenset[str] = frozenset()) -> tuple[st
 def _choice(item: Client, names: Sequence[str], titles: Sequence[str], weight: float) -> str:
     level = _level(weight)
     head, tail = (
-        CHOICES[level][variant(names, len(CHOICES[level]))]
+        CHOICES[level][choose_variant(names, len(CHOICES[level]))]
         if names
         else (WORDLESS, ", among them {}")
     )
     return (
-        within(
-            head.format(spoken(item, names)),
-            [quoted(title) for title in titles],
+        fit_titles(
+            head.format(name_in_sentence(item, names)),
+            [quote(title) for title in titles],
             tail,
             LINE_MAX_WORDS,
         )

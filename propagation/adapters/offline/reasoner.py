@@ -5,12 +5,12 @@ It needs no model, is deterministic, and takes microseconds.
 
 from collections.abc import Sequence
 
-from propagation.adapters.offline.evolve import decided
-from propagation.adapters.offline.extract import catalogue_edits
-from propagation.adapters.offline.gradient import gradients_of
-from propagation.adapters.offline.merge import merged_messages
-from propagation.adapters.offline.optimizer import optimized
-from propagation.adapters.offline.summarize import router_text
+from propagation.adapters.offline.evolve import decide
+from propagation.adapters.offline.extract import extract_lines
+from propagation.adapters.offline.gradient import write_gradients
+from propagation.adapters.offline.merge import merge_messages
+from propagation.adapters.offline.optimizer import optimize_client
+from propagation.adapters.offline.summarize import summarize_router
 from propagation.model.clients.client import Client
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.errors import ReasonerFailed
@@ -65,10 +65,10 @@ class OfflineReasoner:
         """Do nothing: nothing is open."""
 
     async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
-        return ExtractAnswer([catalogue_edits(client) for client in clients])
+        return ExtractAnswer([extract_lines(client) for client in clients])
 
     async def merge(self, party: Party) -> MergeAnswer:
-        return merged_messages(party, self._heard)
+        return merge_messages(party, self._heard)
 
     async def forward(
         self,
@@ -93,7 +93,7 @@ class OfflineReasoner:
         second: Party,
         scores: tuple[float, float] | None,
     ) -> Prediction:
-        """Eq. 6: what the numbers foresaw; without them, what the profiles share."""
+        """Predict by the learner's scores, or else by what the profiles share (eq. 6)."""
         if scores is None:
             scores = (_shared(user, first), _shared(user, second))
         return Prediction(chose_first=scores[0] > scores[1])
@@ -129,8 +129,8 @@ class OfflineReasoner:
     async def assign_credit(
         self, work: ReasonWork, reward: int, user: Party, positive: Party, negative: Party | None
     ) -> Sequence[Gradient]:
-        """Eq. 8."""
-        return gradients_of(work, reward, user, positive, negative)
+        """Write the gradients of all modules (eq. 8)."""
+        return write_gradients(work, reward, user, positive, negative)
 
     async def optimize(
         self,
@@ -140,15 +140,19 @@ class OfflineReasoner:
         other: Party,
         gradients: Sequence[Gradient],
     ) -> OptimizeAnswer:
-        """Eq. 9, for one client after it met `other` (the user: the positive item; an item: the
-        user)."""
-        return optimized(work, reward, party, other, self._not_heard)
+        """Optimise one client after it met `other` (eq. 9).
+
+        The other one is the positive item for the user, and the user for an item.
+        """
+        return optimize_client(work, reward, party, other, self._not_heard)
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
         return SummarizeAnswer(
             [
                 Summary(
-                    *router_text(one.router, one.arrived, one.standing, one.common, one.examples)
+                    *summarize_router(
+                        one.router, one.arrived, one.standing, one.common, one.examples
+                    )
                 )
                 for one in routers
             ]
@@ -159,11 +163,11 @@ class OfflineReasoner:
         raise ReasonerFailed("the offline reasoner does not rank: the numbers do")
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
-        return decided(case)
+        return decide(case)
 
 
 def own_gradients(gradients: Sequence[Gradient], party: Party) -> list[Gradient]:
-    """What eq. 8 said of this client's own modules."""
+    """Return the gradients of this client's own modules."""
     return [
         gradient
         for gradient in gradients

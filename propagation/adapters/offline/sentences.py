@@ -23,8 +23,8 @@ MOVED_ARTICLE = re.compile(
 )
 
 
-def listed(names: Sequence[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
+def join_names(names: Sequence[str]) -> str:
+    """Join names as in a sentence: a, b and c."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
@@ -32,17 +32,17 @@ def listed(names: Sequence[str]) -> str:
 
 @lru_cache(CACHED)
 def plain_title(title: str) -> str:
-    """As a person would write it: no HTML entities, the article in front, at most nine words."""
+    """Write a title as a person would, in at most nine words."""
     text = " ".join(html.unescape(title).split())
     moved = MOVED_ARTICLE.match(text)
     if moved:
         article = moved["article"]
         text = f"{article}{'' if article.endswith(chr(39)) else ' '}{moved['rest']}{moved['year'] or ''}"
-    return bounded(text, TITLE_MAX_WORDS)
+    return shorten(text, TITLE_MAX_WORDS)
 
 
-def quoted(title: str) -> str:
-    """A title in quotation marks that it cannot itself contain."""
+def quote(title: str) -> str:
+    """Put a title in quotation marks that it cannot itself contain."""
     return f"“{title.replace('“', chr(34)).replace('”', chr(34)).strip()}”"
 
 
@@ -51,26 +51,26 @@ def titles_in(text: str) -> list[str]:
     return TITLE.findall(text)
 
 
-def bounded(text: str, words: int = LINE_MAX_WORDS) -> str:
+def shorten(text: str, words: int = LINE_MAX_WORDS) -> str:
     """Cut a text to its first words, with an ellipsis for the rest."""
     parts = text.split(None, words)
     return text if len(parts) <= words else " ".join(parts[:words]).rstrip(".,;:-&(") + "…"
 
 
-def within(head: str, titles: Sequence[str], tail: str, words: int) -> str:
+def fit_titles(head: str, titles: Sequence[str], tail: str, words: int) -> str:
     """Append to `head` a `tail` with as many titles as fit into `words` in all.
 
     `head` stands alone if none fits.
     """
     room = words - len(head.split())
     for count in range(len(titles), 0, -1):
-        ending = tail.format(listed(titles[:count]))
+        ending = tail.format(join_names(titles[:count]))
         if len(ending.split()) <= room:
             return head + ending
-    return bounded(head, words)
+    return shorten(head, words)
 
 
-def variant(names: Sequence[str], count: int) -> int:
+def choose_variant(names: Sequence[str], count: int) -> int:
     """Choose one of `count` wordings of a statement about these names.
 
     It is always the same one, and not its neighbour's.
@@ -88,9 +88,9 @@ def names_of(client: Client, count: int = SALIENT) -> tuple[str, ...]:
     return _names(client.attributes, client.categories, client.title, client.description)[:count]
 
 
-def spoken(client: Client, names: Sequence[str]) -> str:
+def name_in_sentence(client: Client, names: Sequence[str]) -> str:
     """Write names as the object of a sentence, saying so if they were found in a text."""
-    said = listed(names)
+    said = join_names(names)
     return said if client.attributes or client.categories else f"things to do with {said}"
 
 

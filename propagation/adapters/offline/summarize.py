@@ -1,8 +1,8 @@
-"""Prompt_summarize (eq. 3), offline: a router's name and message."""
+"""A router's name and message (eq. 3)."""
 
 from collections.abc import Mapping, Sequence
 
-from propagation.adapters.offline.sentences import listed, plain_title, quoted, within
+from propagation.adapters.offline.sentences import fit_titles, join_names, plain_title, quote
 from propagation.model.clients.attribute import rank_by_distinctiveness
 
 NAMED, APART, USUAL, ARRIVED, EXAMPLES = 2, 3, 2, 4, 3
@@ -10,15 +10,17 @@ MESSAGE_MAX_WORDS = 60
 UNNAMED = "a community without words yet"
 
 
-def router_text(
+def summarize_router(
     router: int,
     arrived: Mapping[str, int],
     standing: Mapping[str, float],
     common: Mapping[str, float],
     examples: Sequence[str],
 ) -> tuple[str, str]:
-    """(name of at most two attributes, message of at most 60 words). The name says what is
-    over-represented here."""
+    """Write a router's name, of at most two attributes, and its message of at most 60 words.
+
+    The name says what is over-represented here.
+    """
     apart = rank_by_distinctiveness(standing, common)
     name = " and ".join(apart[:NAMED]) or UNNAMED
     special, usual = apart[:APART], _usual(apart[:APART], standing)
@@ -29,14 +31,14 @@ def router_text(
         if one not in special and one not in usual
     ][:ARRIVED]
     if turning:
-        parts.append(f"{_turn(router)} {listed(turning)}.")
+        parts.append(f"{_turn(router)} {join_names(turning)}.")
     message = " ".join(parts)
-    titles = [quoted(plain_title(title)) for title in examples[:EXAMPLES]]
-    return name, within(message, titles, " Seen around {}.", MESSAGE_MAX_WORDS)
+    titles = [quote(plain_title(title)) for title in examples[:EXAMPLES]]
+    return name, fit_titles(message, titles, " Seen around {}.", MESSAGE_MAX_WORDS)
 
 
 def _usual(special: Sequence[str], standing: Mapping[str, float]) -> list[str]:
-    """What it has most of, besides what sets it apart."""
+    """Return what it has most of, apart from what sets it apart."""
     return [
         name
         for name in sorted(standing, key=lambda name: (-standing[name], name))[:USUAL]
@@ -47,8 +49,8 @@ def _usual(special: Sequence[str], standing: Mapping[str, float]) -> list[str]:
 def _standing_sentence(special: Sequence[str], usual: Sequence[str]) -> str:
     if not special:
         return "A community that is taking shape."
-    besides = f", with {listed(usual)} besides" if usual else ""
-    return f"A community drawn to {listed(special)}{besides}."
+    besides = f", with {join_names(usual)} besides" if usual else ""
+    return f"A community drawn to {join_names(special)}{besides}."
 
 
 def _turn(router: int) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.adapters.offline.evolve import decided
+from propagation.adapters.offline.evolve import decide
 from propagation.model.clients.client import ClientKind, ref_of
 from propagation.model.clients.filter_memory import FilterMemory, FilterRule
 from propagation.model.errors import InvalidInput
@@ -263,13 +263,13 @@ def half(share, **wanted):
 
 def test_the_offline_decision():
     other = RouterVersion(router=2, version=1, round=1, epoch=1, name="bop", text="t")
-    assert decided(case()).kind is None
-    merge = decided(case(nearest=other, similarity=0.97, merged_standing={"jazz": 3.0}))
+    assert decide(case()).kind is None
+    merge = decide(case(nearest=other, similarity=0.97, merged_standing={"jazz": 3.0}))
     assert (merge.kind, len(merge.texts), "router 2" in merge.reason) == (MERGE, 1, True)
-    assert decided(case(nearest=other, similarity=0.9, merged_standing={"jazz": 3.0})).kind is None
-    split = decided(case(halves=(half(0.4, jazz=9), half(0.6, opera=7))))
+    assert decide(case(nearest=other, similarity=0.9, merged_standing={"jazz": 3.0})).kind is None
+    split = decide(case(halves=(half(0.4, jazz=9), half(0.6, opera=7))))
     assert (split.kind, [name for name, _ in split.texts]) == (SPLIT, ["jazz", "opera"])
-    assert decided(case(halves=(half(0.95, jazz=9), half(0.05, opera=7)))).kind is None
-    assert decided(case(halves=(half(0.5, jazz=9), half(0.5, jazz=5, opera=4)))).kind is None
-    rewrite = decided(case(praised=2, blamed=8, choices={"opera": 8, "jazz": 2}))
+    assert decide(case(halves=(half(0.95, jazz=9), half(0.05, opera=7)))).kind is None
+    assert decide(case(halves=(half(0.5, jazz=9), half(0.5, jazz=5, opera=4)))).kind is None
+    rewrite = decide(case(praised=2, blamed=8, choices={"opera": 8, "jazz": 2}))
     assert (rewrite.kind, "opera" in rewrite.texts[0][1]) == (REWRITE, True)

@@ -1,17 +1,17 @@
-"""Titles and names as people write them, sentences within their bounds."""
+"""Titles and names as people write them, sentences fit_titles their bounds."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from propagation.adapters.offline.sentences import (
-    bounded,
-    listed,
+    fit_titles,
+    join_names,
     names_of,
     plain_title,
-    quoted,
+    quote,
+    shorten,
     titles_in,
-    within,
 )
 from tests.unit.parties import item
 
@@ -47,7 +47,7 @@ def test_a_title_alone_gives_its_telling_words_in_any_language():
 
 
 def test_lists():
-    assert [listed(names) for names in ((), ("a",), ("a", "b"), ("a", "b", "c"))] == [
+    assert [join_names(names) for names in ((), ("a",), ("a", "b"), ("a", "b", "c"))] == [
         "",
         "a",
         "a and b",
@@ -58,7 +58,7 @@ def test_lists():
 @given(st.text(max_size=60))
 def test_a_quoted_title_can_be_read_back(title):
     read = plain_title(title)
-    assert titles_in(f"Loves jazz: lately {quoted(read)}.") == [quoted(read)[1:-1]]
+    assert titles_in(f"Loves jazz: lately {quote(read)}.") == [quote(read)[1:-1]]
 
 
 @given(
@@ -67,5 +67,5 @@ def test_a_quoted_title_can_be_read_back(title):
     st.integers(1, 25),
 )
 def test_a_sentence_never_exceeds_its_words(head, titles, words):
-    assert len(within(head, titles, ", such as {}", words).split()) <= words
-    assert len(bounded(head, words).split()) <= words
+    assert len(fit_titles(head, titles, ", such as {}", words).split()) <= words
+    assert len(shorten(head, words).split()) <= words
