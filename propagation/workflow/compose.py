@@ -204,7 +204,7 @@ def compose(
         recommender=recommender,
         ranking=ReasonerRanking(store, reasoner, settings.seed),
         similar=SimilarClients(store, numbers),
-        profiles=ProfileReader(store, reasoner, settings, vectors.publish, past, exclusion.merging),
+        profiles=ProfileReader(store, reasoner, settings, vectors, past, exclusion.merging),
         past=past,
         tracer=Tracer(store),
     )

@@ -1,7 +1,9 @@
-"""Reading a client's text: as it stands, merged first (RecNet 2.3, eq. 5, outside an interaction),
-or as it was."""
+"""Profiles for reads: as they are, with waiting messages merged first, or as they were.
 
-from collections.abc import Awaitable, Callable, Sequence
+Source: RecNet 2.3, eq. 5, outside an interaction.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from propagation.model.clients.client import Client
@@ -14,14 +16,19 @@ from propagation.reception.merge import receive
 from propagation.reception.message_buffer import fill_buffer
 from propagation.workflow.concurrency.locks import ReadersWriterLock
 from propagation.workflow.history.time_travel import TimeTravel
+from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.settings import WorkflowSettings
 
-REDONE = 5
+ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
 class ProfileReading:
-    """A client, its text, and the messages in its buffer, newest first."""
+    """A client with its text.
+
+    Attributes:
+        waiting: Messages in its buffer, newest first.
+    """
 
     client: Client
     text: ClientText
@@ -29,14 +36,14 @@ class ProfileReading:
 
 
 class ProfileReader:
-    """`publish` is told texts that reading changed: their vectors follow."""
+    """Reads the profiles of clients; reads that merge messages write new versions."""
 
     def __init__(
         self,
         store: GraphStore,
         reasoner: Reasoner,
         settings: WorkflowSettings,
-        publish: Callable[[Sequence[ClientText]], Awaitable[None]],
+        vectors: VectorSync,
         past: TimeTravel,
         merging: ReadersWriterLock,
     ) -> None:
@@ -44,31 +51,47 @@ class ProfileReader:
         self._past = past
         self._reasoner = reasoner
         self._settings = settings
-        self._publish = publish
+        self._vectors = vectors
         self._merging = merging
 
     async def read_current(self, ref: int) -> ProfileReading:
-        """As it stands; nothing is merged."""
+        """Return a client's current profile; merge nothing.
+
+        Raises:
+            NotFound: The client was erased since its ref was found.
+        """
         client = await self._client(ref)
         text = (await self._store.load_texts([ref]))[ref]
-        buffer = fill_buffer(ref, await self._arrived(text), self._settings.buffer)
+        buffer = fill_buffer(ref, await self._waiting_messages(text), self._settings.buffer)
         return ProfileReading(client, text, buffer.kept)
 
     async def read_merged(self, ref: int) -> ProfileReading:
-        """With what waits merged, as a version of its own. Raises ReasonerFailed; VersionClash when
-        other writers won five times in a row."""
-        for attempt in range(REDONE):
+        """Merge the waiting messages into a new version of a profile, and return it.
+
+        Raises:
+            NotFound: The client was erased since its ref was found.
+            ReasonerFailed: The reasoner gave no usable answer.
+            VersionClash: Other writers committed first five times in a row.
+        """
+        for attempt in range(ATTEMPTS):
             try:
                 async with self._merging.read():
                     return await self._merge(ref)
             except VersionClash:
-                if attempt == REDONE - 1:
+                if attempt == ATTEMPTS - 1:
                     raise
         raise AssertionError("unreachable")
 
     async def read_at(self, ref: int, sequence: int) -> ProfileReading:
-        """As it was at a sequence that can be asked for (see past.py); an empty profile before its
-        first version. Raises TooOld where retention dropped something meanwhile."""
+        """Return a client's profile at a sequence; an empty one before its first version.
+
+        Args:
+            sequence: One that TimeTravel allows.
+
+        Raises:
+            NotFound: The client was erased since its ref was found.
+            TooOld: Retention dropped something meanwhile.
+        """
         client = await self._client(ref, sequence)
         text = await self._store.text_at(ref, sequence)
         await self._past.check_kept(sequence)
@@ -76,7 +99,7 @@ class ProfileReader:
 
     async def _merge(self, ref: int) -> ProfileReading:
         last = await self._store.last_round() if self._settings.propagate else None
-        taken_back = await self._store.last_withdrawal()
+        last_withdrawal = await self._store.last_withdrawal()
         client = await self._client(ref)
         text = (await self._store.load_texts([ref]))[ref]
         if last is None or text.watermark >= last.number:
@@ -96,20 +119,19 @@ class ProfileReader:
                 [reception.text],
                 reception.merged,
                 await self._store.recorded_through(),
-                taken_back,
+                last_withdrawal,
                 reception.usage.author,
             )
-            await self._publish([reception.text])
+            await self._vectors.publish([reception.text])
         return ProfileReading(client, reception.text)
 
     async def _client(self, ref: int, as_of: int | None = None) -> Client:
-        """Raises NotFound where it was forgotten since its ref was found."""
         found = await self._store.get_clients([ref], as_of)
         if not found:
             raise NotFound("client", str(ref))
         return found[0]
 
-    async def _arrived(self, text: ClientText) -> Sequence[RouterVersion]:
+    async def _waiting_messages(self, text: ClientText) -> Sequence[RouterVersion]:
         ref = text.profile.ref
         return (
             (await self._store.waiting_messages({ref: text.watermark}))[ref]

@@ -1,5 +1,7 @@
-"""Time travel: which sequences can be asked for, and what routers and their tables were then
-(DESIGN, "Guarantees")."""
+"""Time travel: which past sequences can be shown, and routers as they were.
+
+Source: docs/design.md, Guarantees.
+"""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
@@ -13,14 +15,26 @@ from propagation.workflow.data_settings import DataSettings, data_settings_blob
 
 @dataclass(frozen=True)
 class PastRouter:
-    """A taste router as it was: its newest version then (None: it had sent nothing yet) and how
-    many belonged to it. `retired`: evolution had taken its number out of use."""
+    """A taste router as it was.
+
+    Attributes:
+        text: Its newest version then; None if it had sent nothing yet.
+        members: How many clients belonged to it.
+        retired: An evolution had taken its number out of use.
+    """
 
     number: int
     epoch: int
     text: RouterVersion | None
     members: int
     retired: bool
+
+
+@dataclass(frozen=True)
+class _RouterSet:
+    epoch: int
+    numbers: Sequence[int]
+    retired: Set[int]
 
 
 class TimeTravel:
@@ -30,7 +44,12 @@ class TimeTravel:
         self._store = store
 
     async def check_sequence(self, sequence: int) -> int:
-        """The sequence itself. Raises TooNew, TooOld."""
+        """Return a sequence if it can be shown.
+
+        Raises:
+            TooNew: It was not recorded yet.
+            TooOld: Retention dropped something of it.
+        """
         newest = await self._store.recorded_through()
         if sequence > newest:
             raise TooNew(str(sequence), newest)
@@ -38,8 +57,16 @@ class TimeTravel:
         return sequence
 
     async def sequence_at_time(self, time_ms: int, now_ms: int) -> int:
-        """The last sequence committed at or before a time (milliseconds since 1970); 0 before the
-        first. Raises TooNew where the time is still to come, TooOld."""
+        """Return the last sequence committed at or before a time; 0 before the first.
+
+        Args:
+            time_ms: Milliseconds since 1970.
+            now_ms: The current time.
+
+        Raises:
+            TooNew: The time is in the future.
+            TooOld: Retention dropped something of the sequence.
+        """
         if time_ms > now_ms:
             asked = datetime.fromtimestamp(time_ms / 1000, UTC).isoformat()
             raise TooNew(asked, await self._store.recorded_through())
@@ -48,45 +75,56 @@ class TimeTravel:
         return sequence
 
     async def check_kept(self, sequence: int) -> None:
-        """Raises TooOld. Asked again after reading, it says whether retention has dropped something
-        meanwhile."""
+        """Check that retention still keeps a sequence.
+
+        Called again after reading: retention may have dropped something meanwhile.
+
+        Raises:
+            TooOld: It dropped something.
+        """
         oldest = await self._store.oldest_kept()
         if sequence < oldest:
             raise TooOld(sequence, oldest)
 
     async def routers(self, sequence: int) -> Sequence[PastRouter]:
-        """The taste routers of the epoch that was open at a sequence, by number. Raises TooOld
-        where retention dropped something meanwhile."""
-        number, numbers, retired = await self._router_set(sequence)
-        texts = {
-            version.router: version
-            for version in await self._store.router_versions(numbers, sequence)
-        }
-        members = await self._store.count_members(numbers, sequence)
+        """Return the taste routers of the epoch that was open at a sequence, by number.
+
+        Raises:
+            TooOld: Retention dropped something meanwhile.
+        """
+        routers = await self._router_set(sequence)
+        versions = await self._store.router_versions(routers.numbers, sequence)
+        texts = {version.router: version for version in versions}
+        members = await self._store.count_members(routers.numbers, sequence)
         await self.check_kept(sequence)
         return [
-            PastRouter(router, number, texts.get(router), members.get(router, 0), router in retired)
-            for router in numbers
+            PastRouter(
+                number=router,
+                epoch=routers.epoch,
+                text=texts.get(router),
+                members=members.get(router, 0),
+                retired=router in routers.retired,
+            )
+            for router in routers.numbers
         ]
 
     async def members(self, router: int, sequence: int, limit: int) -> Sequence[RoutingEdge]:
-        """A router's rows of the routing table as they stood at a sequence, by descending score,
-        then ref. Raises TooOld as above."""
+        """Return a router's edges at a sequence, by descending score, then ref.
+
+        Raises:
+            TooOld: Retention dropped something meanwhile.
+        """
         edges = await self._store.members_of(router, limit, sequence)
         await self.check_kept(sequence)
         return edges
 
-    async def _router_set(self, sequence: int) -> tuple[int, Sequence[int], Set[int]]:
-        """(epoch, its router numbers, those of them that are retired) at a sequence."""
-        open_then = [epoch for epoch in await self._store.epochs() if epoch.sequence <= sequence]
-        if not open_then:
+    async def _router_set(self, sequence: int) -> _RouterSet:
+        opened = [epoch for epoch in await self._store.epochs() if epoch.sequence <= sequence]
+        if not opened:
             blob = await self._store.get_blob(data_settings_blob(0))
-            return (
-                0,
-                range(DataSettings.of_blob(blob).taste_k) if blob is not None else (),
-                frozenset(),
-            )
-        epoch = open_then[-1]
+            count = 0 if blob is None else DataSettings.of_blob(blob).taste_k
+            return _RouterSet(0, range(count), frozenset())
+        epoch = opened[-1]
         maps = (await self._store.router_maps()).maps
         retired = {router for one in maps if one.to_epoch == epoch.number for router in one.retired}
-        return epoch.number, range(epoch.taste_k), retired
+        return _RouterSet(epoch.number, range(epoch.taste_k), retired)

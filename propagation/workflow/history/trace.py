@@ -1,6 +1,8 @@
-"""Where a preference went, and where a line came from: interaction -> profile -> attribute ->
-router -> message -> profile of another client. Each path is read from what was recorded; nothing is
-inferred."""
+"""Traces: where a preference went, and where a line of a profile came from.
+
+A path leads from an interaction over profile, attribute, router and message to the profile of
+another client. It is read from what was recorded; nothing is inferred.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -20,8 +22,11 @@ PARTS_AT_ONCE = 16
 
 @dataclass(frozen=True)
 class ProfileHop:
-    """A client's profile at a version, and the line of that version that the path goes through;
-    None where it is not kept."""
+    """A client's profile at a version.
+
+    Attributes:
+        line: The line of that version on the path; None if the version is not kept.
+    """
 
     ref: int
     version: int
@@ -30,7 +35,11 @@ class ProfileHop:
 
 @dataclass(frozen=True)
 class AttributeHop:
-    """An attribute on its way to a router; None while it waits for its round."""
+    """An attribute on its way to a router.
+
+    Attributes:
+        router: None while the attribute waits for its round.
+    """
 
     name: str
     router: int | None
@@ -41,23 +50,30 @@ Path = tuple[Hop, ...]
 
 
 class Tracer:
-    """Every method yields paths lazily: a caller takes as many as it wants."""
+    """Finds paths lazily: a caller takes as many as it needs."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
 
     async def trace_event(self, event_id: str) -> AsyncIterator[Path]:
-        """What one interaction set off. Raises NotFound."""
+        """Yield the paths that start at an interaction.
+
+        Raises:
+            NotFound: No event has this id.
+        """
         event = await self._store.find_event(event_id)
         if event is None:
             raise NotFound("event", event_id)
         for ref in (event.user, event.item):
-            async for path in self._of_event(event, ref):
+            async for path in self._paths_of_event(event, ref):
                 yield path
 
     async def trace_client(self, ref: int, attribute: str | None = None) -> AsyncIterator[Path]:
-        """Whatever a client brought to routers, newest round first; of one attribute only where it
-        is named."""
+        """Yield the paths of the attributes that a client brought to routers, newest round first.
+
+        Args:
+            attribute: Only paths of this canonical attribute.
+        """
         for message in await self._store.contributions(ref, CONTRIBUTIONS):
             for part in message.integrated:
                 if part.ref == ref and attribute in (None, part.attribute):
@@ -65,11 +81,15 @@ class Tracer:
                         *(await self._sources([part]))[0],
                         AttributeHop(part.attribute, message.router),
                     )
-                    async for path in self._onwards(start, message, part):
+                    async for path in self._paths_onwards(start, message, part):
                         yield path
 
     async def trace_attribute(self, name: str) -> AsyncIterator[Path]:
-        """Whoever holds it and brought it to a router. Raises NotFound."""
+        """Yield the paths of an attribute from all clients who brought it to a router.
+
+        Raises:
+            NotFound: No client ever had the attribute.
+        """
         attribute = normalize_name(name)
         if attribute not in await self._store.get_attributes([attribute]):
             raise NotFound("attribute", name)
@@ -78,8 +98,11 @@ class Tracer:
                 yield path
 
     async def trace_line(self, ref: int, line_id: int) -> AsyncIterator[Path]:
-        """Everything a line of the current profile rests on, back to the interactions. Raises
-        NotFound."""
+        """Yield the paths that lead to a line of a current profile, back to interactions.
+
+        Raises:
+            NotFound: The profile has no such line.
+        """
         profile = (await self._store.load_texts([ref]))[ref].profile
         line = next((line for line in profile.lines if line.id == line_id), None)
         if line is None:
@@ -101,12 +124,14 @@ class Tracer:
                 yield (events[sequence], here)
         for key in keys:
             if key in messages:
-                async for path in self._to_message(messages[key], parts.get(key, ()), here):
+                async for path in self._paths_to_message(messages[key], parts.get(key, ()), here):
                     yield path
 
-    async def _of_event(self, event: InteractionRow, ref: int) -> AsyncIterator[Path]:
-        """Through one client's profile. A line that this event wrote or confirmed travels when its
-        router next integrates."""
+    async def _paths_of_event(self, event: InteractionRow, ref: int) -> AsyncIterator[Path]:
+        """Yield the paths of an event through one client's profile.
+
+        A line that the event wrote or confirmed travels when its router integrates next.
+        """
         text = await self._store.text_at(ref, event.sequence)
         if text is None:
             return
@@ -119,7 +144,7 @@ class Tracer:
                 ref, line, text.profile, event.sequence
             ):
                 carried = True
-                async for path in self._onwards(
+                async for path in self._paths_onwards(
                     (*start, AttributeHop(part.attribute, message.router)), message, part
                 ):
                     yield path
@@ -129,10 +154,13 @@ class Tracer:
     async def _first_carriers(
         self, ref: int, line: Line, profile: Profile, sequence: int
     ) -> list[tuple[RouterVersion, IntegratedAttribute]]:
-        """The first message of each router that took an attribute of the line from this version, or
-        from a later one in which the attribute still rests on this interaction."""
+        """Find the first message of each router that carries an attribute of a line.
+
+        The message took the attribute from this version of the profile, or from a later one in
+        which the attribute still rests on this interaction.
+        """
         names = await self._canonical(line.attributes)
-        wanted = [
+        carriers = [
             (message, part)
             for message in await self._store.contributions(ref, CONTRIBUTIONS)
             for part in message.integrated
@@ -141,30 +169,32 @@ class Tracer:
             and part.profile_version >= profile.version
         ]
         texts = await self._store.texts_of_versions(
-            [(ref, part.profile_version) for _, part in wanted]
+            [(ref, part.profile_version) for _, part in carriers]
         )
         known = await self._canonical(
             [
                 name
                 for text in texts.values()
-                for line in _own(text.profile)
+                for line in _own_lines(text.profile)
                 for name in line.attributes
             ]
         )
         first: dict[tuple[int, str], tuple[RouterVersion, IntegratedAttribute]] = {}
-        for message, part in wanted:
+        for message, part in carriers:
             then = texts.get((ref, part.profile_version))
             lines = [] if then is None else _lines_with(then.profile, part.attribute, known)
             if any(_rests_on(old, sequence) for old in lines):
                 first[message.router, part.attribute] = (message, part)
         return list(first.values())
 
-    async def _onwards(
+    async def _paths_onwards(
         self, start: Path, message: RouterVersion, part: IntegratedAttribute
     ) -> AsyncIterator[Path]:
-        """To every other profile that took the attribute from the message, as it read then; without
-        one to the message, where it speaks of the attribute, else to the router, which took it in
-        among others."""
+        """Yield paths to every other profile that took the attribute from the message.
+
+        Without such a profile, one path ends at the message if it speaks of the attribute, else at
+        the router that integrated it.
+        """
         readers = [
             merge
             for merge in await self._store.merges_of_message(
@@ -175,20 +205,24 @@ class Tracer:
         texts = await self._store.texts_of_versions(
             [(merge.ref, merge.profile_version) for merge in readers]
         )
-        reached = False
+        found_reader = False
         for merge in readers:
             then = texts.get((merge.ref, merge.profile_version))
             line = None if then is None else _line_from(then.profile, message)
             if then is None or (line is not None and part.attribute in line.attributes):
-                reached = True
+                found_reader = True
                 yield (*start, message, ProfileHop(merge.ref, merge.profile_version, line))
-        if not reached:
+        if not found_reader:
             yield (*start, message) if names_in_text([part.attribute], message.text) else start
 
-    async def _to_message(
+    async def _paths_to_message(
         self, message: RouterVersion, parts: Sequence[IntegratedAttribute], here: ProfileHop
     ) -> AsyncIterator[Path]:
-        """`parts`: those of the line's attributes that others brought to the message."""
+        """Yield paths to a line that rests on a message.
+
+        Args:
+            parts: Parts of the message with the line's attributes, from other clients.
+        """
         for start in range(0, len(parts), PARTS_AT_ONCE):
             some = parts[start : start + PARTS_AT_ONCE]
             for part, source in zip(some, await self._sources(some), strict=True):
@@ -197,8 +231,10 @@ class Tracer:
             yield (message, here)
 
     async def _sources(self, parts: Sequence[IntegratedAttribute]) -> list[Path]:
-        """Of each: the interaction that the attribute came from, and the line that brought it, as
-        it read then; no line where retention dropped that version."""
+        """Find, for each part, its interaction and the line that brought it, as it was then.
+
+        There is no line if retention dropped that version.
+        """
         texts, events = await asyncio.gather(
             self._store.texts_of_versions([(part.ref, part.profile_version) for part in parts]),
             self._events([part.sequence for part in parts if part.sequence]),
@@ -208,7 +244,7 @@ class Tracer:
             [
                 name
                 for profile in profiles.values()
-                for line in _own(profile)
+                for line in _own_lines(profile)
                 for name in line.attributes
             ]
         )
@@ -217,14 +253,13 @@ class Tracer:
             then = profiles.get((part.ref, part.profile_version))
             lines = [] if then is None else _lines_with(then, part.attribute, names)
             lines.sort(key=lambda line, part=part: not _rests_on(line, part.sequence))  # type: ignore[misc]
-            begun = (events[part.sequence],) if part.sequence in events else ()
+            event = (events[part.sequence],) if part.sequence in events else ()
             paths.append(
-                (*begun, ProfileHop(part.ref, part.profile_version, lines[0] if lines else None))
+                (*event, ProfileHop(part.ref, part.profile_version, lines[0] if lines else None))
             )
         return paths
 
     async def _events(self, sequences: Sequence[int]) -> dict[int, InteractionRow]:
-        """By sequence; nothing is asked for none."""
         return (
             {row.sequence: row for row in await self._store.interactions(sequences)}
             if sequences
@@ -237,21 +272,26 @@ class Tracer:
         return await self._store.messages(keys, 0) if keys else {}
 
     async def _canonical(self, names: Sequence[str]) -> dict[str, str]:
-        """Attributes as lines have them, and the names they travel under."""
+        """Map attributes of lines to their canonical names."""
         known = await self._store.get_attributes(sorted(set(names))) if names else {}
         return {name: known[name].canonical or name if name in known else name for name in names}
 
 
-def _own(profile: Profile) -> list[Line]:
-    """What the client did not merely hear."""
+def _own_lines(profile: Profile) -> list[Line]:
+    """List the lines that do not come from messages."""
     return [line for line in profile.lines if line.author != Author.RECEPTION]
 
 
 def _lines_with(profile: Profile, attribute: str, names: Mapping[str, str]) -> list[Line]:
-    """The client's own lines that hold an attribute, under its canonical name or one that was
-    mapped to it (`names`)."""
+    """List a client's own lines with an attribute.
+
+    Args:
+        names: Canonical names of the lines' attributes.
+    """
     return [
-        line for line in _own(profile) if attribute in (names[name] for name in line.attributes)
+        line
+        for line in _own_lines(profile)
+        if attribute in (names[name] for name in line.attributes)
     ]
 
 

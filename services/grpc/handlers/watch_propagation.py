@@ -6,7 +6,12 @@ from typing import Any
 
 from propagation.model.watch_events import NumberedMerge, WatchEventKind
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.history.watch import BEHIND, Watcher, graph_birth_time, newest
+from propagation.workflow.history.watch import (
+    MAX_BACKLOG,
+    Watcher,
+    graph_birth_time,
+    newest_position,
+)
 from services.grpc.convert.references import load_references
 from services.grpc.convert.watch_events import event_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
@@ -28,7 +33,7 @@ TOKEN_KEY = "propagation-resume-token"
 class WatchPropagationHandler(Servicer):
     """Streams events; each watcher reads the graph at its own pace, and delays no other."""
 
-    max_backlog = BEHIND
+    max_backlog = MAX_BACKLOG
 
     async def WatchPropagation(
         self, request: pb.WatchPropagationRequest, context: Context
@@ -40,13 +45,13 @@ class WatchPropagationHandler(Servicer):
             for place, kind in enumerate(request.kinds)
         ) or frozenset(WatchEventKind)
         store, caller = self._engine.store, current_caller()
-        now = await newest(store)
+        now = await newest_position(store)
         tokens = ResumeTokens(kinds, await graph_birth_time(store))
         start = tokens.decode(request.resume_token, now) if request.resume_token else now
         await context.send_initial_metadata(((TOKEN_KEY, tokens.encode(start)),))
         watch = Watcher(store, kinds, start, now, self.max_backlog)
         while not self.stopping.is_set():
-            events = [pair async for pair in watch.step()]
+            events = [event async for event in watch.step()]
             merged = [event.merge.ref for event, _ in events if isinstance(event, NumberedMerge)]
             references = await load_references(store, caller, refs=merged)
             for event, position in events:

@@ -8,7 +8,7 @@ from propagation.model.errors import TooNew, TooOld
 from propagation.model.watch_events import WatchEventKind
 from propagation.workflow.data_settings import DataSettings, data_settings_blob
 from propagation.workflow.history.time_travel import TimeTravel
-from propagation.workflow.history.watch import Position, Watcher, newest
+from propagation.workflow.history.watch import Position, Watcher, newest_position
 from tests.contract.graph.test_graph_evolution import REPORT, publication
 from tests.contract.graph_store import (
     TurnedClock,
@@ -91,7 +91,7 @@ async def told(watch):
 
 
 async def test_published_and_refused_runs_are_told_once_in_order(store):
-    begun = await newest(store)
+    begun = await newest_position(store)
     await evolved(store)
     refused = await store.save_evolution(REPORT)
     watch = Watcher(store, [WatchEventKind.EVOLUTION], begun, begun)
