@@ -8,7 +8,11 @@ from propagation.numbers.rules.seen_items import add_key
 
 @njit(cache=True, nogil=True)
 def packed_neighbours(neighbour, together, counts):
-    """The first counts[i] places of every item i, one after another (the values of a CSR matrix)."""
+    """Return the used places of every item, one item after another (values of a CSR matrix).
+
+    Args:
+        counts: [I] places that item i uses.
+    """
     size = np.sum(counts.astype(np.int64))
     items = np.empty(size, np.int32)
     weights = np.empty(size, np.float32)
@@ -23,7 +27,7 @@ def packed_neighbours(neighbour, together, counts):
 
 @njit(cache=True, nogil=True)
 def unpack_neighbours(items, weights, counts, neighbour, together):
-    """Fill neighbour and together [I,384] from what `packed_neighbours` gave."""
+    """Fill neighbour and together [I,384] from the result of `packed_neighbours`."""
     start = 0
     for row in range(len(counts)):
         end = start + counts[row]
@@ -34,7 +38,7 @@ def unpack_neighbours(items, weights, counts, neighbour, together):
 
 @njit(cache=True, nogil=True)
 def refill_seen(seen_set, seen_last, seen_item, seen_before):
-    """Fill the empty hash set from the users' linked lists."""
+    """Fill an empty hash set from the users' linked lists."""
     for user in range(len(seen_last)):
         place = seen_last[user]
         while place >= 0:

@@ -1,8 +1,9 @@
-"""The taste bank after an evolution (DESIGN, step 8): masses add or are divided, trust takes the
-larger or is copied.
+"""The taste bank after an evolution: masses add or are divided, trust is merged or copied.
 
-A retired router is one that nobody can trust: -inf in its whole column, which no rule ever raises
-again."""
+A retired router has trust of minus infinity in its whole column, and no rule raises it again.
+
+Source: docs/evolution.md.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,28 +20,32 @@ Floats = NDArray[Any]
 
 
 class Written(NamedTuple):
-    """By item row [I] f64, what interactions wrote to a router's first and to its second half."""
+    """Mass that interactions wrote to the two halves of a router, each by item row [I] f64."""
 
     first: F64
     second: F64
 
 
 def retired(bank: Bank) -> NDArray[np.bool_]:
-    """[K]: which numbers stand for no router any more."""
+    """Return which numbers [K] are retired routers."""
     found: NDArray[np.bool_] = np.isneginf(bank.trust[0])
     return found
 
 
 def retire_spare_rows(bank: Bank, first: int) -> None:
-    """Rows of users from `first` on: nobody who comes can trust a retired router either."""
+    """Retire the retired routers for users that come later, in rows from `first` on."""
     bank.trust[first:, retired(bank)] = -np.inf
 
 
 def evolved_bank(
     bank: Bank, change: RouterMap, written: Mapping[int, Written], centres: NDArray[np.float32]
 ) -> Bank:
-    """The bank through a map; `bank` stays as it is. `written`: by router that is split. `centres`
-    [K after, D]."""
+    """Return the bank after a change of routers; `bank` stays as it is.
+
+    Args:
+        written: By router that is split.
+        centres: [K after, D].
+    """
     return Bank(
         evolved_mass(bank.mass, change, written),
         evolved_total(bank.total, bank.mass, change, written),
@@ -52,7 +57,11 @@ def evolved_bank(
 
 
 def evolved_mass(mass: Floats, change: RouterMap, written: Mapping[int, Written]) -> Floats:
-    """N [I,K after] of N [I,K before]; rows of `written` are those of `mass`, or fewer."""
+    """Return N [I,K after] from N [I,K before].
+
+    Args:
+        written: Rows are those of `mass`, or fewer.
+    """
     out = np.zeros((len(mass), change.routers), mass.dtype)
     add_columns(mass, _unsplit(change), out)
     for router, halves in change.halves.items():
@@ -64,9 +73,11 @@ def evolved_mass(mass: Floats, change: RouterMap, written: Mapping[int, Written]
 def evolved_total(
     total: F64, mass: Floats, change: RouterMap, written: Mapping[int, Written]
 ) -> F64:
-    """n [K after] of n [K before] and of the N [I,K before] of all items: a half's is the sum of
-    what `evolved_mass` gives it, so that total and mass never part, however often routers are
-    divided."""
+    """Return n [K after].
+
+    The total of a half is the sum of the mass that `evolved_mass` gives it over all items, so that
+    total and mass agree however often routers are divided.
+    """
     out = np.zeros(change.routers)
     home = _unsplit(change)
     np.add.at(out, home[home >= 0], total[home >= 0])
@@ -78,7 +89,7 @@ def evolved_total(
 
 
 def evolved_trust(trust: Floats, change: RouterMap) -> Floats:
-    """L [U,K after] of L [U,K before]."""
+    """Return L [U,K after] from L [U,K before]."""
     targets = np.full((len(change.home), 2), -1, np.int64)
     targets[:, 0] = change.home
     for router, halves in change.halves.items():
@@ -89,7 +100,7 @@ def evolved_trust(trust: Floats, change: RouterMap) -> Floats:
 
 
 def _unsplit(change: RouterMap) -> NDArray[np.int64]:
-    """`home`, -1 for what is split."""
+    """Return `home`, with -1 for routers that are split."""
     home = change.home.copy()
     home[list(change.halves)] = -1
     return home
@@ -98,8 +109,14 @@ def _unsplit(change: RouterMap) -> NDArray[np.int64]:
 def evolved_centres(
     bank: Bank, change: RouterMap, written: Mapping[int, Written], content: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """[K after, D]: a merged router's is the direction of its parts by mass, a half's that of what
-    it adopted, a retired one's nothing; `content` [>= I, D] items' unit vectors."""
+    """Return the centres [K after, D].
+
+    A merged router gets the direction of its parts weighted by mass, a half that of its adoptions,
+    and a retired one zeros.
+
+    Args:
+        content: [>= I, D] unit vectors of items.
+    """
     out = np.zeros((change.routers, bank.centres.shape[1]), np.float32)
     for number in range(change.routers):
         parts = [
@@ -131,7 +148,7 @@ def evolved_seen(
     seen_before: NDArray[np.int64],
     change: RouterMap,
 ) -> NDArray[np.uint16]:
-    """The routers that adoptions wrote most to, the taste bank's renamed."""
+    """Return the routers that adoptions wrote most to, under the new numbers."""
     out = seen_router.copy()
     splits = list(change.halves)
     split_of = np.full(len(change.home), -1, np.int64)
@@ -148,14 +165,14 @@ def evolved_seen(
 
 
 def _half_of(halves: Sequence[Halves], users: int) -> NDArray[np.int64]:
-    """[S, U] the number of each user's half."""
+    """Return the number [S,U] of each user's half."""
     rows = np.arange(users)
     return np.stack([one.of(rows) for one in halves]) if halves else np.zeros((0, users), np.int64)
 
 
 @njit(cache=True, nogil=True)
 def add_columns(old, home, out):
-    """out[:, home_k] += old[:, k]; -1 is left out."""
+    """Compute out[:, home_k] += old[:, k], leaving out -1."""
     for row in range(old.shape[0]):
         for router in range(len(home)):
             if home[router] >= 0:
@@ -164,7 +181,7 @@ def add_columns(old, home, out):
 
 @njit(cache=True, nogil=True)
 def raise_columns(old, targets, out):
-    """out[:, t] = max with old[:, k], for both targets of k; -1 is left out."""
+    """Set out[:, t] to the larger of it and old[:, k], for both targets t of k, leaving out -1."""
     for row in range(old.shape[0]):
         for router in range(len(targets)):
             for place in range(2):
@@ -175,7 +192,7 @@ def raise_columns(old, targets, out):
 
 @njit(cache=True, nogil=True)
 def divide_column(mass, router, first, second, share, one, other, out):
-    """What was written goes to the half that wrote it; the rest, start mass, in proportion."""
+    """Divide a router's mass: written mass goes to its half, start mass in proportion."""
     for row in range(len(mass)):
         to_one = first[row] if row < len(first) else 0.0
         to_other = second[row] if row < len(second) else 0.0
@@ -186,6 +203,7 @@ def divide_column(mass, router, first, second, share, one, other, out):
 
 @njit(cache=True, nogil=True)
 def rename_seen(seen_router, seen_last, seen_before, home, split_of, half_of):
+    """Replace the routers of the users' adoptions by those that they became."""
     for user in range(len(seen_last)):
         place = seen_last[user]
         while place >= 0:

@@ -1,9 +1,9 @@
-"""The live gauge: how well i+ is ranked among itself and its recorded negatives, with propagation
-and without.
+"""The live gauge: how well the positive item ranks, with propagation and without.
 
-Prequential: each learned interaction is ranked by every arm from before that arm's update. What is
-kept is learned state: it is committed, followed and checkpointed with the combiner, and a replay
-gives the same bits."""
+Each learned interaction is ranked by every arm before that arm learns it. The gauge is learned
+state: it is committed, followed and checkpointed with the combiner, and a replay gives the same
+bits.
+"""
 
 from typing import NamedTuple
 
@@ -18,13 +18,16 @@ FIRST_SPAN = 128.0
 
 
 class Gauge(NamedTuple):
-    """A arms; the first is the one that the others are compared with.
+    """Running comparison of A arms with the first one.
 
-    recent [A,2]: sums, faded with a half-life of 5,000 interactions, of the gain (N@10 of i+ among
-    at most five) and of its squared difference from arm 0 · weight [2]: sums of the weights behind
-    them and of those squared · course [64,1+A]: the whole stream in equal spans: interactions, sums
-    of gains; when it is full, two spans become one · span [2]: interactions a span holds, spans
-    that are full."""
+    Args:
+        recent: [A,2] sums of the gain (N@10 of the positive among at most five) and of its squared
+            difference from arm 0, with a half-life of 5,000 interactions.
+        weight: [2] sums of the weights of these and of their squares.
+        course: [64,1+A] the whole stream in equal spans: interactions, sums of gains. When it is
+            full, two spans become one.
+        span: [2] interactions in a span, and the number of full spans.
+    """
 
     recent: NDArray[np.float64]
     weight: NDArray[np.float64]
@@ -33,6 +36,7 @@ class Gauge(NamedTuple):
 
 
 def new_gauge(arms: int) -> Gauge:
+    """Make an empty gauge."""
     return Gauge(
         np.zeros((arms, 2)), np.zeros(2), np.zeros((POINTS, 1 + arms)), np.array([FIRST_SPAN, 0.0])
     )
@@ -40,7 +44,7 @@ def new_gauge(arms: int) -> Gauge:
 
 @njit(cache=True)
 def gain_of(above, ties):
-    """N@10 with so many scored over it and so many equal to it: tied places are shared."""
+    """Return N@10 with `above` scores higher and `ties` equal; tied places are shared."""
     total = 0.0
     for place in range(above, above + ties + 1):
         total += 1.0 / np.log2(2.0 + place)
@@ -49,7 +53,7 @@ def gain_of(above, ties):
 
 @njit(cache=True)
 def note_gains(gauge, gains):
-    """Take one interaction: gains [A]."""
+    """Add the gains [A] of one interaction."""
     course, span = gauge.course, gauge.span
     gauge.weight[0] = FADE * gauge.weight[0] + 1.0
     gauge.weight[1] = FADE * FADE * gauge.weight[1] + 1.0

@@ -1,9 +1,10 @@
-"""The taste bank taken back to an earlier interaction, and run forward again, for the judge of an
-evolution (DESIGN, step 8).
+"""The taste bank taken back to an earlier interaction, and run forward again, for the judge.
 
-Only what an evolution touches is read: the taste routers' mass, trust and the adopters' counts of
-the rows that matter. All other features, and what the session bank and the kNN hold, are the same
-on both sides."""
+Only rows that an evolution touches are read: mass and trust of the taste routers, and counts of
+adopters. Everything else is equal before and after an evolution.
+
+Source: docs/evolution.md.
+"""
 
 from typing import NamedTuple
 
@@ -24,9 +25,14 @@ MOST_BACK = 150
 
 
 class Events(NamedTuple):
-    """H interactions in order: user, positive and negative (-1: none) [H] as places in Tastes ·
-    weight [H] · routers, written [H,W]: what each wrote, as the routers are now; all zero for a
-    repeat."""
+    """H interactions in order.
+
+    Args:
+        user: [H] as places in Tastes; likewise positive, and negative with -1 for none.
+        weight: [H].
+        routers: [H,W] routers that each wrote to, by their present numbers.
+        written: [H,W] the mass; all zero for a repeat.
+    """
 
     user: I64
     positive: I64
@@ -37,9 +43,16 @@ class Events(NamedTuple):
 
 
 class Tastes(NamedTuple):
-    """Mass [M,K], total [K], trust [V,K] of M items and V users; adoptions [M]; totals [2]
-    (adoptions, items); history [V] interactions; rows [V] the users' rows, for ties; least_support
-    as in limits.withheld."""
+    """The part of a taste bank that a holdout needs, for M items and V users.
+
+    Args:
+        mass: [M,K]; total [K]; trust [V,K].
+        adoptions: [M].
+        totals: [2] adoptions, items.
+        history: [V] interactions.
+        rows: [V] the users' rows in the state, for ties.
+        least_support: As in limits.withheld.
+    """
 
     mass: F64
     total: F64
@@ -55,6 +68,7 @@ class Tastes(NamedTuple):
 
 
 def copied(tastes: Tastes) -> Tastes:
+    """Return a copy that may be changed."""
     return tastes._replace(
         mass=tastes.mass.copy(),
         total=tastes.total.copy(),
@@ -85,8 +99,11 @@ def _increment(tastes, item, router, share, weight):
 
 @njit(cache=True, nogil=True)
 def rewind(tastes, events, known):
-    """Take all events back, the last one first. known [H] bool: whether the user's trust is right
-    from this event on."""
+    """Take all events back, the last one first.
+
+    Args:
+        known: [H] filled with whether the user's trust is exact from this event on.
+    """
     back = np.zeros(len(tastes.history), np.int64)
     for event in range(len(events.user) - 1, -1, -1):
         user, item = events.user[event], events.positive[event]
@@ -125,7 +142,7 @@ def _reading(tastes, routers, values, item):
 
 @njit(cache=True)
 def _learn(tastes, event, events, known):
-    """Rules 4 and 5, and the counts."""
+    """Apply rules 4 and 5 and the counts of one event."""
     user, item = events.user[event], events.positive[event]
     share = share_of(tastes.adoptions[item], tastes.totals)
     if known:
@@ -150,8 +167,12 @@ def _learn(tastes, event, events, known):
 
 @njit(cache=True, nogil=True)
 def replay(tastes, events, known, readings, bins):
-    """Predict, then learn. readings [H,2]: s(u,i) of positive and negative, 0 without history; bins
-    [H,3] i64: the user's, and the two items', as rule 3 has them."""
+    """Predict, then learn, each event.
+
+    Args:
+        readings: [H,2] filled with s(u,i) of positive and negative; 0 without history.
+        bins: [H,3] i64 filled with the bins of rule 3: of the user and of the two items.
+    """
     for event in range(len(events.user)):
         user, positive, negative = (
             events.user[event],
@@ -177,8 +198,12 @@ def replay(tastes, events, known, readings, bins):
 
 @njit(cache=True, nogil=True)
 def rewind_content(vectors, users, contents, decay, most):
-    """Users' decayed sums of embeddings [V,D] f64 taken back by events: users [H] and contents
-    [H,D] of their items."""
+    """Take users' decayed sums of embeddings [V,D] f64 back by events.
+
+    Args:
+        users: [H].
+        contents: [H,D] embeddings of the events' items.
+    """
     back = np.zeros(len(vectors), np.int64)
     for event in range(len(users) - 1, -1, -1):
         user = users[event]

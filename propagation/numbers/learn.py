@@ -36,8 +36,11 @@ def _drawable(state, user, item, candidate, drawn, count):
 
 @njit(cache=True)
 def draw_negatives(state, user, item, given, seed, out):
-    """Up to len(out) distinct items, uniform over visible ones the user has not had; a caller's
-    takes the first place. -1 where none is left. Seeded by the event alone."""
+    """Draw up to len(out) distinct visible items that the user has not had.
+
+    A caller's negative takes the first place; -1 fills places without an item. The seed is the
+    event's alone.
+    """
     out[:] = -1
     items = state.clock[3]
     count = 0
@@ -71,7 +74,7 @@ def draw_negatives(state, user, item, given, seed, out):
 
 @njit(cache=True)
 def recorded_negatives(negatives):
-    """How many negatives an earlier learner recorded: places before the first -1."""
+    """Count the negatives that an earlier learner recorded: the places before the first -1."""
     count = 0
     while count < len(negatives) and negatives[count] >= 0:
         count += 1
@@ -80,8 +83,10 @@ def recorded_negatives(negatives):
 
 @njit(cache=True)
 def apply_one(state, user, item, increments, routers, weights):
-    """Everything one interaction changes but the combiner, from what it wrote. A repeat of (user,
-    item) leaves N, n, c, co-counts and adopters' sums alone."""
+    """Apply an interaction from what it wrote: all changes but the combiner's.
+
+    A repeat of (user, item) leaves N, n, c, co-counts and adopters' sums unchanged.
+    """
     add_trust(state.session, user, increments[0])
     add_trust(state.taste, user, increments[1])
     state.user_content[user] = (
@@ -116,7 +121,7 @@ def _increments(bank, share_of_item, item, weight, out):
 
 @njit(cache=True)
 def increments_of(state, item, weight, trust):
-    """Rule 4's increments [2,K] of both banks; none from an item whose router part is withheld."""
+    """Fill the increments [2,K] of rule 4 for both banks; zero if the item is withheld."""
     p = share(state, item)
     trust[:] = 0.0
     if withheld(state, item):
@@ -127,7 +132,7 @@ def increments_of(state, item, weight, trust):
 
 @njit(cache=True)
 def _shares(bank, user, increments, weight, seed, routers, weights):
-    """q of rule 5, from the trust as rule 4 will leave it."""
+    """Return q of rule 5, from the trust as rule 4 will leave it."""
     trust = np.float32(bank.discount) * bank.trust[user] + increments[: bank.trust.shape[1]]
     places, values = softmax_largest(
         bank.sharpness * trust.astype(np.float64), len(routers), user, seed
@@ -141,8 +146,12 @@ def _shares(bank, user, increments, weight, seed, routers, weights):
 
 @njit(cache=True)
 def learn_numbers(state, user, item, weight, trust, routers, weights):
-    """Rules 4 and 5 of one interaction, and everything else that it changes; trust [2,K], routers
-    and weights [2,16] are filled with what it wrote."""
+    """Apply rules 4 and 5 and all counts of one interaction.
+
+    Args:
+        trust: [2,K] filled with the increments of trust.
+        routers: [2,16] filled with the routers that it wrote to; likewise weights.
+    """
     increments_of(state, item, weight, trust)
     routers[:] = 0
     weights[:] = 0.0
@@ -155,8 +164,13 @@ def learn_numbers(state, user, item, weight, trust, routers, weights):
 
 @njit(cache=True)
 def learn_arms(state, combiner, user, candidates, raw, values, bins):
-    """Rule 3 of one interaction: candidates [n] are i+ and its negatives, raw [n,F] their features;
-    values and bins are scratch. Without a negative there is nothing to learn from."""
+    """Apply rule 3 of one interaction.
+
+    Args:
+        candidates: [n] the positive item and its negatives; without a negative nothing is learned.
+        raw: [n,F] their features.
+        values: Scratch; likewise bins.
+    """
     used = len(candidates)
     user_bin = maturity(state.history_length[user])
     for place in range(used):
@@ -188,9 +202,14 @@ def learn_block(
     routers,
     weights,
 ):
-    """Learn B interactions in order; fills the block's columns (see LearnedBlock). State and
-    combiner change in place. `days` [B] the UTC day of each commit. `given` [B] is a caller's
-    negative, -1 for none, or RECORDED where `negatives` already holds what was drawn before."""
+    """Learn B interactions in order; state and combiner change in place.
+
+    Fills the block's columns (see LearnedBlock).
+
+    Args:
+        days: [B] the UTC day of each commit.
+        given: [B] a caller's negative; -1 for none; RECORDED if `negatives` holds earlier draws.
+    """
     candidates = np.empty(1 + negatives.shape[1], np.int64)
     raw = np.empty((len(candidates), FEATURES))
     values = np.empty_like(raw)
@@ -216,7 +235,7 @@ def learn_block(
 
 @njit(cache=True, nogil=True)
 def apply_block(state, users, items, days, trust, routers, weights):
-    """Follow a learner: the same changes, nothing computed again."""
+    """Follow a learner: make the same changes without computing them again."""
     for row in range(len(users)):
         state.today[0] = days[row]
         apply_one(state, users[row], items[row], trust[row], routers[row], weights[row])

@@ -1,5 +1,7 @@
-"""Limits on what one client can do to the numbers, and on what the numbers tell of one (DESIGN,
-"Guarantees", text from users): `user_mass_per_day` and `mass_min_support`."""
+"""Limits on what one client can do to the numbers: user_mass_per_day and mass_min_support.
+
+Source: docs/numbers.md, "Limits".
+"""
 
 import numpy as np
 from numba import njit
@@ -9,14 +11,13 @@ from propagation.numbers.state import LEAST_SUPPORT, MASS_A_DAY
 
 @njit(cache=True)
 def withheld(state, item):
-    """Whether too few distinct users adopted an item for its router part to be read: its lifts
-    count as 0 then."""
+    """Return whether too few distinct users adopted an item; its lifts then count as 0."""
     return state.adoptions[item] < state.limits[LEAST_SUPPORT] and state.limits[LEAST_SUPPORT] > 1.0
 
 
 @njit(cache=True)
 def allowed_mass(state, user, weight):
-    """What an adoption may write of its weight: what is left of the user's mass of the day."""
+    """Return how much of its weight an adoption may write, by the user's mass of the day."""
     limit = state.limits[MASS_A_DAY]
     if limit <= 0.0:
         return weight
@@ -26,7 +27,7 @@ def allowed_mass(state, user, weight):
 
 @njit(cache=True)
 def spend_mass(state, user, weights):
-    """Note on the user's day what was written to one bank (both get the same)."""
+    """Count on the user's day the mass written to one bank (both get the same)."""
     if state.limits[MASS_A_DAY] <= 0.0:
         return
     if state.day[user] != state.today[0]:

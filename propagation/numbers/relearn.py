@@ -1,5 +1,4 @@
-"""The learn pass again, for `rebuild`: mass from the weights that were stored, everything else
-computed anew."""
+"""The learn pass of `rebuild`: mass from stored weights, everything else computed again."""
 
 import numpy as np
 from numba import njit
@@ -12,8 +11,13 @@ from propagation.numbers.rules.features import FEATURES, fill_features
 def relearn_block(
     state, combiner, users, items, days, event_weights, negatives, cosines, routers, weights
 ):
-    """Learn B interactions again: their negatives [B,4], profile cosines [B,5], routers and weights
-    [B,2,16] as stored."""
+    """Learn B interactions again from what was stored of them.
+
+    Args:
+        negatives: [B,4].
+        cosines: [B,5] of the profiles.
+        routers: [B,2,16]; likewise weights.
+    """
     candidates = np.empty(1 + negatives.shape[1], np.int64)
     raw = np.empty((len(candidates), FEATURES))
     values = np.empty_like(raw)

@@ -1,4 +1,4 @@
-"""Make room in a state: capacities double, values stay."""
+"""Room in a state: capacities double, values stay."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def _taller(array: np.ndarray, rows: int, fill: float = 0) -> np.ndarray:
 
 
 def with_room(state: State, users: int, items: int, more_seen: int) -> State:
-    """The state with at least so many user and item rows, and places for so many more adoptions."""
+    """Return the state with at least so many user and item rows, and places for more adoptions."""
     user_rows, item_rows = len(state.history), len(state.adoptions)
     if users > user_rows:
         rows = _doubled(users, user_rows)

@@ -1,5 +1,4 @@
-"""The numbers' state: arrays by row of user or item, grown by doubling. One process' view of the
-learn log."""
+"""The state of the numbers: arrays by row of user or item, which grow by doubling."""
 
 from typing import NamedTuple
 
@@ -14,8 +13,16 @@ I32 = NDArray[np.int32]
 
 
 class Bank(NamedTuple):
-    """K routers: mass N [I,K] f32, total n [K] f64, trust L [U,K] f32, centres C [K,D] f32,
-    discount d, sharpness g."""
+    """K routers of one bank.
+
+    Args:
+        mass: N [I,K] f32.
+        total: n [K] f64.
+        trust: L [U,K] f32.
+        centres: C [K,D] f32.
+        discount: d.
+        sharpness: g.
+    """
 
     mass: F32
     total: NDArray[np.float64]
@@ -26,12 +33,15 @@ class Bank(NamedTuple):
 
 
 class State(NamedTuple):
-    """I item rows, U user rows (capacities: `clock` and `totals` hold what is used).
+    """All numbers, with room for I items and U users.
 
-    clock [4] i64: interactions learned, places used of seen_item, users, items · totals [2] f64:
-    adoptions, items · day [U] the UTC day a user last wrote mass on, and day_mass [U] how much on
-    it · today [1] the day being learned · limits [2] f64: `mass_min_support` (1: off) and
-    `user_mass_per_day` (0: off), settings and no part of what is learned.
+    Args:
+        clock: [4] i64: interactions learned, used places of seen_item, users, items.
+        totals: [2] f64: adoptions, items.
+        day: [U] the UTC day on which a user last wrote mass; day_mass [U] how much on it.
+        today: [1] the day that is being learned.
+        limits: [2] f64: mass_min_support (1: off), user_mass_per_day (0: off); settings, and not
+            learned.
     """
 
     session: Bank
@@ -124,7 +134,7 @@ def new_state(
     items: int = 1024,
     seen: int = 4096,
 ) -> State:
-    """An empty state for centres [K,D] of unit vectors."""
+    """Make an empty state for centres [K,D] of unit vectors."""
     dim = session_centres.shape[1]
     return State(
         session=_bank(session_centres, SESSION_DISCOUNT, SESSION_SHARPNESS, users, items),

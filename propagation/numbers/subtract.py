@@ -1,6 +1,9 @@
-"""Taking back what interactions wrote (DESIGN, State: "Retraction and erasure subtract N, n, c and
-the stored contribution to adopters' sums and mass ..."). Kernels only;
-`workflow/forget/number_changes.py` decides what is taken back."""
+"""Kernels that take back what interactions wrote, for retraction and erasure.
+
+`workflow/forget` decides what is taken back.
+
+Source: docs/design.md, "State".
+"""
 
 import numpy as np
 from numba import njit
@@ -17,7 +20,7 @@ LEAST_TOGETHER = 1e-6
 
 @njit(cache=True)
 def unwrite(bank, item, routers, weights):
-    """Rule 5 backwards: N[i,k] -= q_k, n_k -= q_k; what rounding would leave below zero is zero."""
+    """Undo rule 5: N[i,k] -= q_k, n_k -= q_k; rounding never leaves less than zero."""
     mass, total = bank.mass, bank.total
     for place in range(len(routers)):
         if weights[place] > 0:
@@ -28,7 +31,7 @@ def unwrite(bank, item, routers, weights):
 
 @njit(cache=True)
 def empty_row(bank, item):
-    """An item leaves a bank: its whole mass, the start included."""
+    """Remove an item from a bank: its whole mass, the start included."""
     for router in range(bank.mass.shape[1]):
         bank.total[router] -= np.float64(bank.mass[item, router])
         bank.mass[item, router] = 0.0
@@ -36,17 +39,23 @@ def empty_row(bank, item):
 
 @njit(cache=True)
 def fade_recent(state, item, learned_at):
-    """Take one adoption out of an item's recent popularity; `learned_at`: interactions learned
-    before it."""
+    """Take one adoption out of an item's recent popularity.
+
+    Args:
+        learned_at: Interactions that were learned before it.
+    """
     faded = np.exp(-(np.log(2.0) / RECENT_HALF_LIFE) * (state.recent_at[item] - learned_at))
     state.recent[item] = max(state.recent[item] - faded, 0.0)
 
 
 @njit(cache=True, nogil=True)
 def own_sums(content, attributes, first, parts, content_sum, attribute_sum):
-    """A user's decayed sums over its interactions in order, content and attributes [n,D] of their
-    items; parts [n,D]: what each first adoption added to its item's adopters' sum (zeros for
-    repeats)."""
+    """Compute a user's decayed sums over its interactions in order.
+
+    Args:
+        content: [n,D] of the interactions' items; likewise attributes.
+        parts: [n,D] filled with what each first adoption added to its item's adopters' sum.
+    """
     content_sum[:] = 0.0
     attribute_sum[:] = 0.0
     for row in range(len(content)):
@@ -57,8 +66,11 @@ def own_sums(content, attributes, first, parts, content_sum, attribute_sum):
 
 @njit(cache=True, nogil=True)
 def own_pairs(items, first, pairs, weights):
-    """A user's part of co: (item, other) [n*20,2] and weights, in the order of learning; how many
-    there are."""
+    """Fill a user's part of co in the order of learning, and return its size.
+
+    Args:
+        pairs: (item, other) [n*20,2]; with their weights.
+    """
     count = 0
     for row in range(len(items)):
         if not first[row]:
@@ -76,8 +88,7 @@ def own_pairs(items, first, pairs, weights):
 
 @njit(cache=True, nogil=True)
 def add_together(state, items, others, weights):
-    """co[item, other] += weight (of either sign), where a place is kept; what falls to nothing
-    leaves its place."""
+    """Add weight (of either sign) to co[item, other]; a count of zero leaves its place."""
     neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
     for row in range(len(items)):
         item, other = items[row], others[row]
@@ -95,7 +106,7 @@ def add_together(state, items, others, weights):
 
 @njit(cache=True)
 def _leave_place(neighbour, together, filled, item, place):
-    """The others keep their order: of equal ones the older is the nearer."""
+    """Remove a place; the others keep their order: of equal ones the older is the nearer."""
     for following in range(place, filled[item] - 1):
         neighbour[item, following] = neighbour[item, following + 1]
         together[item, following] = together[item, following + 1]
@@ -104,7 +115,7 @@ def _leave_place(neighbour, together, filled, item, place):
 
 @njit(cache=True, nogil=True)
 def drop_neighbour(state, item):
-    """An item leaves every row of co, and its own is empty."""
+    """Remove an item from every row of co, and empty its own."""
     for row in range(state.clock[3]):
         place = place_of(state.neighbour, row, state.neighbour_count[row], item)
         if place >= 0:
@@ -114,8 +125,7 @@ def drop_neighbour(state, item):
 
 @njit(cache=True)
 def forget_trust(bank, user):
-    """A user's trust as before the first interaction: in retired routers there is none, ever
-    (-inf)."""
+    """Set a user's trust as before the first interaction; retired routers stay at -inf."""
     for router in range(bank.trust.shape[1]):
         if not np.isneginf(bank.trust[user, router]):
             bank.trust[user, router] = 0.0
@@ -123,7 +133,7 @@ def forget_trust(bank, user):
 
 @njit(cache=True, nogil=True)
 def own_trust(state, user, items, weights):
-    """Rule 4 over a user's interactions again, by the lifts as they are now."""
+    """Apply rule 4 over a user's interactions again, by the lifts as they are now."""
     forget_trust(state.session, user)
     forget_trust(state.taste, user)
     increments = np.empty(
@@ -137,8 +147,7 @@ def own_trust(state, user, items, weights):
 
 @njit(cache=True, nogil=True)
 def drop_keys(table, keys):
-    """Take keys out of a hash set; those that follow move up, so that every look-up still ends at
-    its key or at an empty one."""
+    """Remove keys from a hash set; the following ones move up, so that look-ups still end."""
     mask = len(table) - 1
     for key in keys:
         gap = slot_of(table, key)

@@ -1,1 +1,1 @@
-"""What numba compiles for an evaluation, and the constants that it is compiled with."""
+"""Compiled kernels of the evaluations, and the constants they are compiled with."""

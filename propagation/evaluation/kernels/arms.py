@@ -1,5 +1,7 @@
-"""The arms of an evaluation: which features each sees. All learn side by side in one pass over the
-stream."""
+"""The arms of an evaluation: the features that each one sees.
+
+All arms learn side by side in one pass over the stream.
+"""
 
 from enum import IntEnum
 
@@ -10,7 +12,7 @@ from propagation.numbers.rules.features import FEATURES, Feature
 
 
 class Control(IntEnum):
-    """Columns after the live features: what the controls read."""
+    """Columns of the controls, behind the live features."""
 
     PLACEBO_SESSION = FEATURES
     PLACEBO_TASTE = FEATURES + 1
@@ -37,7 +39,7 @@ RANKINGS = (*ARMS, *PROBES)
 
 
 def evaluation_combiner() -> Combiner:
-    """One combiner that learns every arm; columns [COLUMNS]."""
+    """Make one combiner that learns every arm; columns [COLUMNS]."""
     mask = np.zeros((len(ARMS), COLUMNS))
     for row, columns in enumerate(ARMS.values()):
         mask[row, list(columns)] = 1

@@ -1,5 +1,4 @@
-"""What the controls read: the same trust with router identities shuffled, routing by text, and no
-routers at all."""
+"""The controls: shuffled routers (placebo), routing by text, and point-to-point."""
 
 from typing import NamedTuple
 
@@ -20,10 +19,17 @@ PLACEBO_SESSION, PLACEBO_TASTE, SEMANTIC, POINT = (int(column) for column in Con
 
 
 class Controls(NamedTuple):
-    """shuffled_session, shuffled_taste [U,K]: each user's own order of the routers · semantic: a
-    bank without trust whose mass goes to home [I], the centre nearest the item's embedding (eq. 2)
-    · one [1] f32: that whole adoption · norms [U]: lengths of the users' sums of embeddings · tau:
-    eq. 4's threshold on the cosine; NaN: its .90 quantile."""
+    """Arrays of the controls, for U users, I items and K routers.
+
+    Args:
+        shuffled_session: [U,K] each user's own order of the routers.
+        shuffled_taste: [U,K] likewise.
+        semantic: A bank without trust, whose mass goes to `home`.
+        home: [I] the centre nearest to the item's embedding (eq. 2).
+        one: [1] f32: that adoption as a whole.
+        norms: [U] lengths of the users' sums of embeddings.
+        tau: Threshold on the cosine (eq. 4); NaN is its .90 quantile.
+    """
 
     shuffled_session: NDArray[np.int64]
     shuffled_taste: NDArray[np.int64]
@@ -37,6 +43,12 @@ class Controls(NamedTuple):
 def new_controls(
     state: State, users: int, items: int, seed: int, tau: float | None = None
 ) -> Controls:
+    """Make the controls of an empty state.
+
+    Args:
+        seed: Of the shuffled routers.
+        tau: Of the semantic arm; None is the .90 quantile.
+    """
     rng = np.random.default_rng(seed)
     centres = state.taste.centres
     bank = Bank(
@@ -67,8 +79,10 @@ def _shuffles(rng: np.random.Generator, users: int, k: int) -> NDArray[np.int64]
 
 @njit(cache=True)
 def _reached(bank, content, tau):
-    """The routers above tau (eq. 4), without one the tenth that is nearest (tau at the .90
-    quantile), in equal parts."""
+    """Return the routers above tau (eq. 4) in equal parts.
+
+    Without a tau these are the nearest tenth: tau at the .90 quantile.
+    """
     cosines = bank.centres @ content
     routers = np.argsort(-cosines)
     count = (
@@ -79,8 +93,10 @@ def _reached(bank, content, tau):
 
 @njit(cache=True)
 def _point_to_point(state, norms, user, content, near):
-    """near [I] f32: the cosines of the 50 most similar other users who have each item, over the sum
-    of all 50."""
+    """Fill near [I] f32 with the cosines of the 50 most similar other users who have each item.
+
+    The cosines are divided by the sum of all 50.
+    """
     near[:] = 0.0
     cosines = np.empty(len(norms), np.float32)
     dots(state.user_content, np.arange(len(norms)), content, cosines)
@@ -99,7 +115,7 @@ def _point_to_point(state, norms, user, content, near):
 
 @njit(cache=True)
 def fill_controls(state, controls, standpoint, user, items, near, out):
-    """The controls' columns of out [len, COLUMNS]; near [I] is scratch."""
+    """Fill the controls' columns of out [len, COLUMNS]; near [I] is scratch."""
     out[:, PLACEBO_SESSION:] = 0.0
     if not has_history(state, user):
         out[:, POINT] = np.log(POINT_FLOOR)
@@ -118,7 +134,7 @@ def fill_controls(state, controls, standpoint, user, items, near, out):
 
 @njit(cache=True)
 def follow_controls(state, controls, user, item, is_new):
-    """After an event: an adoption reaches the one router nearest the item's text (eq. 2)."""
+    """Update the controls after an event: an adoption reaches one router by text (eq. 2)."""
     if is_new:
         write(controls.semantic, item, controls.home[item : item + 1], controls.one)
     controls.norms[user] = np.sqrt(np.sum(state.user_content[user] ** 2))

@@ -1,5 +1,4 @@
-"""N@10 and HR@1 of a target against negatives drawn from its candidates, exact over all draws;
-compiled."""
+"""N@10 and HR@1 of a target against drawn negatives, exact over all draws."""
 
 import numpy as np
 from numba import njit
@@ -10,7 +9,7 @@ CUTOFF = 10
 
 
 def log_factorials(largest: int) -> NDArray[np.float64]:
-    """ln 0! ... ln largest!"""
+    """Return ln 0! to ln largest!."""
     return np.concatenate(
         [np.zeros(1), np.cumsum(np.log(np.arange(1, largest + 1, dtype=np.float64)))]
     )
@@ -23,9 +22,15 @@ def _log_choose(logs, n, k):
 
 @njit(cache=True)
 def expected(above, ties, others, draws, logs):
-    """(N@10, HR@1) of a target with `above` of its `others` candidates scored over it and `ties`
-    equal to it, when `draws` others (all, where fewer) are drawn without replacement; a tie is
-    broken either way with the same chance."""
+    """Return the expected (N@10, HR@1) of a target over all draws of negatives.
+
+    Args:
+        above: Candidates with a higher score than the target.
+        ties: Candidates with an equal score; either order has the same chance.
+        others: All candidates but the target.
+        draws: Negatives drawn without replacement (all, if there are fewer).
+        logs: Logarithms of factorials.
+    """
     drawn = min(draws, others)
     gain, hit = 0.0, 0.0
     for higher in range(above, above + ties + 1):

@@ -1,5 +1,4 @@
-"""One pass over a stream: score every candidate, then learn, through the service's own features and
-rules; compiled."""
+"""One pass over a stream: score every candidate, then learn, by the service's own rules."""
 
 import numpy as np
 from numba import njit
@@ -26,7 +25,7 @@ def _fill(state, controls, user, items, near, out):
 
 @njit(cache=True)
 def _folded(combiner, arm, user_bin):
-    """weights [4,F] and offset [4] by item bin: an arm's score is offset + weights . raw."""
+    """Return weights [4,F] and offset [4] by item bin: a score is offset + weights . raw."""
     features = combiner.mask.shape[1]
     weights = np.zeros((BINS, features))
     offset = np.zeros(BINS)
@@ -57,8 +56,11 @@ def _score_all(combiner, arm, user_bin, raw, bins, out):
 
 @njit(cache=True)
 def _expectations(scores, target, barred, other_kind, logs, out):
-    """out [5]: N@10 and HR@1 against 9 of all candidates, then against 9 of the target's kind
-    (adopted before, or not); N@10 against 99 of all."""
+    """Fill out [5] of one ranking.
+
+    In order: N@10 and HR@1 against 9 of all candidates, N@10 and HR@1 against 9 of the target's
+    kind (adopted before, or not), N@10 against 99 of all.
+    """
     above, ties, others = 0, 0, 0
     above_kin, ties_kin, kin = 0, 0, 0
     for item in range(len(scores)):
@@ -79,7 +81,7 @@ def _expectations(scores, target, barred, other_kind, logs, out):
 
 @njit(cache=True)
 def _rank(state, combiner, user, item, raw, bins, scores, barred, other_kind, logs, out):
-    """out [R,5] of one event, R the arms and then the two popularity probes."""
+    """Fill out [R,5] of one event; R are the arms and then the two popularity probes."""
     user_bin = maturity(state.history_length[user])
     adopted = state.adoptions[item] > 0
     for other in range(len(bins)):
@@ -102,8 +104,13 @@ def _rank(state, combiner, user, item, raw, bins, scores, barred, other_kind, lo
 def evaluate_block(
     state, combiner, controls, users, items, seeds, scored, learned, item_count, logs, out
 ):
-    """Predict where scored [B] is set, then learn where learned [B] is, B events in order. out
-    [B,R,5] is filled where an event is scored and its user has a past without it."""
+    """Rank and learn B events in order.
+
+    Args:
+        scored: [B] whether to rank the event, before it is learned.
+        learned: [B] whether to learn it.
+        out: [B,R,5] filled for a scored event whose user has a past and has not had the item.
+    """
     everything = np.arange(item_count)
     raw = np.empty((item_count, combiner.mask.shape[1]))
     near = np.empty(len(state.adoptions), np.float32)

@@ -1,0 +1,1 @@
+"""Ranking of all items for a user: an approximate first stage, then exact scores."""

@@ -1,10 +1,10 @@
-"""A quantised copy of the items' vectors, and the score of all items read from it: the first of two
-stages.
+"""Stage one of ranking: approximate scores of all items from a quantised copy of their vectors.
 
 Every feature but popularity and kNN is linear in a vector of the item, or (lift, rule 2) the
 logarithm of one that is: s(u,i) = ln((N_i . v) / P_i + 50 sum v), v_k = pi_k / (n_k + 50). One pass
-over eight bits a component finds the items worth an exact score (read.py); the copy follows the
-state item by item, so that it is never old."""
+over eight bits a component finds the items that deserve an exact score (rank.py). The copy follows
+the state item by item, so it is never out of date.
+"""
 
 from typing import NamedTuple
 
@@ -31,13 +31,21 @@ RECENT_EVERY = 64
 
 
 class Sketch(NamedTuple):
-    """Items in blocks of 64, so that one component of 64 items is one run of memory; B blocks, W
-    components in all.
+    """Items in blocks of 64, so that one component of 64 items is one run of memory.
 
-    levels [B,W,64] i8 · scale [B,6,64] f32, by part · popular, recent [B,64] f32 as the features
-    have them · prior [B,64] f32 1 / (c_i + .5) · offset [B,64] f32, 0 or -inf where hidden or not
-    there · bin [B,64] u8 · bounds [7] where the parts begin and end · clock [3] i64: adoptions
-    followed, interactions at the last look at all recent popularity, items."""
+    For B blocks and W components in all:
+
+    Args:
+        levels: [B,W,64] i8 quantised components.
+        scale: [B,6,64] f32, by part.
+        popular: [B,64] f32, as the feature; likewise recent.
+        prior: [B,64] f32 1 / (c_i + .5).
+        offset: [B,64] f32: 0, or -inf for hidden or missing items.
+        bin: [B,64] u8.
+        bounds: [7] where the parts begin and end.
+        clock: [3] i64: adoptions followed, interactions at the last update of recent popularity,
+            items.
+    """
 
     levels: NDArray[np.int8]
     scale: NDArray[np.float32]
@@ -51,7 +59,7 @@ class Sketch(NamedTuple):
 
 
 def new_sketch(state: State) -> Sketch:
-    """A sketch with room for the state's item rows, empty."""
+    """Make an empty sketch with room for the state's item rows."""
     dim = state.content.shape[1]
     widths = [dim] * 4 + [state.session.mass.shape[1], state.taste.mass.shape[1]]
     blocks = -(-len(state.adoptions) // LANES)
@@ -91,7 +99,7 @@ def _recent_of(state, item):
 
 @njit(cache=True, nogil=True)
 def follow_items(sketch, state, items):
-    """Copy these items' rows again."""
+    """Copy the rows of these items again."""
     for item in items:
         block, lane = item // LANES, item % LANES
         adoptions = state.adoptions[item]
@@ -114,19 +122,22 @@ def follow_items(sketch, state, items):
 
 @njit(cache=True, nogil=True)
 def follow_recent(sketch, state):
-    """Look at all items' recent popularity again: it fades with every interaction, by one part in a
-    hundred in 64."""
+    """Update the recent popularity of all items: it fades by one percent in 64 interactions."""
     for item in range(state.clock[3]):
         sketch.recent[item // LANES, item % LANES] = _recent_of(state, item)
 
 
 def unfollowed(sketch: Sketch, state: State) -> int:
-    """Adoptions and items that the state has and the sketch has not followed."""
+    """Return the adoptions and items of the state that the sketch has not followed."""
     return int(state.clock[1] - sketch.clock[0] + state.clock[3] - sketch.clock[2])
 
 
 def up_to_date(sketch: Sketch | None, state: State, changed: NDArray[np.int64]) -> Sketch:
-    """The sketch after following the state: new adoptions, `changed` items (new texts), new items."""
+    """Return the sketch after following the state.
+
+    Args:
+        changed: Items with new texts.
+    """
     if sketch is None or sketch.levels.shape[0] * LANES < len(state.adoptions):
         sketch = new_sketch(state)
     adoptions, interactions, items = (int(state.clock[place]) for place in (1, 0, 3))
@@ -148,7 +159,7 @@ def up_to_date(sketch: Sketch | None, state: State, changed: NDArray[np.int64]) 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
 def _accumulate(levels, block, places, weights, count, out):
-    """out [64] = sum over `count` (a multiple of 4) components of weight times level."""
+    """Compute out [64] = sum of weight times level over `count` (a multiple of 4) components."""
     for lane in range(LANES):
         out[lane] = 0.0
     for place in range(0, count, 4):
@@ -165,8 +176,10 @@ def _accumulate(levels, block, places, weights, count, out):
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
 def _add_logarithm(sums, bits, slopes, bins, out):
-    """out += slope * ln(sums), within 2e-5: exponent and a polynomial of the mantissa. `bits` views
-    `sums` and is lost."""
+    """Add slope * ln(sums) to out, exact to 2e-5, by exponent and a polynomial of the mantissa.
+
+    `bits` is a view of `sums` and is overwritten.
+    """
     for lane in range(LANES):
         exponent = np.float32((bits[lane] >> 23) - 127)
         bits[lane] = (bits[lane] & MANTISSA) | ONE
@@ -188,13 +201,15 @@ def _add_logarithm(sums, bits, slopes, bins, out):
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
 def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out):
-    """Stage one over the blocks [begin, end), for Q standpoints at once: a block is read once and
-    serves them all.
+    """Score the blocks [begin, end) for Q standpoints at once; each block is read once.
 
-    places, weights [Q,6,M]: each part's components that are not zero; counts [Q,6] (multiples of 4)
-    · slopes [Q,9,4], by item bin: constant, popularity, recent, the four linear parts, the two
-    lifts · mass [Q,2,2]: by bank the factor of N.v / (c + .5) and 50 sum v · out [Q, B*64] f32,
-    approximate scores; -inf where hidden."""
+    Args:
+        places: [Q,6,M] the components of each part that are not zero; likewise weights.
+        counts: [Q,6] multiples of 4.
+        slopes: [Q,9,4] by item bin: constant, popularity, recent, four linear parts, two lifts.
+        mass: [Q,2,2] by bank: the factor of N.v / (c + .5), and 50 sum v.
+        out: [Q, B*64] f32 filled with approximate scores; -inf for hidden items.
+    """
     sums = np.empty(LANES, np.float32)
     bits = sums.view(np.int32)
     for block in range(begin, end):
@@ -251,8 +266,12 @@ def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out)
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
 def lift_neighbours(sketch, state, found, slopes, scores):
-    """scores [B*64] += slope * ln(1 + nearness / floor) of the gathered neighbours `found`: what
-    score_blocks took at their floor. slopes [2,4]: slow and fast, by item bin."""
+    """Raise the scores of the gathered neighbours from their floor.
+
+    Args:
+        scores: [B*64] += slope * ln(1 + nearness / floor).
+        slopes: [2,4] slow and fast, by item bin.
+    """
     sums, lifts, adopted = (
         np.empty(LANES, np.float32),
         np.empty(LANES, np.float32),

@@ -1,5 +1,4 @@
-"""Reading: the best items for a user, exactly scored (features.fill_from and combiner.score;
-nothing is defined twice)."""
+"""Stage two of ranking: the best items for a user, exactly scored."""
 
 from typing import NamedTuple
 
@@ -50,9 +49,14 @@ PART_FEATURES = (
 
 
 class Asker(NamedTuple):
-    """Who reads, and how: user row (-1: not known) · arm of the combiner · factors [K] f64 of the
-    taste routers, from the user's filter rules (ones: no rule) · own [2,D] f32, content and
-    attributes of the user's own text, read where there is no history."""
+    """The reader of a ranking.
+
+    Args:
+        user: Row; -1 for an unknown user.
+        arm: Of the combiner.
+        factors: [K] f64 of the taste routers, from the user's filter rules; ones without rules.
+        own: [2,D] f32 content and attributes of the user's own text, read without history.
+    """
 
     user: int
     arm: int
@@ -61,8 +65,13 @@ class Asker(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """n items, best first: rows [n] i64 · scores [n] f64 · raw, values and weights [n,F] f64 of
-    every feature."""
+    """n items, best first.
+
+    Args:
+        rows: [n] i64.
+        scores: [n] f64.
+        raw: [n,F] f64 of every feature; likewise values and weights.
+    """
 
     rows: NDArray[np.int64]
     scores: NDArray[np.float64]
@@ -73,9 +82,11 @@ class Ranked(NamedTuple):
 
 @njit(cache=True)
 def standpoint_for(state, asker):
-    """The user's standpoint with the filter rules' factors on the taste routers (rule 2: times
-    softmax, before the 32 largest are taken and renormalised); the user's own text where there is
-    no history."""
+    """Return the user's standpoint, with the factors of filter rules on the taste routers.
+
+    Factors multiply the softmax before the 32 largest are taken and renormalised (rule 2). Without
+    history the user's own text is read.
+    """
     plain = standpoint_of(state, asker.user)
     if not has_history(state, asker.user):
         return Standpoint(asker.own[0], asker.own[1], plain.profile, plain.session, plain.taste)
@@ -95,8 +106,7 @@ def _user_bin(state, user):
 
 @njit(cache=True)
 def _slopes(combiner, arm, user_bin, out):
-    """out [9,4]: the combiner as linear in raw features, by item bin; the kNN columns at their
-    floor."""
+    """Fill out [9,4]: the combiner as linear in raw features, by item bin, kNN at its floor."""
     probes = np.zeros((2, FEATURES))
     probes[1] = 1.0
     values = np.empty_like(probes)
@@ -125,7 +135,7 @@ def _slopes(combiner, arm, user_bin, out):
 
 @njit(cache=True)
 def _components(vector, start, places, weights):
-    """The components that are not zero, padded with zero weights to a multiple of four."""
+    """Return the components that are not zero, padded with zero weights to a multiple of four."""
     count = 0
     for place in range(len(vector)):
         if vector[place] != 0.0:
@@ -141,7 +151,7 @@ def _components(vector, start, places, weights):
 
 @njit(cache=True)
 def _bank_components(bank, pi, total, start, places, weights, mass):
-    """v_k = pi_k / (n_k + 50); mass: the factor of N.v / (c + .5), and 50 sum v."""
+    """Return v_k = pi_k / (n_k + 50), with the factor of N.v / (c + .5) and 50 sum v."""
     routers, values = pi
     v = np.zeros(bank.mass.shape[1])
     for place in range(len(routers)):
@@ -153,8 +163,14 @@ def _bank_components(bank, pi, total, start, places, weights, mass):
 
 @njit(cache=True, nogil=True)
 def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mass):
-    """One query of sketch.score_blocks: fills its row of places and weights [6,M], counts [6],
-    slopes [9,4], mass [2,2]."""
+    """Prepare one query of `score_blocks`.
+
+    Args:
+        places: [6,M] filled; likewise weights.
+        counts: [6] filled.
+        slopes: [9,4] filled.
+        mass: [2,2] filled.
+    """
     standpoint = standpoint_for(state, asker)
     _slopes(combiner, asker.arm, _user_bin(state, asker.user), slopes)
     bounds = sketch.bounds
@@ -190,8 +206,7 @@ def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mas
 
 @njit(cache=True)
 def _add_neighbours(state, combiner, sketch, asker, found, scores):
-    """Lift the kNN columns of the gathered neighbours from the floor to what they are, in the
-    approximate scores."""
+    """Raise the approximate scores of the gathered neighbours from the kNN's floor."""
     probes = np.zeros((2, FEATURES))
     probes[1] = 1.0
     values = np.empty_like(probes)
@@ -223,7 +238,7 @@ def _shortlist(state, combiner, sketch, asker, found, scores, left_out, leave_se
 
 @njit(cache=True)
 def _score_rows(state, combiner, asker, rows, limit):
-    """Ranked: the `limit` best of these rows, scored exactly; the user's neighbours are gathered."""
+    """Return the `limit` best of these rows, exactly scored."""
     raw = np.empty((len(rows), FEATURES))
     values = np.empty_like(raw)
     scores = np.empty(len(rows))
@@ -253,9 +268,13 @@ def _gathered(state, user):
 
 @njit(cache=True, nogil=True)
 def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allowed, count, limit):
-    """Stage two over the whole catalogue: the `count` best approximate scores (lost on return)
-    scored exactly, the `limit` best of them returned. left_out: rows to leave out; allowed [<=
-    items] bool, empty: all."""
+    """Score the `count` best approximate items exactly and return the `limit` best of them.
+
+    Args:
+        scores: Approximate; overwritten.
+        left_out: Rows to leave out.
+        allowed: [<= items] bool; empty for all.
+    """
     found = _gathered(state, asker.user)
     rows = _shortlist(
         state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count
@@ -267,8 +286,10 @@ def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allow
 
 @njit(cache=True, nogil=True)
 def rank_rows(state, combiner, asker, candidates, left_out, leave_seen, limit):
-    """The `limit` best of given rows, all scored exactly; hidden ones, those in left_out and
-    (leave_seen) those the user has had are left out."""
+    """Score given rows exactly and return the `limit` best.
+
+    Leaves out hidden rows, those in `left_out`, and with `leave_seen` those that the user has had.
+    """
     known = has_history(state, asker.user)
     rows = np.empty(len(candidates), np.int64)
     kept = 0
@@ -287,8 +308,7 @@ def rank_rows(state, combiner, asker, candidates, left_out, leave_seen, limit):
 
 @njit(cache=True, nogil=True)
 def adopters_by_router(state, items, out):
-    """out [len(items), 2, K] i64: distinct adopters of each item by bank and by the router that
-    each wrote most to."""
+    """Fill out [len(items), 2, K] i64 with distinct adopters by bank and main router."""
     place_of = np.full(state.clock[3], -1, np.int64)
     for place in range(len(items)):
         place_of[items[place]] = place

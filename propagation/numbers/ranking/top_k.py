@@ -1,4 +1,4 @@
-"""The best of many scores: which rows, and in which order."""
+"""The best of many scores: rows and their order."""
 
 import numpy as np
 from numba import njit
@@ -28,8 +28,10 @@ def _best_by_group(scores, width):
 
 @njit(cache=True)
 def _at_least(scores, count):
-    """Items that may be among the `count` best: by the best of each group of neighbours first, so
-    that most are never looked at."""
+    """Return items that may be among the `count` best.
+
+    Looks at the best of each group of neighbours first, so that most items are never looked at.
+    """
     width = LANES if len(scores) > FEW_GROUPS * LANES * count else FEW_LANES
     best = _best_by_group(scores, width)
     groups = len(best)
@@ -52,7 +54,7 @@ def _at_least(scores, count):
 
 @njit(cache=True)
 def best_rows(scores, count, user, seed):
-    """Rows of the `count` best scores; equal ones at the cut by a seeded hash of (client, item)."""
+    """Return the rows of the `count` best scores; a seeded hash of (client, item) breaks ties."""
     rows = _at_least(scores, count)
     if len(rows) <= count:
         return rows
@@ -79,7 +81,7 @@ def best_rows(scores, count, user, seed):
 
 @njit(cache=True)
 def in_order(rows, scores, user, seed):
-    """Places by descending score; equal scores by a seeded hash of (client, item), never by index."""
+    """Return places by descending score; a seeded hash of (client, item) breaks ties."""
     keys = np.empty(len(rows))
     for place in range(len(rows)):
         keys[place] = _tie_key(user, rows[place], seed)

@@ -1,5 +1,4 @@
-"""Whom a client's taste leads to: the largest routing weights of users, the largest lifts of items,
-many clients at once."""
+"""Routers of many clients at once: largest routing weights of users, largest lifts of items."""
 
 import numpy as np
 from numba import njit
@@ -15,10 +14,17 @@ NO_ROUTER, BY_TEXT = -1, -2
 
 @njit(cache=True, nogil=True)
 def taste_rows(state, rows, users, refs, count, routers, values):
-    """For clients at `rows` [n] (`users` [n] bool: a user's row, else an item's): routers [n,
-    count], largest first, with their values [n, count] (of pi for users, of lift for items).
-    NO_ROUTER fills what is left; BY_TEXT in the first place: nothing but the client's text may be
-    read."""
+    """Return the largest taste routers of each client.
+
+    Args:
+        rows: [n] of users or items.
+        users: [n] bool: a user's row, else an item's.
+
+    Returns:
+        Routers [n, count], largest first, and their values [n, count]: pi of users, lift of
+        items. NO_ROUTER fills empty places. BY_TEXT in the first place: only the client's text
+        may be read.
+    """
     for place in range(len(rows)):
         routers[place] = NO_ROUTER
         row = rows[place]
@@ -43,7 +49,7 @@ def taste_rows(state, rows, users, refs, count, routers, values):
 
 @njit(cache=True)
 def _put(state, chosen, weights, routers, values):
-    """The largest that are not retired."""
+    """Write the largest routers that are not retired."""
     filled = 0
     for place in np.argsort(-weights, kind="mergesort")[: len(routers)]:
         if state.taste.trust[0, chosen[place]] != -np.inf:

@@ -1,0 +1,1 @@
+"""Rules 1 to 5 of docs/numbers.md, and what they count."""

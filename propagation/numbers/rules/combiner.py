@@ -1,6 +1,8 @@
-"""The pairwise logistic combiner (OFFLINE_ROUTING.md, rule 3). It learns several arms at once over
-the same features: the live one with propagation, one without it (DESIGN, "It can be switched off"),
-and an evaluation's others."""
+"""The pairwise logistic combiner (docs/numbers.md, rule 3).
+
+It learns several arms at once over the same features: the live one, one without propagation, and
+those of an evaluation.
+"""
 
 from typing import NamedTuple
 
@@ -24,9 +26,15 @@ PROFILE = Feature.PROFILE.value
 
 
 class Combiner(NamedTuple):
-    """mask [A,F] 0/1: which features an arm sees · weights, squares [A,F,9] (global, 4 user
-    maturities, 4 item adopter bins) · moments [F,2] running mean and sum of squared differences ·
-    seen [1] values behind the moments · gauge: how well each arm ranked before it learned."""
+    """The learned state of A arms over F features.
+
+    Args:
+        mask: [A,F] 0 or 1: the features that an arm sees.
+        weights: [A,F,9] global, 4 user maturities, 4 bins of item adopters; likewise squares.
+        moments: [F,2] running mean and sum of squared differences.
+        seen: [1] values behind the moments.
+        gauge: How well each arm ranked before it learned.
+    """
 
     mask: NDArray[np.float64]
     weights: NDArray[np.float64]
@@ -37,7 +45,12 @@ class Combiner(NamedTuple):
 
 
 def new_combiner(mask: NDArray[np.float64], start: NDArray[np.float64]) -> Combiner:
-    """mask [A,F]; start [F] global weights."""
+    """Make a combiner that has learned nothing.
+
+    Args:
+        mask: [A,F].
+        start: [F] global weights.
+    """
     arms, features = mask.shape
     weights = np.zeros((arms, features, GROUPS))
     weights[:, :, 0] = mask * start
@@ -52,18 +65,21 @@ def new_combiner(mask: NDArray[np.float64], start: NDArray[np.float64]) -> Combi
 
 
 def _parts(combiner: Combiner) -> list[NDArray[np.float64]]:
-    """What is learned, the gauge last."""
+    """Return the learned arrays, the gauge last."""
     return [combiner.weights, combiner.squares, combiner.moments, combiner.seen, *combiner.gauge]
 
 
 def packed(combiner: Combiner) -> NDArray[np.float64]:
-    """The learned state as one vector, for the learn commit."""
+    """Return the learned state as one vector, for the learn commit."""
     return np.concatenate([part.ravel() for part in _parts(combiner)])
 
 
 def unpack(combiner: Combiner, vector: NDArray[np.float64]) -> None:
-    """Take a packed state in place; one that was stored before there was a gauge begins a new one.
-    Raises ValueError when it is another combiner's."""
+    """Take a packed state, in place; one without a gauge begins a new gauge.
+
+    Raises:
+        ValueError: It is another combiner's.
+    """
     parts = _parts(combiner)
     gauge = packed(combiner._replace(gauge=new_gauge(len(combiner.mask))))[
         -sum(part.size for part in combiner.gauge) :
@@ -81,19 +97,19 @@ def unpack(combiner: Combiner, vector: NDArray[np.float64]) -> None:
 
 @njit(cache=True)
 def maturity(count):
-    """Bin of a user's interactions: 0, 1-5, 6-20, >20."""
+    """Return the bin of a user's interactions: 0, 1-5, 6-20, >20."""
     return 0 if count == 0 else 1 if count <= 5 else 2 if count <= 20 else 3
 
 
 @njit(cache=True)
 def adopter_bin(count):
-    """Bin of an item's adopters: <=2, 3-10, 11-50, >50."""
+    """Return the bin of an item's adopters: <=2, 3-10, 11-50, >50."""
     return 0 if count <= 2 else 1 if count <= 10 else 2 if count <= 50 else 3
 
 
 @njit(cache=True)
 def standardise(combiner, raw, out):
-    """out [n,F] = (raw - mean) / deviation by the running moments."""
+    """Fill out [n,F] with (raw - mean) / deviation, by the running moments."""
     for feature in range(raw.shape[1]):
         mean = combiner.moments[feature, 0]
         deviation = 1.0
@@ -105,9 +121,11 @@ def standardise(combiner, raw, out):
 
 
 def for_newcomers(combiner: Combiner) -> Combiner:
-    """The same for reading for users without history: what is chosen often counts for an item, at
-    least at the start weight, and what is chosen now not against it, whatever was learned from
-    users who know the popular items already."""
+    """Return the combiner for reading users without history.
+
+    Popularity counts at least at its start weight, and recency not against an item. Users who know
+    the popular items already teach the combiner the opposite.
+    """
     weights = combiner.weights.copy()
     for feature, least in ((Feature.POPULARITY, START_WEIGHT), (Feature.RECENT, 0.0)):
         lowest = (
@@ -119,13 +137,14 @@ def for_newcomers(combiner: Combiner) -> Combiner:
 
 @njit(cache=True)
 def weight_of(combiner, arm, feature, user_bin, item_bin):
+    """Return an arm's weight of a feature for a user bin and an item bin."""
     w = combiner.weights
     return w[arm, feature, 0] + w[arm, feature, 1 + user_bin] + w[arm, feature, 5 + item_bin]
 
 
 @njit(cache=True)
 def score(combiner, arm, values, user_bin, item_bin):
-    """Weighted sum of one row of standardised features."""
+    """Return the weighted sum of one row of standardised features."""
     total = 0.0
     for feature in range(len(values)):
         if combiner.mask[arm, feature] > 0:
@@ -140,8 +159,13 @@ def _clipped(value):
 
 @njit(cache=True)
 def learn_pairs(combiner, values, user_bin, item_bins):
-    """One AdaGrad step of every arm on row 0 (the positive) against the other rows of standardised
-    `values`; the gauge takes how each arm ranked row 0 before."""
+    """Make one AdaGrad step of every arm on row 0 (the positive) against the other rows.
+
+    The gauge notes how each arm ranked row 0 before.
+
+    Args:
+        values: [n,F] standardised features.
+    """
     arms, others = combiner.mask.shape[0], values.shape[0] - 1
     gradient = np.empty(GROUPS)
     slope = np.empty(others)

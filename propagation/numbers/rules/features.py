@@ -1,4 +1,4 @@
-"""Rule 3's features of (user, item) pairs, one column each."""
+"""The features of (user, item) pairs, one column each (docs/numbers.md, rule 3)."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from propagation.numbers.rules.trust import routing_weights
 
 
 class Feature(IntEnum):
-    """Columns of the feature matrix. LIFT_* and PROFILE are what propagation brings."""
+    """Columns of the feature matrix; LIFT_* and PROFILE are those of propagation."""
 
     POPULARITY = 0
     RECENT = 1
@@ -29,9 +29,14 @@ class Feature(IntEnum):
 
 
 class Standpoint(NamedTuple):
-    """What a user brings to every feature: unit vectors of content and attributes, the profile's
-    [D] f32, and per bank the routers read and their weights pi (both empty without history: the
-    lift is 0 then)."""
+    """The user's part of every feature.
+
+    Args:
+        content: Unit vector [D] f32; likewise attributes.
+        profile: [D] f32 vector of the profile.
+        session: Routers and their weights pi; empty without history (the lift is 0 then).
+        taste: Likewise.
+    """
 
     content: NDArray[np.float32]
     attributes: NDArray[np.float32]
@@ -50,30 +55,32 @@ KNN_FLOOR = 0.01
 
 @njit(cache=True)
 def unit(vector):
+    """Return the vector at length 1; zeros stay zeros."""
     norm = np.sqrt(np.sum(vector * vector))
     return vector / norm if norm > 0 else vector.copy()
 
 
 @njit(cache=True)
 def decayed(count, age):
-    """A count `age` events later."""
+    """Return a count as it is `age` events later."""
     return count * np.exp(-(np.log(2.0) / RECENT_HALF_LIFE) * age)
 
 
 @njit(cache=True)
 def recent_popularity(state, item):
+    """Return the item's adoptions, faded with a half-life of 5,000 events."""
     return decayed(state.recent[item], state.clock[0] - state.recent_at[item])
 
 
 @njit(cache=True)
 def has_history(state, user):
+    """Return whether the user (a row, or -1) has any interaction."""
     return user >= 0 and state.history_length[user] > 0
 
 
 @njit(cache=True)
 def standpoint_of(state, user):
-    """Where `user` (a row, or -1 for one not known) reads from; zeros and no routers without
-    history."""
+    """Return the standpoint of a user (a row, or -1): zeros and no routers without history."""
     dim = state.content.shape[1]
     profile = state.user_profile[user].copy() if user >= 0 else np.zeros(dim, np.float32)
     if not has_history(state, user):
@@ -92,9 +99,11 @@ def standpoint_of(state, user):
 
 @njit(cache=True)
 def fill_from(state, standpoint, items, out):
-    """Write the features of each of `items` read from `standpoint` into out [len, F]. The kNN
-    columns are read from the scratch rows near_slow and near_fast: all zero, unless the caller
-    gathered a user's neighbours."""
+    """Write the features of each of `items`, read from `standpoint`, into out [len,F].
+
+    The kNN columns are read from the scratch rows near_slow and near_fast: zeros, unless the caller
+    gathered a user's neighbours.
+    """
     _fill_counts(state.adoptions, state.recent, state.recent_at, state.clock[0], items, out)
     _fill_near(state.near_slow, state.near_fast, state.adoptions, items, out)
     dots(state.content, items, standpoint.content, out[:, 2])
@@ -130,8 +139,7 @@ def _fill_near(near_slow, near_fast, adoptions, items, out):
 
 @njit(cache=True)
 def fill_features(state, user, items, out):
-    """Write the features of `user` (a row, or -1 for one without history) and each of a few `items`
-    into out [len, F]."""
+    """Write the features of a user (a row, or -1) and a few `items` into out [len,F]."""
     known = has_history(state, user)
     if known:
         look_up_neighbours(state, user, items)

@@ -1,4 +1,4 @@
-"""Adoption mass and lift (OFFLINE_ROUTING.md, State and rules 1, 2 and 5)."""
+"""Adoption mass and lift (docs/numbers.md, rules 1, 2 and 5)."""
 
 import numpy as np
 from numba import njit
@@ -11,20 +11,22 @@ SUMS_IN_ANY_ORDER = {"reassoc", "contract", "nsz"}
 
 @njit(cache=True)
 def share_of(adopted, totals):
-    """P_i of an item adopted so often: its smoothed share of all adoptions."""
+    """Return P_i, the smoothed share of all adoptions, of an item with `adopted` adoptions."""
     return (adopted + 0.5) / (totals[0] + 0.5 * totals[1])
 
 
 @njit(cache=True)
 def share(state, item):
-    """P_i: the item's smoothed share of all adoptions."""
+    """Return P_i, the item's smoothed share of all adoptions."""
     return share_of(state.adoptions[item], state.totals)
 
 
 @njit(cache=True)
 def lifts(bank, share_of_item, item, out):
-    """Rule 1 for every router of a bank: l_k(i) = ln((N[i,k] + 50 P_i) / ((n_k + 50) P_i)), an
-    item's own row (out [K]). 0: as everywhere; above: more here than elsewhere."""
+    """Fill out [K] with rule 1: l_k(i) = ln((N[i,k] + 50 P_i) / ((n_k + 50) P_i)).
+
+    0 means as popular as everywhere, above 0 more popular here.
+    """
     mass, total = bank.mass, bank.total
     prior = PRIOR * share_of_item
     for router in range(mass.shape[1]):
@@ -35,8 +37,10 @@ def lifts(bank, share_of_item, item, out):
 
 @njit(cache=True, fastmath=SUMS_IN_ANY_ORDER)
 def dots(matrix, rows, vector, out):
-    """out [n] = matrix [.,D] f32 at rows [n], times vector [D] f32. At 48 to 80 columns four times
-    faster than BLAS."""
+    """Compute out [n] = matrix [.,D] f32 at rows [n], times vector [D] f32.
+
+    At 48 to 80 columns four times faster than BLAS.
+    """
     for place in range(len(rows)):
         row = rows[place]
         total = np.float32(0)
@@ -47,8 +51,11 @@ def dots(matrix, rows, vector, out):
 
 @njit(cache=True)
 def readings(bank, weights, adoptions, totals, items, out):
-    """Rule 2: s(u,i) = ln sum_k pi_k exp l_k(i) for items [n] into out [n]; pi is given as
-    (routers, values)."""
+    """Fill out [n] with rule 2 for items [n]: s(u,i) = ln sum_k pi_k exp l_k(i).
+
+    Args:
+        weights: pi as (routers, values).
+    """
     routers, values = weights
     dense = np.zeros(bank.mass.shape[1], np.float32)
     prior = 0.0
@@ -63,7 +70,7 @@ def readings(bank, weights, adoptions, totals, items, out):
 
 @njit(cache=True)
 def start_mass(bank, item, direction):
-    """N[i,k] = .2 softmax_k(8 z_i.C_k); n follows."""
+    """Set the start: N[i,k] = .2 softmax_k(8 z_i . C_k); n follows."""
     routers = bank.mass.shape[1]
     cosines = np.empty(routers)
     for router in range(routers):
@@ -77,7 +84,7 @@ def start_mass(bank, item, direction):
 
 @njit(cache=True)
 def write(bank, item, routers, weights):
-    """Rule 5: N[i,k] += q_k, n_k += q_k."""
+    """Apply rule 5: N[i,k] += q_k, n_k += q_k."""
     mass, total = bank.mass, bank.total
     for place in range(len(routers)):
         if weights[place] > 0:

@@ -1,5 +1,7 @@
-"""Item-kNN, slow and fast: decayed co-adoption counts of at most 384 neighbours an item (chosen in
-docs/method.md)."""
+"""Item-kNN, slow and fast: decayed co-adoption counts of at most 384 neighbours an item.
+
+Source: docs/numbers.md, "Rule 3"; docs/method.md has the measurements.
+"""
 
 import numpy as np
 from numba import njit
@@ -14,7 +16,7 @@ DAMPING = np.float32(5.0)
 
 @njit(cache=True)
 def past_items(state, user):
-    """The user's last items, at most 50, newest first."""
+    """Return the user's last items, at most 50, newest first."""
     items = np.empty(min(state.history_length[user], HISTORY), np.int64)
     place = np.int64(state.history_next[user])
     for age in range(len(items)):
@@ -25,6 +27,7 @@ def past_items(state, user):
 
 @njit(cache=True)
 def remember(state, user, item):
+    """Add an item to the user's history."""
     state.history[user, state.history_next[user]] = item
     state.history_next[user] = (state.history_next[user] + 1) % HISTORY
     state.history_length[user] += 1
@@ -32,8 +35,7 @@ def remember(state, user, item):
 
 @njit(cache=True)
 def place_of(neighbour, item, filled, other):
-    """Where `other` is among the item's first neighbours, or -1. No early way out, and 32 bits:
-    this form is compiled to SIMD."""
+    """Return the place of `other` among the item's first neighbours, or -1."""
     found, wanted = np.int32(-1), np.int32(other)
     for place in range(np.int32(filled)):
         found = max(found, np.int32(place) if neighbour[item, place] == wanted else np.int32(-1))
@@ -42,8 +44,7 @@ def place_of(neighbour, item, filled, other):
 
 @njit(cache=True)
 def _keep_nearest(neighbour, together, filled, item, adoptions):
-    """Leave an item its 320 nearest neighbours by what a reading would give them; of equal ones the
-    older."""
+    """Keep an item's 320 nearest neighbours as read; of equal ones the older."""
     size = filled[item]
     near = np.empty(size, np.float32)
     for place in range(size):
@@ -65,6 +66,7 @@ def _keep_nearest(neighbour, together, filled, item, adoptions):
 
 @njit(cache=True)
 def count_together(neighbour, together, filled, item, other, weight, adoptions):
+    """Add weight to the co-adoption count of an item and another one."""
     place = place_of(neighbour, item, filled[item], other)
     if place >= 0:
         together[item, place] += weight
@@ -81,7 +83,7 @@ def count_together(neighbour, together, filled, item, other, weight, adoptions):
 
 @njit(cache=True)
 def add_co_adoptions(state, user, item):
-    """co[j,i] grows by .9^age for each of the user's last 20 items j, in both directions."""
+    """Add .9^age to co[j,i] for each of the user's last 20 items j, in both directions."""
     neighbour, together, filled, adoptions = (
         state.neighbour,
         state.together,
@@ -98,7 +100,7 @@ def add_co_adoptions(state, user, item):
 
 @njit(cache=True)
 def _age_weights(past):
-    """[2, past] f64: .97^age (slow) and .7^age (fast, the first 15), each summing to 1."""
+    """Return [2, past] f64: .97^age (slow) and .7^age (fast, the first 15), each summing to 1."""
     weights = np.zeros((2, past))
     slow, fast = 1.0, 1.0
     for age in range(past):
@@ -114,8 +116,10 @@ def _age_weights(past):
 
 @njit(cache=True)
 def _shares(state, past):
-    """[2, past] f32: what a co-adoption with each past item counts, slow and fast: its age's
-    weight, damped by its popularity."""
+    """Return [2, past] f32: the weight of a co-adoption with each past item, slow and fast.
+
+    It is the weight of the item's age, damped by its popularity.
+    """
     weights = _age_weights(len(past))
     shares = np.empty((2, len(past)), np.float32)
     for age in range(len(past)):
@@ -127,15 +131,20 @@ def _shares(state, past):
 
 @njit(cache=True)
 def nearness(near, adopted):
-    """A sum of near_slow or near_fast, damped by how popular the item itself is; of 32 bits where
-    both are."""
+    """Return a sum of near_slow or near_fast, damped by the item's own popularity.
+
+    32 bits if both arguments are.
+    """
     return near / np.sqrt(adopted + DAMPING)
 
 
 @njit(cache=True)
 def gather_neighbours(state, user):
-    """Sum the neighbours of the user's last items into the scratch rows near_slow and near_fast, to
-    be read by `nearness`. The items that have any, each once, for release_neighbours."""
+    """Sum the neighbours of the user's last items into the scratch rows near_slow and near_fast.
+
+    Returns:
+        The items that have any, each once, for `release_neighbours`.
+    """
     neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
     near_slow, near_fast = state.near_slow, state.near_fast
     past = past_items(state, user)
@@ -161,7 +170,7 @@ def gather_neighbours(state, user):
 
 @njit(cache=True)
 def look_up_neighbours(state, user, items):
-    """What gather_neighbours sums, for these items only; the cheaper way for a handful."""
+    """Sum like `gather_neighbours`, for these few items only."""
     neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
     near_slow, near_fast = state.near_slow, state.near_fast
     past = past_items(state, user)
@@ -177,7 +186,7 @@ def look_up_neighbours(state, user, items):
 
 @njit(cache=True)
 def release_neighbours(state, found):
-    """Set the scratch rows of what was gathered back to zero."""
+    """Set the scratch rows of gathered items back to zero."""
     for item in found:
         state.near_slow[item] = 0.0
         state.near_fast[item] = 0.0

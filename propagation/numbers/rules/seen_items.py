@@ -1,4 +1,4 @@
-"""Which items each user has had: a hash set for the question, a linked list for the enumeration."""
+"""The items that each user has had: a hash set to look up, a linked list to enumerate."""
 
 import numpy as np
 from numba import njit
@@ -10,6 +10,7 @@ EMPTY = -1
 
 @njit(cache=True)
 def slot_of(table, key):
+    """Return the slot of a key in a hash set, or the empty slot where it belongs."""
     mask = len(table) - 1
     place = np.int64(mixed(np.uint64(key), np.uint64(0)) & np.uint64(mask))
     while table[place] != EMPTY and table[place] != key:
@@ -19,19 +20,20 @@ def slot_of(table, key):
 
 @njit(cache=True)
 def has_seen(state, user, item):
+    """Return whether the user has had the item."""
     key = np.int64(user) << 32 | np.int64(item)
     return state.seen_set[slot_of(state.seen_set, key)] == key
 
 
 @njit(cache=True)
 def add_key(table, key):
-    """Put a key into a hash set that has room for it."""
+    """Add a key to a hash set that has room for it."""
     table[slot_of(table, key)] = key
 
 
 @njit(cache=True)
 def add_seen(state, user, item, session_router, taste_router):
-    """Note an adoption, and the router of each bank that it wrote most to."""
+    """Add an adoption, with the router of each bank that it wrote most to."""
     key = np.int64(user) << 32 | np.int64(item)
     state.seen_set[slot_of(state.seen_set, key)] = key
     place = state.clock[1]
@@ -45,7 +47,7 @@ def add_seen(state, user, item, session_router, taste_router):
 
 @njit(cache=True)
 def seen_items(state, user):
-    """Rows of the items the user has had, newest first."""
+    """Return the rows of the items that the user has had, newest first."""
     count = 0
     place = state.seen_last[user]
     while place >= 0:
@@ -61,7 +63,7 @@ def seen_items(state, user):
 
 @njit(cache=True)
 def rehash(old, size):
-    """The same set in a table of `size` places (a power of two)."""
+    """Return the same set in a table of `size` slots (a power of two)."""
     table = np.full(size, EMPTY, np.int64)
     for key in old:
         if key != EMPTY:

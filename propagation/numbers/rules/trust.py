@@ -1,5 +1,4 @@
-"""Trust and routing weights (OFFLINE_ROUTING.md, rules 2, 4 and 5): the user's row of the routing
-table."""
+"""Trust and routing weights (docs/numbers.md, rules 2, 4 and 5)."""
 
 import numpy as np
 from numba import njit
@@ -11,8 +10,7 @@ LIFT_CLIP = 3.0
 
 @njit(cache=True)
 def largest(values, count, user, seed):
-    """Places of the `count` largest values; equal ones are ordered by a seeded hash of (client,
-    router)."""
+    """Return the places of the `count` largest values; a seeded hash breaks ties."""
     size = len(values)
     if count >= size:
         return np.arange(size)
@@ -50,7 +48,7 @@ def largest(values, count, user, seed):
 
 @njit(cache=True)
 def softmax_largest(logits, count, user, seed):
-    """(routers, values): the `count` largest of softmax(logits), renormalised."""
+    """Return (routers, values): the `count` largest of softmax(logits), renormalised."""
     routers = largest(logits, count, user, seed)
     values = np.exp(logits[routers] - logits.max())
     return routers, values / values.sum()
@@ -58,13 +56,13 @@ def softmax_largest(logits, count, user, seed):
 
 @njit(cache=True)
 def routing_weights(bank, user, count, seed):
-    """pi (count 32) or q (count 16): the largest of softmax(g L_u), renormalised."""
+    """Return pi (count 32) or q (count 16): the largest of softmax(g L_u), renormalised."""
     return softmax_largest(bank.sharpness * bank.trust[user].astype(np.float64), count, user, seed)
 
 
 @njit(cache=True)
 def add_trust(bank, user, increments):
-    """Rule 4: L[u,k] <- d L[u,k] + increment_k."""
+    """Apply rule 4: L[u,k] <- d L[u,k] + increment_k."""
     trust, discount = bank.trust, np.float32(bank.discount)
     for router in range(trust.shape[1]):
         trust[user, router] = discount * trust[user, router] + increments[router]
