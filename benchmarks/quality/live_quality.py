@@ -6,7 +6,13 @@ import asyncio
 from benchmarks.run import Figures, Run
 from propagation.datasets.dataset import Dataset
 from propagation.evaluation.protocols.metrics import level, paired
-from propagation.evaluation.protocols.whole_loop import PLAIN, RULES, TEXT, Looped, ranked_in_loop
+from propagation.evaluation.protocols.whole_loop import (
+    PLAIN,
+    RULES,
+    TEXT,
+    LoopRanking,
+    rank_in_loop,
+)
 from services.assembly import build_engine
 from services.cli.research.replay import checked
 from services.config.settings import Settings
@@ -29,10 +35,10 @@ def measure_live(run: Run, dataset: Dataset) -> Figures:
     yield "n10_text", float(looped.values[:, TEXT].mean())
 
 
-async def _looped(run: Run, dataset: Dataset) -> Looped:
+async def _looped(run: Run, dataset: Dataset) -> LoopRanking:
     engine = build_engine(Settings(database=run.scratch / "loop.db"))
     await engine.open()
     try:
-        return await ranked_in_loop(engine, dataset.clients, list(checked(dataset.events)))
+        return await rank_in_loop(engine, dataset.clients, list(checked(dataset.events)))
     finally:
         await engine.close()

@@ -1,1 +1,1 @@
-"""The prequential protocol (OFFLINE_ROUTING.md): its arms and controls, metrics, reports."""
+"""Evaluation: protocols, arms and controls, metrics, reports (docs/numbers.md, "Protocol")."""

@@ -1,6 +1,6 @@
-"""Routing policies that evaluation compares adoption with: the placebo, and point-to-point.
+"""Routing policies that serve as controls: the placebo, and point-to-point.
 
-A service runs them only where its composition passes CONTROL_POLICIES.
+A service runs them only if its composition passes CONTROL_POLICIES.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from propagation.workflow.views.numbers_owner import NumbersOwner
 
 
 class ShuffledWeights:
-    """Taste weights under other routers' names: a permutation of the routers for each client."""
+    """Taste weights with a permutation of the routers for each client."""
 
     def __init__(self, weights: TasteWeights, numbers: NumbersOwner, seed: int) -> None:
         self._weights = weights
@@ -48,18 +48,18 @@ class ShuffledWeights:
 
 
 class PlaceboPolicy(AdoptionPolicy):
-    """Adoption routing whose routers' identities are shuffled for each client.
+    """Adoption routing with the routers' identities shuffled for each client.
 
-    What it gains over no propagation is chance; what adoption gains over it is community.
+    Its gain over no propagation is chance; the gain of adoption over it is community.
 
-    Source: `docs/numbers.md`, "Protocol".
+    Source: docs/numbers.md, "Protocol".
     """
 
     name = "placebo"
 
 
 class PointToPointPolicy:
-    """Point-to-point propagation (RecNet 3.4.4, table 4, EM): no routers.
+    """Point-to-point propagation without routers (RecNet 3.4.4, table 4, EM).
 
     An updated profile goes as it is to its `nearest` clients by cosine, users and items alike. Each
     sender stands in the routing table as a router of its own.
@@ -102,7 +102,7 @@ class PointToPointPolicy:
 
 
 class VerbatimIntegrator:
-    """Sends each sender's profile as it is, in place of a summary (eq. 3)."""
+    """Sends each profile as it is, instead of a summary (eq. 3)."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
@@ -110,7 +110,7 @@ class VerbatimIntegrator:
     async def integrate(
         self, round_: Round, epoch: int, groups: ArrivalsByRouter
     ) -> UpdatedRouters:
-        """Write one message a sender; each group has arrivals of one client alone."""
+        """Write one message for each sender; a group has arrivals of one client only."""
         numbers = await self._store.version_numbers(sorted(groups))
         senders = {router: group[0].ref for router, group in groups.items()}
         refs = sorted(senders.values())

@@ -1,4 +1,4 @@
-"""A dataset as an evaluation's stream: texts as the live embedder reads them, ids left behind."""
+"""A dataset as the stream of an evaluation."""
 
 from propagation.datasets.dataset import Dataset
 from propagation.evaluation.stream import Stream
@@ -7,7 +7,11 @@ from propagation.workflow.index.embedding import attribute_text, content_text
 
 
 def stream_of(dataset: Dataset) -> Stream:
-    """Raises InvalidInput where there is nothing to rank."""
+    """Return the dataset as a stream: texts as the live embedder reads them, without ids.
+
+    Raises:
+        InvalidInput: There is nothing to rank.
+    """
     clients = [
         change.apply_to(Client(ref=ref_of(change.key.kind, row), key=change.key))
         for row, change in enumerate(dataset.items)

@@ -1,5 +1,7 @@
-"""Passes side by side, one a core: their kernels hold no interpreter lock, and what each measures
-depends on its seed alone."""
+"""Evaluation passes in parallel, one on each core.
+
+Their kernels release the interpreter lock, and the result of a pass depends only on its seed.
+"""
 
 import asyncio
 import threading
@@ -9,36 +11,43 @@ from contextlib import aclosing
 from propagation.evaluation.protocols.one_pass import Ranked
 from propagation.workflow.concurrency.core_pool import cores
 
-Heard = Callable[[int], None]
-Pass = Callable[[Heard], Ranked]
+OnEvents = Callable[[int], None]
+Pass = Callable[[OnEvents], Ranked]
 
 
-class _Stopped(Exception):
-    """Nobody waits for the pass any more."""
+class _PassCancelled(Exception):
+    """The evaluation was cancelled."""
 
 
-async def side_by_side(
+async def run_in_parallel(
     passes: AsyncGenerator[Pass, None],
     count: int,
     events: int,
     progress: Callable[[int, int], None],
     at_once: int | None = None,
 ) -> list[Ranked]:
-    """What each of `count` passes over so many events measured, in their order; `at_once` of them
-    at a time (None: one a core). `progress` hears (events done, events in all) from other threads.
-    Who is cancelled takes the passes along."""
+    """Run passes and return their results in order.
+
+    Cancelling it cancels the passes.
+
+    Args:
+        count: How many passes there are.
+        events: Events of each pass.
+        progress: Called with (events done, events in all), from other threads.
+        at_once: Passes at a time; None is one for each core.
+    """
     room, stopping, done = asyncio.Semaphore(at_once or cores()), threading.Event(), [0] * count
 
-    def count_outcomes(number: int) -> Heard:
+    def count_outcomes(number: int) -> OnEvents:
         def heard(passed: int) -> None:
             if stopping.is_set():
-                raise _Stopped
+                raise _PassCancelled
             done[number] = passed
             progress(sum(done), count * events)
 
         return heard
 
-    async def run(work: Pass, heard: Heard) -> Ranked:
+    async def run(work: Pass, heard: OnEvents) -> Ranked:
         try:
             return await asyncio.to_thread(work, heard)
         finally:

@@ -1,5 +1,4 @@
-"""How long an evaluation took that was stopped and went on: summed over its runs, written down
-while they run."""
+"""The time that an evaluation took in all its runs, when it was stopped and resumed."""
 
 import asyncio
 import time
@@ -17,8 +16,13 @@ WRITE_SECONDS = 2.0
 
 
 @dataclass
-class Legs:
-    """`runs` on this database, this one included; `before`: seconds of the others."""
+class RunTimes:
+    """Times of all runs on one database.
+
+    Args:
+        runs: Runs, this one included.
+        before: Seconds of the other runs.
+    """
 
     runs: int
     before: float
@@ -26,23 +30,23 @@ class Legs:
 
     @property
     def seconds(self) -> float:
-        """Of this run so far."""
+        """Seconds of this run so far."""
         return time.monotonic() - self._begun
 
     @property
     def seconds_in_all(self) -> float:
-        """Of every run; of one that was killed all but its last WRITE_SECONDS."""
+        """Seconds of every run; a killed run lacks its last WRITE_SECONDS."""
         return self.before + self.seconds
 
 
 @asynccontextmanager
-async def leg(store: BlobStore) -> AsyncIterator[Legs]:
-    """One run, counted from its beginning."""
+async def time_run(store: BlobStore) -> AsyncIterator[RunTimes]:
+    """Measure one run, and store its time while it runs."""
     runs, before = orjson.loads(await store.get_blob(PLACE) or b"[0, 0.0]")
-    legs = Legs(runs + 1, before)
+    times = RunTimes(runs + 1, before)
 
     async def written() -> None:
-        await store.put_blob(PLACE, orjson.dumps([legs.runs, legs.seconds_in_all]))
+        await store.put_blob(PLACE, orjson.dumps([times.runs, times.seconds_in_all]))
 
     async def writing() -> None:
         while True:
@@ -52,7 +56,7 @@ async def leg(store: BlobStore) -> AsyncIterator[Legs]:
 
     task = asyncio.ensure_future(writing())
     try:
-        yield legs
+        yield times
     finally:
         task.cancel()
         await asyncio.wait([task])

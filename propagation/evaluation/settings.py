@@ -1,4 +1,4 @@
-"""What an evaluation can be told."""
+"""Settings of an evaluation."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,14 @@ from propagation.model.base import Term
 
 
 class EvaluationSettings(Term):
-    """report_from: the first event (0-based) of the reported slice; None: two fifths of the stream,
-    as 40,000 of ML-100k's 100,000 · every: rank only one event in so many (all are learned) · tau:
-    of the semantic arm; None: the .90 quantile · seeds: one pass each, the median is reported."""
+    """Settings of an evaluation.
+
+    Args:
+        seeds: One pass each; the median is reported.
+        tau: Of the semantic arm; None is the .90 quantile.
+        report_from: First event (0-based) of the reported slice; None is two fifths of the stream.
+        every: Rank only one event in so many; all are learned.
+    """
 
     seeds: Sequence[int] = Field((1, 2, 3), min_length=1)
     session_k: int = Field(80, ge=2, le=4096)
@@ -21,4 +26,5 @@ class EvaluationSettings(Term):
     plot_points: int = Field(20, ge=2, le=500)
 
     def first_reported(self, events: int) -> int:
+        """Return the first event of the reported slice."""
         return min(events, 2 * events // 5 if self.report_from is None else self.report_from)

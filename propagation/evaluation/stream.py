@@ -1,5 +1,4 @@
-"""What an evaluation is given: texts and events, nothing else. Ids stay outside: rows carry no
-meaning."""
+"""The input of an evaluation: texts and events without ids, since rows carry no meaning."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +16,13 @@ LEAST_ITEMS = 3
 
 @dataclass(frozen=True)
 class Stream:
-    """`name` · item_texts, attribute_texts [I]: what the embedder reads of each item
-    (workflow/index/embedding.py) · user, item [E]: rows · time [E]: any unit. Order of rows means
-    nothing."""
+    """Texts and events; the order of rows means nothing.
+
+    Args:
+        item_texts: [I] the texts that the embedder reads of each item; likewise attribute_texts.
+        user: [E] rows; likewise item.
+        time: [E] in any unit.
+    """
 
     name: str
     item_texts: Sequence[str]
@@ -30,19 +33,26 @@ class Stream:
 
     @property
     def users(self) -> int:
+        """The number of users."""
         return int(self.user.max()) + 1 if len(self.user) else 0
 
     @property
     def items(self) -> int:
+        """The number of items."""
         return len(self.item_texts)
 
     def check(self) -> None:
-        """Raises InvalidInput where there is nothing to rank."""
+        """Check that there is something to rank.
+
+        Raises:
+            InvalidInput: There is not.
+        """
         if len(self.user) < LEAST_EVENTS:
             raise InvalidInput(
                 "events",
                 f"{self.name} has {pluralize(len(self.user), 'event')}; an evaluation needs at "
-                f"least {LEAST_EVENTS}. A catalogue alone can be imported and searched, there is nothing to rank",
+                f"least {LEAST_EVENTS}. A catalogue alone can be imported and searched, but there is "
+                "nothing to rank",
             )
         if self.items < LEAST_ITEMS:
             raise InvalidInput(
@@ -52,8 +62,10 @@ class Stream:
             )
 
     def shuffled(self, seed: int) -> "Stream":
-        """In time order, ties in time broken by seed, users and items renumbered by seed: neither a
-        row number nor the order of a file can tell anything."""
+        """Return the stream in the order of time, with rows and ties in random order.
+
+        So neither a row number nor the order of a file can tell anything.
+        """
         rng = np.random.default_rng(seed)
         users, items = rng.permutation(self.users), rng.permutation(self.items)
         order = np.lexsort((rng.random(len(self.time)), self.time))

@@ -1,0 +1,1 @@
+"""Protocols: prequential, leave-last-one-out, the whole loop, cold start, one setting varied."""

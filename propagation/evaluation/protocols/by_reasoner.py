@@ -1,9 +1,9 @@
-"""Leave-last-one-out with the reasoner as the ranker (RecNet 3.1.3): the last item against nine,
-over the whole loop.
+"""Leave-last-one-out with the reasoner as the ranker (RecNet 3.1.3).
 
-Everything but each user's last event goes through the engine in lockstep (workflow/replay.py); what
-a database holds already is not done again, and answers to equal questions come from its cache: a
-run that was stopped goes on where it was."""
+All but each user's last event go through the engine in lockstep (workflow/replay.py). What a
+database holds already is not done again, and answers to equal questions come from its cache, so a
+run that was stopped goes on where it was.
+"""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from random import Random
 from typing import TypeVar
 
 from propagation.datasets.dataset import Dataset
-from propagation.evaluation.run_times import leg
+from propagation.evaluation.run_times import time_run
 from propagation.model.base import Term
 from propagation.model.clients.client import ClientChange
 from propagation.model.errors import ReasonerUnavailable
@@ -32,8 +32,11 @@ log = logging.getLogger(__name__)
 
 
 class DrawReport(Term):
-    """Means over users of one draw of candidates. `by_numbers`: how often the reasoner failed and
-    the numbers ranked."""
+    """Means over users for one draw of candidates.
+
+    Args:
+        by_numbers: How often the reasoner failed and the numbers ranked.
+    """
 
     name: str
     targets: int
@@ -44,7 +47,7 @@ class DrawReport(Term):
 
 
 class PromptCost(Term):
-    """What one prompt took."""
+    """The cost of one prompt."""
 
     prompt: str
     calls: int
@@ -57,9 +60,12 @@ class PromptCost(Term):
 
 
 class ByReasonerReport(Term):
-    """What was measured, by what, and what it cost: `cost` and `seconds` in this run, which is the
-    last leg where others were stopped before it; `cost_in_all` and `seconds_in_all` in all `runs`
-    on this database."""
+    """The result, what produced it, and its cost.
+
+    Args:
+        cost: Of this run; likewise seconds.
+        cost_in_all: Of all `runs` on this database; likewise seconds_in_all.
+    """
 
     dataset: str
     reasoner: str
@@ -77,7 +83,7 @@ class ByReasonerReport(Term):
 
 @dataclass(frozen=True)
 class Target:
-    """A user's last item, and what it is ranked against."""
+    """A user's last item, and the items that it is ranked against."""
 
     user: str
     item: str
@@ -95,17 +101,21 @@ async def evaluate_by_reasoner(
     commit: str,
     progress: Callable[[int, int], None],
 ) -> ByReasonerReport:
-    """`events`: all of the data set, in time order. `fixed`: candidates by user, of which the first
-    nine that are not the target are taken. `progress` is told interactions and rankings done, of
-    all."""
-    async with leg(engine.store) as legs:
+    """Evaluate the engine's reasoner as a ranker.
+
+    Args:
+        events: All events of the dataset, in the order of time.
+        fixed: Candidates by user; the first nine that are not the target are used.
+        progress: Called with (interactions and rankings done, all of them).
+    """
+    async with time_run(engine.store) as times:
         everything = list(events)
         last = {event.user_id: place for place, event in enumerate(everything)}
         left_out = set(last.values())
         known = [event for place, event in enumerate(everything) if place not in left_out]
         draws = _draws(dataset, everything, last, fixed, seeds)
         of_all = len(known) + sum(len(targets) for _, targets in draws)
-        await _lived(engine, clients, known, lambda done: progress(done, of_all))
+        await _replay_in_parts(engine, clients, known, lambda done: progress(done, of_all))
         reports = []
         done = len(known)
         for name, targets in draws:
@@ -121,51 +131,55 @@ async def evaluate_by_reasoner(
             draws=reports,
             cost=_cost(expenses.this_run),
             cost_in_all=_cost(expenses.all_runs),
-            seconds=legs.seconds,
-            seconds_in_all=legs.seconds_in_all,
-            runs=legs.runs,
+            seconds=times.seconds,
+            seconds_in_all=times.seconds_in_all,
+            runs=times.runs,
             commit=commit,
         )
 
 
-async def _lived(
+async def _replay_in_parts(
     engine: Engine,
     clients: Iterable[ClientChange],
     events: Sequence[NewInteraction],
     progress: Callable[[int], None],
 ) -> None:
-    """Part after part: recorded, reasoned to its end, then a round where one is due. A part that an
-    earlier run left in the middle is ended first, and no round begins before: where a run was
-    stopped does not change its result."""
+    """Record a part, reason it to its end, run a round if one is due; then the next part.
+
+    A part that an earlier run left unfinished is finished first, and no round begins before that.
+    So the result does not depend on where a run was stopped.
+    """
     engine.reasoning.lockstep = True
     try:
         await engine.upsert_clients(list(clients))
-        await _caught_up(engine)
+        await _catch_up(engine)
         size = engine.settings.update_size_for(
             engine.numbers.view.users + engine.numbers.view.items
         )
         for start in range(0, len(events), size):
             recorded = await engine.record(events[start : start + size])
-            await _caught_up(engine)
+            await _catch_up(engine)
             newest = max(outcome.sequence for outcome in recorded.outcomes)
             if newest == await engine.store.recorded_through() and await engine.round_is_due():
-                await _patiently(engine, engine.run_round)
+                await _retry_patiently(engine, engine.run_round)
             progress(min(start + size, len(events)))
     finally:
         engine.reasoning.lockstep = False
 
 
-async def _caught_up(engine: Engine) -> None:
-    while await _patiently(engine, engine.learn):
+async def _catch_up(engine: Engine) -> None:
+    while await _retry_patiently(engine, engine.learn):
         pass
-    while await _patiently(engine, engine.reason):
+    while await _retry_patiently(engine, engine.reason):
         pass
 
 
-async def _patiently(engine: Engine, step: Callable[[], Awaitable[T]]) -> T:
-    """A step; where the reasoner answers nobody for a while (its server is started again), it is
-    tried again some times. Raises ReasonerUnavailable, at once where this run had no answer yet:
-    then it is the settings."""
+async def _retry_patiently(engine: Engine, step: Callable[[], Awaitable[T]]) -> T:
+    """Run a step; retry it while the reasoner does not answer (its server may be restarting).
+
+    Raises:
+        ReasonerUnavailable: At once if this run had no answer yet; then the settings are wrong.
+    """
     for seconds in PATIENCE:
         try:
             return await step()
@@ -184,7 +198,7 @@ def _draws(
     fixed: Mapping[str, Sequence[str]] | None,
     seeds: Sequence[int],
 ) -> list[tuple[str, list[Target]]]:
-    """Each draw's targets. Drawn candidates are items that the user never had."""
+    """Return the targets of each draw; drawn candidates are items that the user never had."""
     catalogue = sorted(item.key.id for item in dataset.items)
     had: dict[str, set[str]] = {}
     for event in events:
@@ -243,13 +257,13 @@ async def _ranked(engine: Engine, name: str, targets: Sequence[Target]) -> DrawR
 
 
 async def _place(engine: Engine, target: Target) -> tuple[int, bool]:
-    """(the target's place, 0 the best; whether the reasoner ranked)."""
+    """Return the target's place (0 is the best), and whether the reasoner ranked."""
     candidates = sorted([target.item, *target.others])
     wish = RecommendRequest(
         user_id=target.user, limit=len(candidates), candidates=candidates, exclude_seen=False
     )
     by_numbers = await engine.recommender.recommend(wish)
-    found = await _patiently(
+    found = await _retry_patiently(
         engine,
         lambda: engine.ranking.rerank(target.user, by_numbers, None, raise_unavailable=True),
     )

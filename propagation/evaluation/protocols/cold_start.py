@@ -1,5 +1,4 @@
-"""Cold start (RecNet 3.4.3, Figure 6): users and items of which little is known, with propagation
-and without."""
+"""Cold start (RecNet 3.4.3, Figure 6): little-known users and items."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,8 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from propagation.evaluation.kernels.arms import RANKINGS
-from propagation.evaluation.protocols.arm_report import N10, against
-from propagation.evaluation.protocols.metrics import Paired, level, middle
+from propagation.evaluation.protocols.metrics import N10, Paired, against, level, seed_median
 from propagation.evaluation.protocols.one_pass import Ranked
 from propagation.model.base import Term
 
@@ -17,10 +15,15 @@ MANY = int(np.iinfo(np.int64).max)
 
 
 class Slice(Term):
-    """Ranked events whose user ("user") had, or whose item ("item") was adopted by, `least` to
-    `most` when ranked (None: no end). `events`: of the first seed. `off` ... `offk_adoption`: event
-    means of N@10 · `gain`: adoption less off, `gain_knn`: the same with kNN on both sides, paired
-    by user."""
+    """Ranked events by how much was known of their user or item.
+
+    Args:
+        of: "user" (its interactions) or "item" (its adopters).
+        least: Lower bound when ranked; `most` is the upper one, None without end.
+        events: Of the first seed.
+        off: Event mean of N@10; likewise adoption, offk and offk_adoption.
+        gain: Adoption minus off, paired by user; `gain_knn` with kNN on both sides.
+    """
 
     of: str
     least: int
@@ -35,6 +38,7 @@ class Slice(Term):
 
     @property
     def label(self) -> str:
+        """The slice in words."""
         what = "interactions of the user" if self.of == "user" else "adopters of the item"
         if self.most is None:
             return f"{self.least} or more {what}"
@@ -46,8 +50,7 @@ class Slice(Term):
 
 
 def slices_of(passes: Sequence[Ranked]) -> list[Slice]:
-    """Users by how much they had done, then items by how many had adopted them; medians over the
-    seeds."""
+    """Return slices of users by interactions, then of items by adopters; medians over the seeds."""
     return [
         _slice(of, least, end - 1, passes)
         for of, edges in (("user", USERS), ("item", ITEMS))
@@ -62,7 +65,7 @@ def _slice(of: str, least: int, most: int, passes: Sequence[Ranked]) -> Slice:
         kept.append(one.at((known >= least) & (known <= most) & ~np.isnan(one.values[:, 0, N10])))
 
     def n10(arm: str) -> float | None:
-        return middle([level(one.values[:, RANKINGS.index(arm), N10]) for one in kept])
+        return seed_median([level(one.values[:, RANKINGS.index(arm), N10]) for one in kept])
 
     return Slice(
         of=of,

@@ -1,5 +1,4 @@
-"""Leave-last-one-out (OFFLINE_ROUTING.md, "Leave-last-one-out"): each user's last event is ranked
-and never learned."""
+"""Leave-last-one-out: each user's last event is ranked and never learned (docs/method.md)."""
 
 import platform
 import time
@@ -12,15 +11,17 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from propagation.evaluation.kernels.arms import RANKINGS
-from propagation.evaluation.parallel import Pass, side_by_side
-from propagation.evaluation.protocols.arm_report import N10, ArmReport, arm_report
+from propagation.evaluation.parallel import Pass, run_in_parallel
 from propagation.evaluation.protocols.cold_start import Slice, slices_of
-from propagation.evaluation.protocols.event_schedule import (
+from propagation.evaluation.protocols.metrics import N10, ArmReport, arm_report
+from propagation.evaluation.protocols.one_pass import (
+    Ranked,
     histories_shuffled,
+    item_vectors,
     last_of_each_user,
     leave_one_out,
+    run_pass,
 )
-from propagation.evaluation.protocols.one_pass import Ranked, item_vectors, run_pass
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
 from propagation.model.base import Term
@@ -36,7 +37,11 @@ LIVE = "offk_adoption"
 
 
 class Setting(Term):
-    """What was known when the targets were ranked: a key of KNOWING. `targets`: of the first seed."""
+    """Figures for one state of knowledge, a key of KNOWING.
+
+    Args:
+        targets: Of the first seed.
+    """
 
     name: str
     targets: int
@@ -44,12 +49,16 @@ class Setting(Term):
     slices: Sequence[Slice]
 
     def arm(self, name: str) -> ArmReport:
-        """Raises KeyError for an arm that was not run."""
+        """Return an arm's figures.
+
+        Raises:
+            KeyError: The arm was not run.
+        """
         return {arm.name: arm for arm in self.arms}[name]
 
 
 class LeaveOneOutReport(Term):
-    """What was measured, on what, by what; figures are medians over the seeds."""
+    """The result; figures are medians over the seeds."""
 
     dataset: str
     users: int
@@ -64,12 +73,15 @@ class LeaveOneOutReport(Term):
     finished: datetime
 
     def setting(self, name: str) -> Setting:
-        """Raises KeyError for anything but the keys of KNOWING."""
+        """Return the figures for a key of KNOWING.
+
+        Raises:
+            KeyError: It is no such key.
+        """
         return {setting.name: setting for setting in self.known}[name]
 
     def keys(self) -> dict[str, JsonValue]:
-        """The figures under the names of `make bench-life`: the live default's levels, and adoption
-        and placebo less off."""
+        """Return the figures under the names of `make bench-life`."""
         end, shuffled = self.setting("end"), self.setting("shuffled")
         gain, placebo = end.arm("adoption").against_off, end.arm("placebo").against_off
         return {
@@ -89,10 +101,17 @@ async def evaluate_leave_one_out(
     commit: str = "",
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> LeaveOneOutReport:
-    """Evaluate every arm, two passes a seed, on all cores. The embedder is fitted on the stream's
-    catalogue. Ties in time are broken by seed, and the target is the last event in that order.
-    `progress` hears (events done, events in all) from another thread. Raises InvalidInput where
-    there is nothing to rank."""
+    """Evaluate every arm, two passes a seed, on all cores.
+
+    The embedder is fitted on the stream's catalogue. A seed breaks ties in time, and the target is
+    the last event in that order.
+
+    Args:
+        progress: Called with (events done, events in all), from another thread.
+
+    Raises:
+        InvalidInput: There is nothing to rank.
+    """
     stream.check()
     begun = time.monotonic()
     told_of: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]] = []
@@ -108,7 +127,7 @@ async def evaluate_leave_one_out(
                 yield partial(run_pass, told, schedule, content, attributes, settings, seed)
 
     events = len(stream.user) + int(last_of_each_user(stream).sum())
-    ranked = await side_by_side(passes(), PASSES_A_SEED * len(settings.seeds), events, progress)
+    ranked = await run_in_parallel(passes(), PASSES_A_SEED * len(settings.seeds), events, progress)
     found: dict[str, list[Ranked]] = {name: [] for name in KNOWING}
     for number, (one, (at_moment, at_end)) in enumerate(zip(ranked, told_of, strict=True)):
         if number % PASSES_A_SEED:

@@ -1,4 +1,4 @@
-"""Levels and paired differences of per-event values."""
+"""Levels and paired differences of per-event values, and the figures of an arm."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,22 +7,29 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.evaluation.kernels.arms import RANKINGS
+from propagation.evaluation.protocols.one_pass import Ranked
 from propagation.model.base import Term
 
 F64 = NDArray[np.float64]
 
 
 class Paired(Term):
-    """Mean over users of each user's mean difference, and its t (None with fewer than two users, or
-    no spread)."""
+    """Mean over users of each user's mean difference, with its t.
+
+    Args:
+        t: None with fewer than two users, or without spread.
+    """
 
     mean: float
     t: float | None
 
 
 def paired(left: F64, right: F64, user: NDArray[np.int64]) -> Paired | None:
-    """left - right [E] by user [E]; events where either is NaN are left out; None where nothing is
-    left."""
+    """Return left - right [E], paired by user [E]; None if no event is left.
+
+    Events in which either is NaN are left out.
+    """
     difference = left - right
     kept = ~np.isnan(difference)
     if not kept.any():
@@ -35,27 +42,78 @@ def paired(left: F64, right: F64, user: NDArray[np.int64]) -> Paired | None:
 
 
 def level(values: F64) -> float | None:
-    """The mean over events; None without any."""
+    """Return the mean over events; None without any."""
     kept = values[~np.isnan(values)]
     return float(kept.mean()) if len(kept) else None
 
 
 def over_time(values: F64, points: int) -> tuple[list[int], list[float | None]]:
-    """Ends and means of `points` equal stretches of the stream."""
+    """Return the ends and means of `points` equal stretches of the stream."""
     edges = np.linspace(0, len(values), points + 1).astype(int)
     means = [level(values[start:end]) for start, end in pairwise(edges)]
     return edges[1:].tolist(), means
 
 
-def middle(values: Sequence[float | None]) -> float | None:
-    """The median over seeds, of those that have a value."""
+def seed_median(values: Sequence[float | None]) -> float | None:
+    """Return the median over seeds, of those that have a value."""
     known = [value for value in values if value is not None]
     return median(known) if known else None
 
 
-def middle_pair(pairs: Sequence[Paired | None]) -> Paired | None:
-    """The medians of mean and t over seeds."""
+def seed_median_pair(pairs: Sequence[Paired | None]) -> Paired | None:
+    """Return the medians over seeds of mean and t."""
     known = [pair for pair in pairs if pair is not None]
     if not known:
         return None
-    return Paired(mean=median(pair.mean for pair in known), t=middle([pair.t for pair in known]))
+    return Paired(
+        mean=median(pair.mean for pair in known), t=seed_median([pair.t for pair in known])
+    )
+
+
+N10, HR1, MATCHED_N10, _, N10_OF_100 = range(5)
+
+
+class ArmReport(Term):
+    """Figures of one arm: event means, and paired user means against `off` and `offk`.
+
+    Args:
+        n10: N@10 of 10 candidates.
+        n10_matched: N@10 against negatives of the target's kind (adopted before, or not).
+        n10_of_100: N@10 of 100 candidates.
+    """
+
+    name: str
+    n10: float | None
+    hr1: float | None
+    n10_matched: float | None
+    n10_of_100: float | None
+    against_off: Paired | None
+    against_offk: Paired | None
+
+
+def arm_report(name: str, passes: Sequence[Ranked]) -> ArmReport:
+    """Return the figures of one arm of RANKINGS, over one pass a seed."""
+
+    def of(measure: int) -> float | None:
+        return seed_median([level(one.values[:, RANKINGS.index(name), measure]) for one in passes])
+
+    return ArmReport(
+        name=name,
+        n10=of(N10),
+        hr1=of(HR1),
+        n10_matched=of(MATCHED_N10),
+        n10_of_100=of(N10_OF_100),
+        against_off=None if name == "off" else against(name, "off", passes),
+        against_offk=None if name == "offk" else against(name, "offk", passes),
+    )
+
+
+def against(name: str, base: str, passes: Sequence[Ranked], measure: int = N10) -> Paired | None:
+    """Return the paired user mean of one arm minus another."""
+    one, other = RANKINGS.index(name), RANKINGS.index(base)
+    return seed_median_pair(
+        [
+            paired(ranked.values[:, one, measure], ranked.values[:, other, measure], ranked.user)
+            for ranked in passes
+        ]
+    )

@@ -1,5 +1,4 @@
-"""One pass of one seed: start as the service starts (OFFLINE_ROUTING.md, State), then predict and
-learn event by event."""
+"""One pass of one seed over a schedule: predict and learn event by event."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from propagation.evaluation.kernels.arms import RANKINGS, evaluation_combiner
 from propagation.evaluation.kernels.controls import new_controls
 from propagation.evaluation.kernels.expectation import log_factorials
 from propagation.evaluation.kernels.prequential import evaluate_block
-from propagation.evaluation.protocols.event_schedule import Schedule
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
 from propagation.numbers.resize import with_room
@@ -20,6 +18,104 @@ from propagation.numbers.state import ITEMS, USERS, State, new_state
 from propagation.ports.embedder import FittableEmbedder
 from propagation.routing.initial_clustering import random_directions, spherical_kmeans
 
+I64 = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The order of events, and which of them are ranked and learned (ranked first).
+
+    Args:
+        user: [B] rows; likewise item.
+        ranked: [B]; likewise learned.
+    """
+
+    user: I64
+    item: I64
+    ranked: Mask
+    learned: Mask
+
+    def __len__(self) -> int:
+        return len(self.user)
+
+    def known(self) -> tuple[I64, I64]:
+        """Return, of each event, [B] interactions of its user and [B] adopters of its item.
+
+        Only those learned before it count.
+        """
+        first = np.zeros(len(self), np.bool_)
+        rows = np.flatnonzero(self.learned)
+        first[
+            rows[
+                np.unique(np.stack([self.user[rows], self.item[rows]]), axis=1, return_index=True)[
+                    1
+                ]
+            ]
+        ] = True
+        return _before(self.user, self.learned), _before(self.item, first)
+
+
+def _before(key: I64, counted: Mask) -> I64:
+    """Return [B] how many counted events before each one have its key."""
+    order = np.argsort(key, kind="stable")
+    running: I64 = np.cumsum(counted[order]) - counted[order]
+    starts = np.flatnonzero(np.diff(key[order], prepend=-1))
+    out = np.empty(len(key), np.int64)
+    out[order] = running - np.repeat(running[starts], np.diff(np.append(starts, len(key))))
+    return out
+
+
+def prequential(stream: Stream, every: int) -> Schedule:
+    """Schedule to test, then learn, each event; one event in `every` is ranked."""
+    events = len(stream.user)
+    return Schedule(
+        stream.user, stream.item, np.arange(events) % every == 0, np.ones(events, np.bool_)
+    )
+
+
+def last_of_each_user(stream: Stream) -> Mask:
+    """Return [E] the leave-last-one-out targets: the last event of users with at least two."""
+    events = len(stream.user)
+    last = np.full(stream.users, -1)
+    last[stream.user] = np.arange(events)
+    targets = np.zeros(events, np.bool_)
+    targets[last[np.bincount(stream.user, minlength=stream.users) > 1]] = True
+    return targets
+
+
+def leave_one_out(stream: Stream, targets: Mask) -> tuple[Schedule, Mask, Mask]:
+    """Schedule leave-last-one-out: all but the targets is learned, in the order of time.
+
+    A target is ranked twice: at its own moment, and after everything.
+
+    Returns:
+        The schedule, and [B] the targets at their own moment and [B] at the end.
+    """
+    rows = np.concatenate([np.arange(len(targets)), np.flatnonzero(targets)])
+    at_moment, at_end = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_)
+    at_moment[: len(targets)] = targets
+    at_end[len(targets) :] = True
+    return (
+        Schedule(stream.user[rows], stream.item[rows], at_moment | at_end, ~(at_moment | at_end)),
+        at_moment,
+        at_end,
+    )
+
+
+def histories_shuffled(stream: Stream, targets: Mask, seed: int) -> Stream:
+    """Return the stream with each user's items in random order; targets stay."""
+    rng = np.random.default_rng(seed)
+    rest = np.flatnonzero(~targets)
+    own = rest[np.argsort(stream.user[rest], kind="stable")]
+    mixed = rest[np.lexsort((rng.random(len(rest)), stream.user[rest]))]
+    item = stream.item.copy()
+    item[own] = stream.item[mixed]
+    return Stream(
+        stream.name, stream.item_texts, stream.attribute_texts, stream.user, item, stream.time
+    )
+
+
 F32 = NDArray[np.float32]
 BLOCK = 500
 MEASURES = 5
@@ -27,9 +123,13 @@ MEASURES = 5
 
 @dataclass(frozen=True)
 class Ranked:
-    """What one pass measured. user [B] · values [B,R,5]: N@10 and HR@1 against any 9, the same
-    against 9 of the target's kind (adopted before or not), N@10 against any 99; NaN where not
-    ranked · past, adopters [B]: interactions of the user and adopters of the item that were known.
+    """The result of one pass.
+
+    Args:
+        user: [B].
+        values: [B,R,5] N@10 and HR@1 against any 9, the same against 9 of the target's kind
+            (adopted before, or not), N@10 against any 99; NaN if not ranked.
+        past: [B] known interactions of the user; likewise adopters of the item.
     """
 
     user: NDArray[np.int64]
@@ -38,7 +138,7 @@ class Ranked:
     adopters: NDArray[np.int64]
 
     def at(self, rows: slice | NDArray[np.bool_]) -> "Ranked":
-        """These events only."""
+        """Return these events only."""
         return Ranked(self.user[rows], self.values[rows], self.past[rows], self.adopters[rows])
 
 
@@ -51,9 +151,13 @@ def run_pass(
     seed: int,
     progress: Callable[[int], None],
 ) -> Ranked:
-    """One pass over a shuffled stream's schedule. content, attributes [I,D]. `progress` hears how
-    many events of this pass are done."""
-    state = started(stream, content, attributes, settings, seed)
+    """Run one pass over a shuffled stream's schedule.
+
+    Args:
+        content: [I,D]; likewise attributes.
+        progress: Called with the events of this pass that are done.
+    """
+    state = start_state(stream, content, attributes, settings, seed)
     combiner, controls = (
         evaluation_combiner(),
         new_controls(state, stream.users, stream.items, seed, settings.tau),
@@ -81,11 +185,10 @@ def run_pass(
     return Ranked(schedule.user, out, *schedule.known())
 
 
-def started(
+def start_state(
     stream: Stream, content: F32, attributes: F32, settings: EvaluationSettings, seed: int
 ) -> State:
-    """The state before the first event: the whole catalogue known, routers from k-means of its
-    content."""
+    """Return the state before the first event, with the routers by k-means of the content."""
     content = content.copy()
     textless = ~content.any(axis=1)
     content[textless] = random_directions(
@@ -112,6 +215,6 @@ def started(
 
 
 async def item_vectors(stream: Stream, embedder: FittableEmbedder, seed: int) -> tuple[F32, F32]:
-    """(content, attributes) [I,D] by the embedder fitted on this catalogue; its state changes."""
+    """Fit the embedder on this catalogue and return (content, attributes) [I,D]."""
     embedder.restore(embedder.fit(stream.item_texts, seed))
     return await embedder.embed(stream.item_texts), await embedder.embed(stream.attribute_texts)

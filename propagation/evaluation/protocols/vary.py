@@ -7,7 +7,7 @@ from datetime import datetime
 import numpy as np
 
 from propagation.evaluation.protocols.metrics import Paired, level, paired
-from propagation.evaluation.protocols.whole_loop import RULES, WAYS, Looped
+from propagation.evaluation.protocols.whole_loop import RULES, WAYS, LoopRanking
 from propagation.evaluation.reports.report import Report
 from propagation.model.base import Term
 
@@ -19,8 +19,13 @@ NONE_MEANS = {"tau": "default", "evolution": "off"}
 
 
 class EffectPoint(Term):
-    """One value of the setting (None: see NONE_MEANS). `n10`: event means by arm · `gains`: paired
-    user means by arm, against its own base · `counts`: what else it changed."""
+    """One value of the setting (None: see NONE_MEANS).
+
+    Args:
+        n10: Event means by arm.
+        gains: Paired user means by arm, against its own base.
+        counts: Further effects of the value.
+    """
 
     value: float | None
     n10: Mapping[str, float | None]
@@ -29,8 +34,13 @@ class EffectPoint(Term):
 
 
 class Effect(Term):
-    """`of`: the setting (evolution: before every so many rounds) · `bases`: what each arm of
-    `gains` is compared with · `events`, `ranked`: of each value."""
+    """The effect of a setting.
+
+    Args:
+        of: The setting (evolution: before every so many rounds).
+        bases: The arm that each arm of `gains` is compared with.
+        events: Of each value; likewise ranked.
+    """
 
     of: str
     dataset: str
@@ -45,12 +55,12 @@ class Effect(Term):
     finished: datetime
 
     def label(self, point: EffectPoint) -> str:
-        """The point's value as a person writes it."""
+        """Return the point's value as a person writes it."""
         return NONE_MEANS.get(self.of, "default") if point.value is None else f"{point.value:g}"
 
 
 def numbers_point(of: str, value: float | None, report: Report) -> EffectPoint:
-    """Of a prequential report: the arms that the setting concerns."""
+    """Return a point from a prequential report, with the arms that the setting concerns."""
     arms = {name: report.arm(name) for name in SHOWN[of]}
     return EffectPoint(
         value=value,
@@ -64,11 +74,16 @@ def numbers_point(of: str, value: float | None, report: Report) -> EffectPoint:
 
 
 def loop_point(
-    value: float | None, looped: Looped, counts: Mapping[str, int], unevolved: Looped | None = None
+    value: float | None,
+    looped: LoopRanking,
+    counts: Mapping[str, int],
+    unevolved: LoopRanking | None = None,
 ) -> EffectPoint:
-    """Of a pass through the whole loop, compared with numbers alone; those with propagation off.
-    With `unevolved`, a pass over the same events without evolution: also what the live ranking
-    gains by it, pair by pair."""
+    """Return a point from a pass through the whole loop, compared with numbers alone.
+
+    Args:
+        unevolved: A pass over the same events without evolution, to pair the live ranking with.
+    """
     columns = dict(zip(WAYS, looped.values.T, strict=True))
     gains = {
         name: paired(columns[name], columns[base], looped.user) for name, base in LOOP_BASES.items()

@@ -1,9 +1,9 @@
-"""Texts and filter rules in the ranking: the whole loop in lockstep (workflow/replay.py), read as
-Recommend reads.
+"""Texts and filter rules in the ranking: the whole loop in lockstep (workflow/replay.py).
 
-Texts reach the ranking through the profile feature, rules through the factors on the taste routers;
-both change through reasoning and rounds only, so the numbers' own protocol can't measure them.
-Beside the live arm the combiner learns one without the profile feature, on the same events."""
+Texts reach the ranking through the profile feature, rules through factors on the taste routers.
+Both change only by reasoning and rounds, so the numbers' own protocol cannot measure them. Beside
+the live arm the combiner learns one without the profile feature, on the same events.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,26 +30,35 @@ OFF_WAY, PLAIN, TEXT, RULES = range(len(WAYS))
 
 
 @dataclass(frozen=True)
-class Looped:
-    """user [R] rows · values [R,4]: N@10 against 9 unseen items by WAYS: propagation off, on by
-    numbers alone, with the profile feature, with filter rules too · ruled: the share of reads under
-    a rule."""
+class LoopRanking:
+    """The result of the loop.
+
+    Args:
+        user: [R] rows.
+        values: [R,4] N@10 against 9 unseen items by WAYS: propagation off, numbers alone, with the
+            profile feature, with filter rules too.
+        ruled: Share of reads under a rule.
+    """
 
     user: NDArray[np.int64]
     values: NDArray[np.float64]
     ruled: float
 
 
-async def ranked_in_loop(
+async def rank_in_loop(
     engine: Engine,
     clients: Iterable[ClientChange],
     events: Sequence[NewInteraction],
     progress: Callable[[int], None] = lambda done: None,
-) -> Looped:
-    """Of an opened, empty engine, that nobody else uses. Reported on the last three fifths of the
-    events. Only a user's first event of each step of 16 is ranked, against all unseen items: all
-    that the user did before it is learned by then. Raises InvalidInput where there is nothing to
-    rank."""
+) -> LoopRanking:
+    """Run the loop on an opened, empty engine that nothing else uses, and rank.
+
+    Reported on the last three fifths of the events. Only a user's first event of each step of 16 is
+    ranked, against all unseen items: everything that the user did before is learned by then.
+
+    Raises:
+        InvalidInput: There is nothing to rank.
+    """
     await replay(engine, clients, ())
     engine.numbers.view.combiner = _combiner()
     found: list[tuple[int, tuple[float, ...], bool]] = []
@@ -64,10 +73,10 @@ async def ranked_in_loop(
     if not found:
         raise InvalidInput(
             "events",
-            f"from event {2 * len(events) // 5:,} on, none can be ranked: each is the first of its user, a"
-            " repeat of what the user had, or leaves nothing unseen to compare with",
+            f"from event {2 * len(events) // 5:,} on, none can be ranked: each is the first"
+            " of its user, a repeat of what the user had, or leaves nothing unseen to compare with",
         )
-    return Looped(
+    return LoopRanking(
         np.array([user for user, _, _ in found], np.int64),
         np.array([gains for _, gains, _ in found]),
         float(np.mean([ruled for _, _, ruled in found])),
@@ -75,7 +84,7 @@ async def ranked_in_loop(
 
 
 def _combiner() -> Combiner:
-    """The live arms, and the live one without the profile feature."""
+    """Make the live arms, and the live one without the profile feature."""
     mask = np.ones((3, FEATURES))
     mask[OFF, list(PROPAGATED)] = 0
     mask[WITHOUT_TEXT, Feature.PROFILE] = 0
@@ -91,7 +100,7 @@ def _first_of_each_user(part: Sequence[NewInteraction]) -> Iterator[NewInteracti
 async def _ranked(
     engine: Engine, event: NewInteraction
 ) -> tuple[int, tuple[float, ...], bool] | None:
-    """(user row, N@10 by WAYS; whether a rule held); None for what the protocol leaves out."""
+    """Return (user row, N@10 by WAYS, whether a rule applied); None if it is left out."""
     view = engine.numbers.view
     refs = await engine.store.find_refs(
         [

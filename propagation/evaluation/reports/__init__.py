@@ -1,0 +1,1 @@
+"""Reports of evaluations: figures, tables and pictures."""

@@ -1,4 +1,4 @@
-"""Reports as pictures."""
+"""Pictures of reports."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,12 +26,11 @@ COLOURS = {
 }
 WIDTH, HEIGHT = 8.0, 4.5
 MARGIN = 0.02
-BESIDE = 0.03
+OFFSET = 0.03
 
 
 class Picture:
-    """A figure of one row of axes; `save` writes it in the format that the path's ending names
-    (.png, .svg)."""
+    """A figure with one row of axes."""
 
     def __init__(self, columns: int, title: str) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -45,22 +44,27 @@ class Picture:
         self.axes: Sequence[Axes] = list(np.atleast_1d(self._figure.subplots(1, columns)))
 
     def legend(self) -> None:
-        """One for all axes, below them: it hides no bar."""
+        """Draw one legend for all axes, below them, so that it hides no bar."""
         handles, labels = self.axes[0].get_legend_handles_labels()
         self._figure.legend(
             handles, labels, loc="outside lower center", ncols=min(len(labels), 4), fontsize="small"
         )
 
     def save(self, path: Path) -> None:
-        """Raises OSError where it can't be written."""
+        """Write the figure in the format of the path's ending (.png, .svg).
+
+        Raises:
+            OSError: It cannot be written.
+        """
         self._figure.savefig(path)
 
 
 def over_time(report: Report, path: Path) -> None:
-    """N@10 of the main arms over the stream."""
+    """Plot N@10 of the main arms over the stream."""
     picture = Picture(
         1,
-        f"{report.dataset}: {report.users:,} users, {report.items:,} items, seeds: {len(report.settings.seeds)}",
+        f"{report.dataset}: {report.users:,} users, {report.items:,} items, "
+        f"seeds: {len(report.settings.seeds)}",
     )
     (axes,) = picture.axes
     for name in SHOWN:
@@ -78,7 +82,7 @@ def over_time(report: Report, path: Path) -> None:
 
 
 def left_out(report: LeaveOneOutReport, path: Path) -> None:
-    """N@10 of 10 and of 100 by arm, for each state of knowledge."""
+    """Plot N@10 of 10 and of 100 by arm, for each state of knowledge."""
     picture = Picture(
         2,
         f"{report.dataset}, leave-last-one-out: {report.known[0].targets:,} targets, seeds: "
@@ -104,8 +108,7 @@ def left_out(report: LeaveOneOutReport, path: Path) -> None:
 
 
 def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
-    """RecNet's Figure 6: users and items of which little is known, propagation off and on, without
-    kNN and with."""
+    """Plot RecNet's Figure 6: little-known users and items, with and without propagation."""
     picture = Picture(2, title)
     names = ("off", "adoption", "offk", "offk_adoption")
     for axes, of in zip(picture.axes, ("user", "item"), strict=True):
@@ -126,11 +129,12 @@ def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
     picture.save(path)
 
 
-def effect_of(effect: Effect, path: Path) -> None:
-    """Levels by value, and what each arm adds to its base with twice its standard error."""
+def plot_effect(effect: Effect, path: Path) -> None:
+    """Plot levels by value, and each arm's gain with twice its standard error."""
     picture = Picture(
         2,
-        f"{effect.dataset}: the effect of {effect.of} ({effect.events:,} events, {effect.ranked:,} ranked)",
+        f"{effect.dataset}: the effect of {effect.of} ({effect.events:,} events, "
+        f"{effect.ranked:,} ranked)",
     )
     levels, gains = picture.axes
     places, labels = np.arange(len(effect.points)), {**LABELS, **LOOP_LABELS}
@@ -144,7 +148,7 @@ def effect_of(effect: Effect, path: Path) -> None:
         )
     for number, (name, base) in enumerate(effect.bases.items()):
         pairs = [point.gains[name] for point in effect.points]
-        beside = places + BESIDE * (
+        beside = places + OFFSET * (
             number - (len(effect.bases) - 1) / 2
         )  # bars of equal gains would hide each other
         gains.errorbar(

@@ -1,4 +1,4 @@
-"""The report of an evaluation: a table's rows, the bench's keys, JSON."""
+"""The report of a prequential evaluation."""
 
 import platform
 from collections.abc import Mapping, Sequence
@@ -8,9 +8,14 @@ import numpy as np
 from pydantic import JsonValue
 
 from propagation.evaluation.kernels.arms import RANKINGS
-from propagation.evaluation.protocols.arm_report import N10, ArmReport, arm_report
 from propagation.evaluation.protocols.cold_start import Slice, slices_of
-from propagation.evaluation.protocols.metrics import middle, over_time
+from propagation.evaluation.protocols.metrics import (
+    N10,
+    ArmReport,
+    arm_report,
+    over_time,
+    seed_median,
+)
 from propagation.evaluation.protocols.one_pass import Ranked
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
@@ -18,8 +23,12 @@ from propagation.model.base import Term
 
 
 class Report(Term):
-    """What was measured, on what, by what. `slices`: by how little was known (RecNet, Figure 6) ·
-    `over_time`: N@10 of each arm on equal stretches that end at `ends`."""
+    """The result, what it was measured on, and what produced it.
+
+    Args:
+        slices: By how little was known (RecNet, Figure 6).
+        over_time: N@10 of each arm on equal stretches that end at `ends`.
+    """
 
     dataset: str
     users: int
@@ -39,11 +48,15 @@ class Report(Term):
     finished: datetime
 
     def arm(self, name: str) -> ArmReport:
-        """Raises KeyError for an arm that was not run."""
+        """Return an arm's figures.
+
+        Raises:
+            KeyError: The arm was not run.
+        """
         return {arm.name: arm for arm in self.arms}[name]
 
     def keys(self) -> dict[str, JsonValue]:
-        """The figures under the names of `make bench`."""
+        """Return the figures under the names of `make bench`."""
         delta = self.arm("adoption").against_off
         return {
             "n10_off": self.arm("off").n10,
@@ -56,7 +69,7 @@ class Report(Term):
         }
 
 
-def reported(
+def make_report(
     stream: Stream,
     settings: EvaluationSettings,
     passes: Sequence[Ranked],
@@ -64,7 +77,7 @@ def reported(
     seconds: float,
     commit: str,
 ) -> Report:
-    """A report of one pass a seed."""
+    """Make a report from one pass a seed."""
     start = settings.first_reported(len(stream.user))
     late = [one.at(slice(start, None)) for one in passes]
     curves = [
@@ -85,7 +98,7 @@ def reported(
         ends=curves[0][0][0],
         over_time={
             name: [
-                middle(points)
+                seed_median(points)
                 for points in zip(*(means for _, means in curves[place]), strict=True)
             ]
             for place, name in enumerate(RANKINGS)

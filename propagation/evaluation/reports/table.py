@@ -1,11 +1,10 @@
-"""The tables of reports: headers and rows of text; who prints them decides how."""
+"""Tables of reports: headings and rows of text."""
 
 from collections.abc import Sequence
 
-from propagation.evaluation.protocols.arm_report import ArmReport
 from propagation.evaluation.protocols.cold_start import Slice
 from propagation.evaluation.protocols.leave_one_out import Setting
-from propagation.evaluation.protocols.metrics import Paired
+from propagation.evaluation.protocols.metrics import ArmReport, Paired
 from propagation.evaluation.protocols.vary import Effect
 from propagation.evaluation.reports.report import Report
 
@@ -28,7 +27,7 @@ LOOP_LABELS = {
     "not evolved": "live, not evolved",
 }
 HEADERS = ("arm", "N@10", "HR@1", "N@10 matched", "against off", "t", "against off with kNN", "t")
-LEFT_OUT_HEADERS = (
+LEAVE_ONE_OUT_HEADERS = (
     "arm",
     "N@10 of 10",
     "N@10 of 100",
@@ -38,9 +37,9 @@ LEFT_OUT_HEADERS = (
     "against off with kNN",
     "t",
 )
-FOOTING = (
-    "Levels, as N@10, are means over events. Differences (against ..., gain) are means over users, each of whom counts "
-    "alike however many events they have: they are not the levels subtracted."
+FOOTNOTE = (
+    "Levels, as N@10, are means over events. Differences (against ..., gain) are means over users, "
+    "and every user counts the same: they are not the levels subtracted."
 )
 SLICE_HEADERS = (
     "ranked with",
@@ -57,7 +56,7 @@ SLICE_HEADERS = (
 
 
 def rows(report: Report) -> list[tuple[str, ...]]:
-    """One row an arm, in the order of LABELS, under HEADERS."""
+    """Return one row for each arm, in the order of LABELS, under HEADERS."""
     return [
         (label, _level(arm.n10), _level(arm.hr1), _level(arm.n10_matched), *_against(arm))
         for name, label in LABELS.items()
@@ -65,8 +64,8 @@ def rows(report: Report) -> list[tuple[str, ...]]:
     ]
 
 
-def left_out_rows(setting: Setting) -> list[tuple[str, ...]]:
-    """The same of leave-last-one-out, under LEFT_OUT_HEADERS."""
+def leave_one_out_rows(setting: Setting) -> list[tuple[str, ...]]:
+    """Return one row for each arm, under LEAVE_ONE_OUT_HEADERS."""
     return [
         (label, _level(arm.n10), _level(arm.n10_of_100), _level(arm.hr1), *_against(arm))
         for name, label in LABELS.items()
@@ -75,7 +74,7 @@ def left_out_rows(setting: Setting) -> list[tuple[str, ...]]:
 
 
 def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
-    """One row a slice that has events, under SLICE_HEADERS."""
+    """Return one row for each slice that has events, under SLICE_HEADERS."""
     return [
         (
             part.label,
@@ -93,7 +92,7 @@ def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
 
 
 def effect_levels(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """(headers, one row a value): levels, then counts."""
+    """Return headings and one row for each value: levels, then counts."""
     first = effect.points[0]
     return (effect.of, *first.n10, *first.counts), [
         (
@@ -106,7 +105,7 @@ def effect_levels(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]
 
 
 def effect_gains(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """(headers, one row a value): each arm less its base, with its t."""
+    """Return headings and one row for each value: each arm minus its base, with its t."""
     return (
         effect.of,
         *(

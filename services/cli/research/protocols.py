@@ -51,7 +51,7 @@ def prequential(
     """Every event is predicted, then learned."""
     from propagation.evaluation.protocols.prequential import evaluate_prequential
     from propagation.evaluation.reports.plot import over_time
-    from propagation.evaluation.reports.table import FOOTING, HEADERS, LABELS, rows
+    from propagation.evaluation.reports.table import FOOTNOTE, HEADERS, LABELS, rows
     from services.runtime.process import release
 
     report = with_bar(
@@ -69,7 +69,7 @@ def prequential(
         )
         kept = [row for name, row in zip(LABELS, rows(report), strict=True) if name in shown]
         print_table(title, HEADERS, kept, HEADERS[1:])
-        print_cost(report.seconds, report.embedder, FOOTING)
+        print_cost(report.seconds, report.embedder, FOOTNOTE)
 
     return Outcome(report, show, lambda path: over_time(report, path))
 
@@ -80,7 +80,7 @@ def cold_start(
     """The same events by how little was known of user and item (RecNet, Figure 6)."""
     from propagation.evaluation.protocols.prequential import evaluate_prequential
     from propagation.evaluation.reports.plot import cold_start as draw
-    from propagation.evaluation.reports.table import FOOTING, SLICE_HEADERS, slice_rows
+    from propagation.evaluation.reports.table import FOOTNOTE, SLICE_HEADERS, slice_rows
     from services.runtime.process import release
 
     report = with_bar(
@@ -98,7 +98,7 @@ def cold_start(
             slice_rows(report.slices),
             SLICE_HEADERS[1:],
         )
-        print_cost(report.seconds, report.embedder, FOOTING)
+        print_cost(report.seconds, report.embedder, FOOTNOTE)
 
     return Outcome(report, show, lambda path: draw(report.slices, title, path))
 
@@ -111,9 +111,9 @@ def leave_one_out(
     from propagation.evaluation.reports.plot import left_out
     from propagation.evaluation.reports.table import (
         LABELS,
-        LEFT_OUT_HEADERS,
+        LEAVE_ONE_OUT_HEADERS,
         SLICE_HEADERS,
-        left_out_rows,
+        leave_one_out_rows,
         slice_rows,
     )
     from services.runtime.process import release
@@ -133,10 +133,10 @@ def leave_one_out(
             )
             kept = [
                 row
-                for name, row in zip(LABELS, left_out_rows(setting), strict=True)
+                for name, row in zip(LABELS, leave_one_out_rows(setting), strict=True)
                 if name in shown
             ]
-            print_table(title, LEFT_OUT_HEADERS, kept, LEFT_OUT_HEADERS[1:])
+            print_table(title, LEAVE_ONE_OUT_HEADERS, kept, LEAVE_ONE_OUT_HEADERS[1:])
         print_table(
             f"By what was known, {KNOWING['end']} (N@10 of 10)",
             SLICE_HEADERS,

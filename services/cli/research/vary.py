@@ -16,7 +16,7 @@ from services.runtime.console import console, print_table
 if TYPE_CHECKING:
     from propagation.datasets.dataset import Dataset
     from propagation.evaluation.protocols.vary import Effect, EffectPoint
-    from propagation.evaluation.protocols.whole_loop import Looped
+    from propagation.evaluation.protocols.whole_loop import LoopRanking
     from propagation.evaluation.reports.report import Report
     from propagation.evaluation.settings import EvaluationSettings
     from propagation.evaluation.stream import Stream
@@ -51,7 +51,7 @@ def measured(
     )
 
     def show() -> None:
-        from propagation.evaluation.reports.table import FOOTING, effect_gains, effect_levels
+        from propagation.evaluation.reports.table import FOOTNOTE, effect_gains, effect_levels
 
         title = (
             f"{effect.dataset}: the effect of {effect.of}; N@10, {pluralize(effect.events, 'event')}, "
@@ -64,12 +64,12 @@ def measured(
             print_table(named, headers, rows, headers)
         if of == "evolution" and not any(point.counts["published"] for point in effect.points):
             console().print(NOTHING_EVOLVED, markup=False)
-        print_cost(effect.seconds, embedder_of(settings).name, FOOTING)
+        print_cost(effect.seconds, embedder_of(settings).name, FOOTNOTE)
 
     def draw(path: Path) -> None:
-        from propagation.evaluation.reports.plot import effect_of
+        from propagation.evaluation.reports.plot import plot_effect
 
-        effect_of(effect, path)
+        plot_effect(effect, path)
 
     return Outcome(effect, show, draw)
 
@@ -180,8 +180,8 @@ def _written(value: float | None, otherwise: str = "default") -> str:
 
 async def _looped(
     of: str, dataset: "Dataset", settings: "Settings", heard: Progress
-) -> "tuple[Looped, dict[str, int]]":
-    from propagation.evaluation.protocols.whole_loop import ranked_in_loop
+) -> "tuple[LoopRanking, dict[str, int]]":
+    from propagation.evaluation.protocols.whole_loop import rank_in_loop
     from services.assembly import build_engine
     from services.cli.research.replay import checked
 
@@ -190,7 +190,7 @@ async def _looped(
         engine = build_engine(settings.model_copy(update={"database": Path(folder) / "loop.db"}))
         await engine.open()
         try:
-            looped = await ranked_in_loop(
+            looped = await rank_in_loop(
                 engine, dataset.clients, events, lambda done: heard(done, len(events))
             )
             counts = await (_evolved(engine) if of == "evolution" else _buffered(engine))

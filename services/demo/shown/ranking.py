@@ -9,10 +9,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from propagation.evaluation.protocols.arm_report import ArmReport
-from propagation.evaluation.protocols.metrics import Paired
+from propagation.evaluation.protocols.metrics import ArmReport, Paired
 from propagation.evaluation.reports.report import Report
-from propagation.evaluation.reports.table import FOOTING
+from propagation.evaluation.reports.table import FOOTNOTE
 from propagation.model.plurals import pluralize
 from services.client.errors import ChildFailed
 from services.demo.processes import child, ended, kept, last_words
@@ -72,7 +71,7 @@ def show_ranking(console: Console, report: Report | str) -> None:
     for name, label in ARMS.items():
         table.add_row(label, *_figures(report.arm(name)))
     console.print(table)
-    say(console, FOOTING)
+    say(console, FOOTNOTE)
     say(console, verdict(*(report.arm(name).against_off for name in ("adoption", "placebo"))))
 
 

@@ -8,7 +8,7 @@ import pytest
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.protocols.leave_one_out import LeaveOneOutReport, evaluate_leave_one_out
 from propagation.evaluation.reports.plot import left_out
-from propagation.evaluation.reports.table import LEFT_OUT_HEADERS, left_out_rows
+from propagation.evaluation.reports.table import LEAVE_ONE_OUT_HEADERS, leave_one_out_rows
 from propagation.evaluation.settings import EvaluationSettings
 from tests.unit.evaluation.test_protocol import two_communities
 
@@ -62,6 +62,9 @@ def test_the_keys_are_those_of_the_bench(report):
 
 
 def test_tables_and_plot(report, tmp_path):
-    assert all(len(row) == len(LEFT_OUT_HEADERS) for row in left_out_rows(report.setting("moment")))
+    assert all(
+        len(row) == len(LEAVE_ONE_OUT_HEADERS)
+        for row in leave_one_out_rows(report.setting("moment"))
+    )
     left_out(report, tmp_path / "left_out.svg")
     assert (tmp_path / "left_out.svg").read_text().lstrip().startswith("<?xml")

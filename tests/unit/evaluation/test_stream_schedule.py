@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from propagation.evaluation.protocols.event_schedule import (
+from propagation.evaluation.protocols.one_pass import (
     Schedule,
     histories_shuffled,
     last_of_each_user,

@@ -6,7 +6,7 @@ from unittest.mock import patch
 import pytest
 
 from propagation.evaluation.protocols import by_reasoner
-from propagation.evaluation.protocols.by_reasoner import _patiently
+from propagation.evaluation.protocols.by_reasoner import _retry_patiently
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import ReasonerUnavailable
 from propagation.workflow.read.reasoner_ranking import ReasonerRanking
@@ -38,15 +38,15 @@ async def test_a_server_that_is_started_again_is_waited_for(asking, monkeypatch)
             patch.object(asked.server, "_chat", Away(asked.server, 4)),
             pytest.raises(ReasonerUnavailable),
         ):
-            await _patiently(engine, lambda: asked.reasoner.merge(reader))
+            await _retry_patiently(engine, lambda: asked.reasoner.merge(reader))
         await asked.reasoner.merge(reader)
         with patch.object(asked.server, "_chat", Away(asked.server, 4)):
-            assert (await _patiently(engine, lambda: asked.reasoner.merge(reader))).edits
+            assert (await _retry_patiently(engine, lambda: asked.reasoner.merge(reader))).edits
         with (
             patch.object(asked.server, "_chat", Away(asked.server, 1_000)),
             pytest.raises(ReasonerUnavailable),
         ):
-            await _patiently(engine, lambda: asked.reasoner.merge(reader))
+            await _retry_patiently(engine, lambda: asked.reasoner.merge(reader))
 
 
 async def test_while_it_is_away_a_user_gets_the_numbers_and_an_evaluation_does_not(asking):

@@ -7,7 +7,7 @@ import pytest
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.evaluation import run_times as module
 from propagation.evaluation.protocols.by_reasoner import ByReasonerReport, PromptCost
-from propagation.evaluation.run_times import leg
+from propagation.evaluation.run_times import time_run
 from services.cli.research.by_reasoner import show
 from services.runtime.process import SystemClock
 
@@ -17,20 +17,20 @@ async def test_seconds_are_summed_over_runs_whatever_ended_them(tmp_path, monkey
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
     try:
-        async with leg(store):
+        async with time_run(store):
             await asyncio.sleep(0.2)
             written = await store.get_blob(module.PLACE)
         assert written is not None
         await store.put_blob(module.PLACE, written)  # as a kill leaves it
-        second = leg(store)
-        legs = await second.__aenter__()
-        assert legs.runs == 2
-        assert legs.before >= 0.1
+        second = time_run(store)
+        times = await second.__aenter__()
+        assert times.runs == 2
+        assert times.before >= 0.1
         await asyncio.sleep(0.1)
         assert not await second.__aexit__(KeyboardInterrupt, KeyboardInterrupt(), None)
-        async with leg(store) as third:
+        async with time_run(store) as third:
             assert third.runs == 3
-            assert third.seconds_in_all >= third.seconds + legs.before + 0.1
+            assert third.seconds_in_all >= third.seconds + times.before + 0.1
     finally:
         await store.close()
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from propagation.evaluation.parallel import side_by_side
+from propagation.evaluation.parallel import run_in_parallel
 
 EVENTS = 3
 
@@ -43,7 +43,7 @@ async def stands_still(done):
 async def test_what_passes_measured_comes_back_in_their_order_and_all_are_heard_of():
     heard = []
     names = [f"pass {number}" for number in range(5)]
-    found = await side_by_side(
+    found = await run_in_parallel(
         of(*map(measuring, names)),
         len(names),
         EVENTS,
@@ -60,7 +60,7 @@ async def test_a_pass_that_fails_takes_the_others_along():
 
     done = []
     with pytest.raises(ValueError, match="nothing to rank"):
-        await side_by_side(
+        await run_in_parallel(
             of(failing, endlessly(done), endlessly(done)),
             3,
             EVENTS,
@@ -73,7 +73,7 @@ async def test_a_pass_that_fails_takes_the_others_along():
 async def test_who_is_cancelled_takes_the_passes_along():
     done = []
     running = asyncio.create_task(
-        side_by_side(of(endlessly(done)), 1, EVENTS, lambda done, total: None)
+        run_in_parallel(of(endlessly(done)), 1, EVENTS, lambda done, total: None)
     )
     while not done:  # noqa: ASYNC110 - another thread begins
         await asyncio.sleep(0.001)

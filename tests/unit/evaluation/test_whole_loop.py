@@ -2,7 +2,7 @@
 
 import pytest
 
-from propagation.evaluation.protocols.whole_loop import ranked_in_loop
+from propagation.evaluation.protocols.whole_loop import rank_in_loop
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
 from propagation.model.errors import InvalidInput
 from propagation.model.interactions.interaction import NewInteraction
@@ -35,6 +35,6 @@ async def test_events_that_are_all_repeats_are_refused(tmp_path):
             for n in range(80)
         ]
         with pytest.raises(InvalidInput, match="from event 32 on, none can be ranked"):
-            await ranked_in_loop(engine, clients, events)
+            await rank_in_loop(engine, clients, events)
     finally:
         await engine.close()
