@@ -13,7 +13,7 @@ from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.config.settings import ServerSettings, Settings
 from services.server import running
 from tests.neo4j_server.shared import server_for
-from tests.service.calls.test_flow import test_an_event_reaches_another_clients_profile
+from tests.service.calls.test_propagation import test_an_event_reaches_another_clients_profile
 from tests.service.calls.test_retract_and_forget import (
     test_a_forgotten_client_is_unknown_its_events_are_rejected_and_its_id_starts_anew,
     test_a_retracted_event_can_be_recommended_again_and_sent_again_has_no_effect,
