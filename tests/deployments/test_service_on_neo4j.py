@@ -15,15 +15,23 @@ from services.server import running
 from tests.neo4j_server.shared import server_for
 from tests.service.calls.test_propagation import test_an_event_reaches_another_clients_profile
 from tests.service.calls.test_retract_and_forget import (
-    test_a_forgotten_client_is_unknown_its_events_are_rejected_and_its_id_starts_anew,
-    test_a_retracted_event_can_be_recommended_again_and_sent_again_has_no_effect,
+    forgotten,
+    test_a_forgotten_client_is_unknown,
+    test_a_retracted_event_cannot_be_recorded_or_retracted_again,
+    test_events_of_a_forgotten_client_are_rejected,
+    test_the_id_of_a_forgotten_client_starts_anew,
+    test_the_item_of_a_retracted_event_can_be_recommended_again,
 )
 from tests.service.conftest import Client
 
 __all__ = [
-    "test_a_forgotten_client_is_unknown_its_events_are_rejected_and_its_id_starts_anew",
-    "test_a_retracted_event_can_be_recommended_again_and_sent_again_has_no_effect",
+    "forgotten",
+    "test_a_forgotten_client_is_unknown",
+    "test_a_retracted_event_cannot_be_recorded_or_retracted_again",
     "test_an_event_reaches_another_clients_profile",
+    "test_events_of_a_forgotten_client_are_rejected",
+    "test_the_id_of_a_forgotten_client_starts_anew",
+    "test_the_item_of_a_retracted_event_can_be_recommended_again",
 ]
 pytestmark = pytest.mark.neo4j
 SMALL = WorkflowSettings(

@@ -1,4 +1,4 @@
-"""Certificates made in the test, by openssl: an authority, a server's for 127.0.0.1, a caller's."""
+"""Certificates for tests, made by openssl: of an authority, a server for 127.0.0.1, a caller."""
 
 import subprocess
 from dataclasses import dataclass
@@ -14,18 +14,19 @@ class Pair:
 
     @property
     def pem(self) -> tuple[bytes, bytes]:
-        """(key, certificate), as grpc takes them."""
+        """Return (key, certificate), in the order of grpc's arguments."""
         return self.key.read_bytes(), self.certificate.read_bytes()
 
 
 def authority(folder: Path, name: str) -> Pair:
+    """Make a self-signed authority."""
     made = _paths(folder, name)
     _openssl("req", "-x509", *_key(made), "-days", "2", "-subj", f"/CN={name}")
     return made
 
 
 def signed(folder: Path, name: str, by: Pair) -> Pair:
-    """For localhost and 127.0.0.1, signed by an authority."""
+    """Make a certificate for localhost and 127.0.0.1, signed by an authority."""
     made, request = _paths(folder, name), folder / f"{name}.csr"
     extensions = folder / f"{name}.ext"
     extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")

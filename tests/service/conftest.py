@@ -1,5 +1,7 @@
-"""A whole service in this process, over real gRPC: `service` is a running one, `serving` starts one
-as told."""
+"""A whole service in this process, over real gRPC.
+
+`service` is a running one; `serving` starts one with settings.
+"""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -53,9 +55,10 @@ Serving = Callable[..., AbstractAsyncContextManager[Client]]
 
 @pytest.fixture
 def serving(tmp_path: Path) -> Serving:
-    """Starts a service on this test's file: `async with serving(auto_create=True) as service`.
-    Arguments are workflow settings; `roles`: of the token that its caller has; None: there are no
-    tokens."""
+    """Start a service on this test's file: `async with serving(auto_create=True) as service`.
+
+    Arguments are workflow settings; `roles` are those of the caller's token (None: no tokens).
+    """
 
     @asynccontextmanager
     async def start(
@@ -67,8 +70,7 @@ def serving(tmp_path: Path) -> Serving:
             secret, token = new_token("test", roles)
             write_tokens(tokens, [token])
             credentials = Credentials(token=secret)
-        # Another process a service costs half a second each; tests of it are in unit/services and
-        # crash, and the CLI's start it.
+        # A drafting process would cost each test half a second; other tests start it.
         settings = Settings(
             database=tmp_path / "graph.db",
             reasoning_in="loop",

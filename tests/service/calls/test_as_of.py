@@ -1,27 +1,16 @@
-"""`as_of` over real gRPC: what was then, by sequence and by commit time; what cannot be asked for."""
+"""Reading the past with `as_of`, by sequence and by commit time."""
 
 import time
 
 import grpc
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
-from google.rpc.error_details_pb2 import ErrorInfo
-from google.rpc.status_pb2 import Status
 
 from propagation.v1 import propagation_pb2 as pb
-from tests.service.calls.test_routers_and_traces import ANN, travelled
+from tests.service.scenarios import ANN, propagate_opera
+from tests.service.status_details import error_info
 
 NEVER = 10**9
-
-
-def reason_of(error: grpc.aio.AioRpcError) -> ErrorInfo:
-    info = ErrorInfo()
-    assert (
-        Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"])
-        .details[0]
-        .Unpack(info)
-    )
-    return info
 
 
 def now() -> Timestamp:
@@ -38,21 +27,19 @@ async def profile_at(service, **as_of) -> pb.Profile:
 @pytest.mark.parametrize(
     "as_of", [{"sequence": NEVER}, {"commit_time": Timestamp(seconds=4_000_000_000)}]
 )
-async def test_the_future_is_refused_and_the_newest_named(service, as_of):
-    await travelled(service)
+async def test_the_future_is_refused(service, as_of):
+    await propagate_opera(service)
     newest = await service.engine.store.recorded_through()
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await profile_at(service, **as_of)
     assert caught.value.code() == grpc.StatusCode.OUT_OF_RANGE
-    assert f"the newest sequence is {newest}" in caught.value.details()
-    assert (reason_of(caught.value).reason, reason_of(caught.value).metadata["newest"]) == (
-        "TOO_NEW",
-        str(newest),
-    )
+    info = error_info(caught.value)
+    assert (info.reason, info.metadata["newest"]) == ("TOO_NEW", str(newest))
+    assert str(newest) in caught.value.details()
 
 
 async def test_a_profile_by_sequence_and_by_time(service):
-    await travelled(service)
+    await propagate_opera(service)
     event = await service.engine.store.find_event("ann-i3")
     then = await profile_at(service, sequence=event.sequence)
     assert then.lines
@@ -75,8 +62,8 @@ async def test_a_profile_by_sequence_and_by_time(service):
         ({"freshness": 9}, "freshness"),
     ],
 )
-async def test_what_does_not_go_together_is_named(service, request_, field):
-    await travelled(service)
+async def test_a_combination_that_is_refused_names_its_field(service, request_, field):
+    await propagate_opera(service)
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.stub.GetProfile(pb.GetProfileRequest(key=ANN, **request_))
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
@@ -90,7 +77,7 @@ async def router_at(service, number, **as_of):
 
 
 async def test_routers_their_texts_and_tables_as_they_were(service):
-    await travelled(service)
+    await propagate_opera(service)
     first, second = await service.engine.store.rounds_after(0, 9)
     now = await service.stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_TASTE))
     for bank in (pb.BANK_UNSPECIFIED, pb.BANK_TASTE):
@@ -122,7 +109,7 @@ async def test_routers_their_texts_and_tables_as_they_were(service):
 
 
 async def test_pages_of_the_past_are_of_one_sequence(service):
-    await travelled(service)
+    await propagate_opera(service)
     (first, _) = await service.engine.store.rounds_after(0, 9)
     busiest = max(
         (
@@ -158,7 +145,7 @@ async def test_session_routers_have_no_past(service):
 
 
 async def test_before_a_new_epoch_the_old_routers_are_shown(service):
-    await travelled(service)
+    await propagate_opera(service)
     before = await service.engine.store.recorded_through()
     old = await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(sequence=before)))
     epoch = await service.engine.init()
@@ -171,16 +158,16 @@ async def test_before_a_new_epoch_the_old_routers_are_shown(service):
     assert {one.epoch for one in new.routers} == {epoch.number}
 
 
-async def test_what_retention_dropped_is_refused_and_the_oldest_named(service):
-    await travelled(service)
+async def test_a_past_that_retention_dropped_is_refused(service):
+    await propagate_opera(service)
     store = service.engine.store
     while await store.prune(5, 100) is not None:
         pass
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await profile_at(service, sequence=4)
     assert caught.value.code() == grpc.StatusCode.OUT_OF_RANGE
-    assert reason_of(caught.value).metadata["oldest"] == "5"
+    assert error_info(caught.value).metadata["oldest"] == "5"
     assert (await profile_at(service, sequence=5)).key == ANN
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await router_at(service, 0, sequence=4)
-    assert reason_of(caught.value).metadata["oldest"] == "5"
+    assert error_info(caught.value).metadata["oldest"] == "5"

@@ -1,5 +1,4 @@
-"""Bad input over real gRPC: a status or an outcome that names the field; nothing half applied; the
-stream goes on."""
+"""Bad input: a status or an outcome names the field, nothing is half applied, streams go on."""
 
 import math
 
@@ -7,13 +6,13 @@ import grpc
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.timestamp_pb2 import Timestamp
-from google.rpc.error_details_pb2 import BadRequest, ErrorInfo
-from google.rpc.status_pb2 import Status
+from google.rpc.error_details_pb2 import ErrorInfo
 
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.interceptor import refuse_late_call
 from services.grpc.status import status_of
 from services.runtime.errors import OutOfTime
+from tests.service.status_details import field_violation
 
 ACCEPTED, DUPLICATE, REJECTED = (
     pb.INTERACTION_STATUS_ACCEPTED,
@@ -35,17 +34,6 @@ async def record(service, *events):
 
 def item(id_: str, **fields) -> pb.Client:
     return pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=id_), **fields)
-
-
-def violated(error: grpc.aio.AioRpcError) -> BadRequest.FieldViolation:
-    assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
-    detail = BadRequest()
-    assert (
-        Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"])
-        .details[0]
-        .Unpack(detail)
-    )
-    return detail.field_violations[0]
 
 
 @pytest.mark.parametrize(
@@ -72,9 +60,7 @@ def violated(error: grpc.aio.AioRpcError) -> BadRequest.FieldViolation:
         ({"metadata": {"k": "v" * 8_001}}, "metadata"),
     ],
 )
-async def test_a_bad_event_is_rejected_by_its_field_and_the_good_one_beside_it_is_recorded(
-    service, fields, field
-):
+async def test_a_bad_event_is_rejected_and_a_good_one_is_recorded(service, fields, field):
     bad, good = await record(service, event(**fields), event(event_id="good"))
     assert (bad.status, bad.field, bad.reason) == (REJECTED, field, "INVALID")
     assert bad.detail
@@ -99,7 +85,7 @@ IDS = [
 
 
 @pytest.mark.parametrize("id_", IDS)
-async def test_any_other_id_is_only_a_name(service, id_):
+async def test_any_other_id_is_accepted(service, id_):
     (outcome,) = await record(service, event(event_id=id_, user_id=id_, item_id=id_))
     assert outcome.status == ACCEPTED
     key = pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=id_)
@@ -138,8 +124,8 @@ async def test_unknown_clients_are_rejected_unless_auto_create(serving):
 async def test_too_many_events_in_one_call(service):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await record(service, *(event(event_id=str(n)) for n in range(10_000)))
-    assert violated(caught.value).field == "interactions"
-    assert "at most 1000" in violated(caught.value).description
+    assert field_violation(caught.value).field == "interactions"
+    assert "at most 1000" in field_violation(caught.value).description
     assert await service.engine.store.recorded_through() == 0
 
 
@@ -159,10 +145,10 @@ async def test_too_many_events_in_one_call(service):
         (item("b", metadata={"k": "v" * 8_001}), "clients[1].metadata"),
     ],
 )
-async def test_one_bad_client_and_nothing_of_the_call_is_applied(service, client, field):
+async def test_a_bad_client_refuses_the_whole_call(service, client, field):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[item("a"), client]))
-    assert violated(caught.value).field == field
+    assert field_violation(caught.value).field == field
     assert await service.engine.store.recorded_through() == 0
 
 
@@ -171,7 +157,7 @@ async def test_an_unknown_field_of_the_mask_is_named(service):
         await service.stub.UpsertClients(
             pb.UpsertClientsRequest(clients=[item("a")], field_mask=FieldMask(paths=["titel"]))
         )
-    assert violated(caught.value).field == "field_mask.paths[0]"
+    assert field_violation(caught.value).field == "field_mask.paths[0]"
 
 
 async def test_a_call_past_its_deadline_does_nothing(service):
@@ -183,13 +169,13 @@ async def test_a_call_past_its_deadline_does_nothing(service):
     assert await service.engine.store.recorded_through() == 0
 
 
-async def test_a_deadline_that_leaves_no_time_is_told_with_details():
-    class Hurried:
+async def test_a_deadline_that_leaves_no_time_has_details():
+    class LateContext:
         def time_remaining(self):
             return 0.0
 
     with pytest.raises(OutOfTime) as caught:
-        refuse_late_call(Hurried())
+        refuse_late_call(LateContext())
     code, status = status_of(caught.value, str)
     info = ErrorInfo()
     assert code == grpc.StatusCode.DEADLINE_EXCEEDED
@@ -208,21 +194,21 @@ async def test_a_bad_event_does_not_end_the_stream(service):
     assert outcomes[1].field == "weight"
 
 
-BROKEN = b"\x0a\x0b\x0a\x03\xed\xa0\x80\x12\x02u1\x1a\x02i1"
+MALFORMED = b"\x0a\x0b\x0a\x03\xed\xa0\x80\x12\x02u1\x1a\x02i1"
 
 
-async def test_bytes_that_are_no_message_are_bad_input(service):
+async def test_malformed_bytes_are_bad_input(service):
     call = service.channel.unary_unary(
         "/propagation.v1.PropagationService/RecordInteractions",
         request_serializer=lambda data: data,
     )
     with pytest.raises(grpc.aio.AioRpcError) as refused:
-        await call(BROKEN)
+        await call(MALFORMED)
     assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert "UTF-8" in str(refused.value.details())
 
 
-async def test_a_stream_goes_on_after_bytes_that_are_no_message(service):
+async def test_a_stream_goes_on_after_malformed_bytes(service):
     good = pb.StreamInteractionsRequest(
         interaction=pb.Interaction(event_id="good", user_id="u", item_id="i")
     ).SerializeToString()
@@ -230,13 +216,13 @@ async def test_a_stream_goes_on_after_bytes_that_are_no_message(service):
         "/propagation.v1.PropagationService/StreamInteractions",
         request_serializer=lambda data: data,
         response_deserializer=pb.StreamInteractionsResponse.FromString,
-    )(iter([BROKEN, good]))
+    )(iter([MALFORMED, good]))
     statuses = [answer.outcome.status async for answer in stream]
     assert statuses == [pb.INTERACTION_STATUS_REJECTED, pb.INTERACTION_STATUS_ACCEPTED]
 
 
-@pytest.mark.parametrize(("kind", "says"), [(0, "is unspecified"), (7, "is 7;")])
-async def test_a_kind_that_there_is_not_is_told_from_none(service, kind, says):
+@pytest.mark.parametrize(("kind", "problem"), [(0, "is unspecified"), (7, "is 7;")])
+async def test_an_unknown_kind_differs_from_a_missing_one(service, kind, problem):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.stub.GetProfile(pb.GetProfileRequest(key=pb.ClientKey(kind=kind, id="x")))
-    assert violated(caught.value).description.startswith(says)
+    assert field_violation(caught.value).description.startswith(problem)

@@ -1,5 +1,4 @@
-"""Evolution over gRPC: by hand, tried, listed, undone, and seen in a router's lineage and in the
-status."""
+"""EvolveRouters and ListEvolutionRuns, and what they change in a router and in the status."""
 
 import grpc
 import pytest
@@ -19,58 +18,86 @@ SETTINGS = {
 }
 
 
-async def test_evolve_list_undo_and_lineage(serving, monkeypatch):
+@pytest.fixture
+async def evolving(serving, monkeypatch):
+    """A service with two routers whose next evolution is published."""
     monkeypatch.setattr(Verdict, "published", True)
     async with serving(**SETTINGS) as service:
-        engine, stub = service.engine, service.stub
-        await engine.upsert_clients(catalogue(STYLES[:3]))
-        await engine.drain()
-        await engine.init()
-        await push(engine, stream(STYLES[:3], 200, loyal=1.0))
-        trial = (await stub.EvolveRouters(pb.EvolveRoutersRequest(dry_run=True))).run
-        assert (trial.run, trial.published, trial.HasField("time")) == (0, False, False)
-        assert not (await stub.GetStatus(pb.GetStatusRequest())).HasField("last_evolution")
-        run = (await stub.EvolveRouters(pb.EvolveRoutersRequest())).run
-        assert (run.run, run.published) == (1, True)
-        assert run.changes
-        assert run.HasField("log_loss_after")
-        assert (await stub.GetStatus(pb.GetStatusRequest())).last_evolution == run
-        change = run.changes[0]
-        for number in {*change.before, *change.after}:
-            router = await stub.GetRouter(pb.GetRouterRequest(number=number))
-            assert (change.before[0], change.after[0], change.kind, 1) in [
-                (step.before, step.after, step.kind, step.run) for step in router.lineage
-            ] or number != change.before[0]
-            assert router.lineage
-            then = pb.AsOf(sequence=run.sequence)
-            assert (
-                await stub.GetRouter(pb.GetRouterRequest(number=number, as_of=then))
-            ).lineage == router.lineage
-        before = pb.AsOf(sequence=run.sequence - 1)
-        assert not (
-            await stub.GetRouter(pb.GetRouterRequest(number=change.before[0], as_of=before))
-        ).lineage
-        back = (await stub.EvolveRouters(pb.EvolveRoutersRequest(undo_run=1))).run
-        assert (back.undoes, back.published) == (1, True)
-        page = await stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest(page_size=1))
-        rest = await stub.ListEvolutionRuns(
-            pb.ListEvolutionRunsRequest(page_size=1, page_token=page.next_page_token)
-        )
-        assert [*page.runs, *rest.runs] == [back, run]
-        assert rest.next_page_token == ""
-        assert [
-            router.number
-            for router in (
-                await stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_TASTE))
-            ).routers
-        ] == [0, 1]
-        newest = pb.AsOf(sequence=back.sequence)
-        assert [
-            router.number
-            for router in (await stub.ListRouters(pb.ListRoutersRequest(as_of=newest))).routers
-        ] == [0, 1]
-        for wrong in (1, 0, 99):
-            with pytest.raises(grpc.aio.AioRpcError) as caught:
-                await stub.EvolveRouters(pb.EvolveRoutersRequest(undo_run=wrong))
-            assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
-            assert "undo_run" in caught.value.details()
+        await service.engine.upsert_clients(catalogue(STYLES[:3]))
+        await service.engine.drain()
+        await service.engine.init()
+        await push(service.engine, stream(STYLES[:3], 200, loyal=1.0))
+        yield service
+
+
+async def evolve(service, **fields):
+    return (await service.stub.EvolveRouters(pb.EvolveRoutersRequest(**fields))).run
+
+
+async def lineage(service, number, sequence=None):
+    as_of = pb.AsOf(sequence=sequence) if sequence else None
+    request = pb.GetRouterRequest(number=number, as_of=as_of)
+    return (await service.stub.GetRouter(request)).lineage
+
+
+async def last_evolution(service):
+    status = await service.stub.GetStatus(pb.GetStatusRequest())
+    return status.last_evolution if status.HasField("last_evolution") else None
+
+
+async def test_a_dry_run_is_not_stored(evolving):
+    trial = await evolve(evolving, dry_run=True)
+    assert trial.changes
+    assert (trial.run, trial.published, trial.HasField("time")) == (0, False, False)
+    assert await last_evolution(evolving) is None
+
+
+async def test_a_published_run_is_judged_and_shown_in_the_status(evolving):
+    run = await evolve(evolving)
+    assert (run.run, run.published) == (1, True)
+    assert run.changes
+    assert run.HasField("log_loss_after")
+    assert await last_evolution(evolving) == run
+
+
+async def test_a_run_shows_in_its_routers_lineage(evolving):
+    run = await evolve(evolving)
+    change = run.changes[0]
+    for number in {*change.before, *change.after}:
+        steps = await lineage(evolving, number)
+        assert steps, number
+        assert await lineage(evolving, number, run.sequence) == steps, "as of the run"
+    steps = await lineage(evolving, change.before[0])
+    assert (change.before[0], change.after[0], change.kind, 1) in [
+        (step.before, step.after, step.kind, step.run) for step in steps
+    ]
+    assert not await lineage(evolving, change.before[0], run.sequence - 1), "before the run"
+
+
+async def test_an_undo_leads_back_to_the_routers_of_before(evolving):
+    await evolve(evolving)
+    undo = await evolve(evolving, undo_run=1)
+    assert (undo.undoes, undo.published) == (1, True)
+    for as_of in (None, pb.AsOf(sequence=undo.sequence)):
+        request = pb.ListRoutersRequest(bank=pb.BANK_TASTE, as_of=as_of)
+        answer = await evolving.stub.ListRouters(request)
+        assert [router.number for router in answer.routers] == [0, 1], as_of
+
+
+async def test_runs_are_listed_page_by_page_newest_first(evolving):
+    run, undo = await evolve(evolving), await evolve(evolving, undo_run=1)
+    listed = evolving.stub.ListEvolutionRuns
+    page = await listed(pb.ListEvolutionRunsRequest(page_size=1))
+    rest = await listed(pb.ListEvolutionRunsRequest(page_size=1, page_token=page.next_page_token))
+    assert [*page.runs, *rest.runs] == [undo, run]
+    assert rest.next_page_token == ""
+
+
+async def test_a_run_that_cannot_be_undone_is_refused(evolving):
+    await evolve(evolving)
+    await evolve(evolving, undo_run=1)
+    for wrong in (1, 0, 99):
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await evolve(evolving, undo_run=wrong)
+        assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT, wrong
+        assert "undo_run" in caught.value.details(), wrong

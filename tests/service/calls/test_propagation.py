@@ -1,4 +1,4 @@
-"""One real event, over real gRPC, reaches a client that took no part in it."""
+"""An event reaches a client that took no part in it."""
 
 from propagation.v1 import propagation_pb2 as pb
 

@@ -1,43 +1,10 @@
-"""Recommend over real gRPC: every field, and what is refused."""
+"""Recommend: every field, and the requests that are refused."""
 
 import grpc
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
-
-ITEM, USER = pb.CLIENT_KIND_ITEM, pb.CLIENT_KIND_USER
-
-
-async def fill(service, users=6, items=30) -> int:
-    """Two planted communities: even users choose jazz (items 0 to 14), odd ones opera. Returns the
-    last sequence."""
-    await service.stub.UpsertClients(
-        pb.UpsertClientsRequest(
-            clients=[
-                pb.Client(
-                    key=pb.ClientKey(kind=ITEM, id=f"i{n}"),
-                    title=f"Record {n}",
-                    attributes=["Jazz" if n < items // 2 else "Opera"],
-                    categories=["vinyl" if n % 2 else "cd"],
-                )
-                for n in range(items)
-            ]
-        )
-    )
-    answer = await service.stub.RecordInteractions(
-        pb.RecordInteractionsRequest(
-            interactions=[
-                pb.Interaction(
-                    event_id=f"{user}-{n}",
-                    user_id=f"u{user}",
-                    item_id=f"i{(n + user) % (items // 2) + user % 2 * (items // 2)}",
-                )
-                for n in range(6)
-                for user in range(users)
-            ]
-        )
-    )
-    return answer.sequence
+from tests.service.scenarios import ITEM, USER, plant_two_communities
 
 
 async def recommend(service, sequence, user="u0", **fields) -> pb.RecommendResponse:
@@ -50,30 +17,40 @@ def ids(answer: pb.RecommendResponse) -> list[str]:
     return [item.item_id for item in answer.recommendations]
 
 
-async def test_the_users_community_comes_first_and_nothing_that_was_had(service):
-    sequence = await fill(service)
+async def test_the_list_is_of_the_users_community_and_best_first(service):
+    sequence = await plant_two_communities(service)
     answer = await recommend(service, sequence, limit=5)
     assert len(answer.recommendations) == 5
-    assert not set(ids(answer)) & {f"i{n}" for n in range(6)}
     assert sum(int(name[1:]) < 15 for name in ids(answer)) >= 4
-    assert answer.recommendations[0].title == f"Record {ids(answer)[0][1:]}"
     scores = [item.score for item in answer.recommendations]
     assert scores == sorted(scores, reverse=True)
+
+
+async def test_the_answer_says_what_it_reflects_and_who_ranked(service):
+    sequence = await plant_two_communities(service)
+    answer = await recommend(service, sequence)
     assert answer.reflects.applied_through >= sequence
     assert (answer.ranked_by, answer.cold) == (pb.RANKER_NUMBERS, False)
+    assert answer.recommendations[0].title == f"Record {ids(answer)[0][1:]}"
+
+
+async def test_items_that_the_user_chose_are_left_out_unless_asked_for(service):
+    sequence = await plant_two_communities(service)
+    fresh = await recommend(service, sequence, limit=1000)
+    assert not set(ids(fresh)) & {f"i{n}" for n in range(6)}
     everything = await recommend(service, sequence, limit=1000, exclude_seen=False)
     assert len(everything.recommendations) == 30
 
 
-async def test_the_reasoners_order_is_the_numbers_and_says_so(service):
-    sequence = await fill(service)
+async def test_a_reasoner_that_cannot_rank_leaves_the_numbers_order(service):
+    sequence = await plant_two_communities(service)
     asked = await recommend(service, sequence, ranker=pb.RANKER_REASONER)
     assert asked.ranked_by == pb.RANKER_NUMBERS
     assert ids(asked) == ids(await recommend(service, sequence))
 
 
-async def test_filters_hold_at_least_one_of_each_list(service):
-    sequence = await fill(service)
+async def test_filters_need_one_value_of_each_list(service):
+    sequence = await plant_two_communities(service)
     opera = await recommend(service, sequence, attributes=["OPERA", "polka"], limit=100)
     assert opera.recommendations
     assert all(int(name[1:]) >= 15 for name in ids(opera))
@@ -82,8 +59,8 @@ async def test_filters_hold_at_least_one_of_each_list(service):
     assert not ids(await recommend(service, sequence, attributes=["polka"]))
 
 
-async def test_candidates_are_ranked_and_unknown_ones_named(service):
-    sequence = await fill(service)
+async def test_candidates_are_ranked_and_unknown_ones_listed(service):
+    sequence = await plant_two_communities(service)
     hidden = await service.stub.UpsertClients(
         pb.UpsertClientsRequest(
             clients=[pb.Client(key=pb.ClientKey(kind=ITEM, id="i20"), hidden=True)]
@@ -100,11 +77,11 @@ async def test_candidates_are_ranked_and_unknown_ones_named(service):
     assert ids(filtered) == ["i21"]
 
 
-async def test_a_hidden_item_is_gone_before_anything_learned_it(service, monkeypatch):
-    sequence = await fill(service)
+async def test_a_hidden_item_is_left_out_before_it_is_learned(service, monkeypatch):
+    sequence = await plant_two_communities(service)
     first = ids(await recommend(service, sequence))[0]
-    with monkeypatch.context() as held:
-        held.setattr(service.engine.learner, "step", nothing_learned)
+    with monkeypatch.context() as patch:
+        patch.setattr(service.engine.learner, "step", nothing_learned)
         await service.stub.UpsertClients(
             pb.UpsertClientsRequest(
                 clients=[pb.Client(key=pb.ClientKey(kind=ITEM, id=first), hidden=True)]
@@ -120,8 +97,8 @@ async def nothing_learned():
     return 0
 
 
-async def test_a_hidden_item_is_gone_until_it_is_shown_again(service):
-    sequence = await fill(service)
+async def test_a_hidden_item_is_left_out_until_it_is_shown_again(service):
+    sequence = await plant_two_communities(service)
     first = ids(await recommend(service, sequence))[0]
     for hidden in (True, False):
         upserted = await service.stub.UpsertClients(
@@ -133,8 +110,8 @@ async def test_a_hidden_item_is_gone_until_it_is_shown_again(service):
         assert (first in ids(answer)) is not hidden
 
 
-async def test_a_user_never_seen_gets_the_catalogues_own_list(service):
-    await fill(service)
+async def test_an_unknown_user_gets_the_popular_items(service):
+    await plant_two_communities(service)
     popular = [
         pb.Interaction(event_id=f"hit-{n}-{item}", user_id=f"fan{n}", item_id=item)
         for n in range(30)
@@ -145,17 +122,21 @@ async def test_a_user_never_seen_gets_the_catalogues_own_list(service):
     ).sequence
     answer = await recommend(service, sequence, user="nobody at all")
     assert answer.cold
-    for item in (
-        await recommend(service, sequence, user="nobody at all", explain=True, limit=30)
-    ).recommendations:
-        assert not any(word in item.explanation.text for word in ("this user's", "this user chose"))
     assert len(answer.recommendations) == 10
     assert set(ids(answer)[:2]) == {"i28", "i29"}
-    assert ids(answer) == ids(await recommend(service, sequence, user="nobody at all"))
+    again = await recommend(service, sequence, user="nobody at all")
+    assert ids(again) == ids(answer), "the order is the same each time"
+
+
+async def test_explanations_for_an_unknown_user_claim_no_taste(service):
+    sequence = await plant_two_communities(service)
+    answer = await recommend(service, sequence, user="nobody at all", explain=True, limit=30)
+    for item in answer.recommendations:
+        assert not any(word in item.explanation.text for word in ("this user's", "this user chose"))
 
 
 async def test_a_new_users_own_text_counts(service):
-    await fill(service)
+    await plant_two_communities(service)
     upserted = await service.stub.UpsertClients(
         pb.UpsertClientsRequest(
             clients=[
@@ -176,7 +157,7 @@ async def test_a_new_users_own_text_counts(service):
 
 async def test_an_acked_event_is_left_out_before_it_is_learned(serving):
     async with serving(auto_create=True) as service:
-        sequence = await fill(service)
+        sequence = await plant_two_communities(service)
         first = ids(await recommend(service, sequence))[0]
         await service.worker.stop()
         await service.stub.RecordInteractions(
@@ -193,7 +174,7 @@ async def test_an_acked_event_is_left_out_before_it_is_learned(serving):
 
 
 async def test_the_parts_sum_to_the_score(service):
-    sequence = await fill(service)
+    sequence = await plant_two_communities(service)
     await service.stub.RunRound(pb.RunRoundRequest(drain=True))
     for propagate in (True, False):
         answer = await recommend(service, sequence, explain=True, propagate=propagate)
@@ -212,7 +193,7 @@ async def test_the_parts_sum_to_the_score(service):
 
 
 async def test_routers_explain_the_lift_by_community(service):
-    sequence = await fill(service)
+    sequence = await plant_two_communities(service)
     answer = await recommend(service, sequence, explain=True, exclude_seen=False, limit=30)
     item = {item.item_id: item for item in answer.recommendations}["i5"]
     for bank in (pb.BANK_SESSION, pb.BANK_TASTE):
@@ -222,17 +203,17 @@ async def test_routers_explain_the_lift_by_community(service):
     assert max(router.lift for router in item.explanation.routers) > 0
 
 
-async def test_waiting_for_a_sequence_that_does_not_come(service):
+async def test_a_sequence_that_is_not_reached_is_unavailable(service):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.stub.Recommend(
-            pb.RecommendRequest(user_id="u0", min_sequence=10**9), timeout=2
+            pb.RecommendRequest(user_id="u0", min_sequence=10**9), timeout=0.5
         )
     assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
     assert "reached 0" in caught.value.details()
 
 
 @pytest.mark.parametrize(
-    ("fields", "named"),
+    ("fields", "field"),
     [
         ({"limit": 0}, "limit"),
         ({"limit": -1}, "limit"),
@@ -246,11 +227,11 @@ async def test_waiting_for_a_sequence_that_does_not_come(service):
         ({"ranker": 9}, "ranker"),
     ],
 )
-async def test_bad_input_is_refused_by_field(service, fields, named):
+async def test_bad_input_is_refused_by_field(service, fields, field):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.stub.Recommend(pb.RecommendRequest(**{"user_id": "u0", **fields}))
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
-    assert caught.value.details().startswith(f"{named}: ")
+    assert caught.value.details().startswith(f"{field}: ")
 
 
 async def test_an_empty_service_has_an_empty_list(service):

@@ -4,7 +4,7 @@ import grpc
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
-from tests.service.calls.test_recommend import ITEM, USER, fill
+from tests.service.scenarios import ITEM, USER, plant_two_communities
 
 
 async def similar(service, sequence, id_, **fields) -> list[str]:
@@ -23,7 +23,7 @@ async def similar(service, sequence, id_, **fields) -> list[str]:
 
 @pytest.mark.parametrize("by", [pb.SIMILARITY_UNSPECIFIED, pb.SIMILARITY_PROFILE])
 async def test_neighbours_are_of_the_own_community(service, by):
-    sequence = await fill(service)
+    sequence = await plant_two_communities(service)
     users = await similar(service, sequence, "u0", by=by, limit=2)
     assert set(users) == {"u2", "u4"}
     items = await similar(service, sequence, "i3", by=by)
@@ -32,7 +32,7 @@ async def test_neighbours_are_of_the_own_community(service, by):
 
 
 async def test_any_kind_to_any_kind(service):
-    sequence = await fill(service)
+    sequence = await plant_two_communities(service)
     items = await similar(service, sequence, "u0", kind=ITEM, by=pb.SIMILARITY_PROFILE, limit=6)
     assert sum(int(name[1:]) < 15 for name in items) >= 5
     assert set(
@@ -41,7 +41,7 @@ async def test_any_kind_to_any_kind(service):
 
 
 async def test_by_routers_any_kind_is_compared(service):
-    sequence = await fill(service)
+    sequence = await plant_two_communities(service)
     assert (
         len(await similar(service, sequence, "u0", kind=ITEM, by=pb.SIMILARITY_ROUTERS, limit=6))
         == 6
@@ -51,8 +51,8 @@ async def test_by_routers_any_kind_is_compared(service):
     }
 
 
-async def test_hidden_items_are_no_neighbours(service):
-    await fill(service)
+async def test_hidden_items_are_left_out(service):
+    await plant_two_communities(service)
     hidden = await service.stub.UpsertClients(
         pb.UpsertClientsRequest(
             clients=[pb.Client(key=pb.ClientKey(kind=ITEM, id="i4"), hidden=True)]

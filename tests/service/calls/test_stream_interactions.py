@@ -1,4 +1,4 @@
-"""StreamInteractions: acks in order after the commit, grouped commits, backpressure, graceful stop."""
+"""StreamInteractions: acks in order after the commit, back-pressure, graceful stop."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ def request(number: int) -> pb.StreamInteractionsRequest:
     )
 
 
-async def test_one_ack_an_event_in_order_with_its_sequence(service):
+async def test_each_event_has_one_ack_in_order_with_its_sequence(service):
     call = service.stub.StreamInteractions(request(number) for number in range(700))
     outcomes = [answer.outcome async for answer in call]
     assert [outcome.event_id for outcome in outcomes] == [f"e{number}" for number in range(700)]
@@ -39,7 +39,7 @@ async def test_an_ack_comes_while_the_stream_stays_open(service):
 
 
 @pytest.mark.slow
-async def test_a_caller_that_reads_nothing_is_not_read_from_and_loses_nothing(service):
+async def test_a_caller_that_reads_no_acks_is_slowed_down_and_loses_nothing(service):
     """Its own writes block once the service's bounded queues and the transport's windows are full."""
     call = service.stub.StreamInteractions()
     sent = await write_until_blocked(call)
@@ -50,7 +50,7 @@ async def test_a_caller_that_reads_nothing_is_not_read_from_and_loses_nothing(se
 
 
 async def write_until_blocked(call) -> int:
-    """How many events went out before a write waited for half a second."""
+    """Count the events that were sent before a write waited for half a second."""
     for sent in range(100_000):
         one = request(sent)
         one.interaction.event_id = f"{sent:0256d}"
@@ -58,10 +58,10 @@ async def write_until_blocked(call) -> int:
             await asyncio.wait_for(asyncio.shield(call.write(one)), 0.5)
         except TimeoutError:
             return sent
-    raise AssertionError("the service reads on though nobody reads its acks")
+    raise AssertionError("the service reads events although its acks are not read")
 
 
-async def test_a_stop_delivers_the_acks_of_what_was_read_and_says_so(serving):
+async def test_a_stop_delivers_the_acks_of_recorded_events(serving):
     async with serving(auto_create=True) as service:
         call = service.stub.StreamInteractions()
         for number in range(20):

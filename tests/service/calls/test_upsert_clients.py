@@ -1,4 +1,4 @@
-"""UpsertClients: field mask, repeats, and the sequence of every ack."""
+"""UpsertClients: the field mask, repeats, and the sequences of answers."""
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
@@ -32,7 +32,7 @@ async def test_the_same_content_twice_changes_nothing(service):
     assert first.sequence == again.sequence == first.outcomes[0].sequence > 0
 
 
-async def test_without_a_mask_what_is_not_set_is_kept_and_what_is_set_is_written(service):
+async def test_without_a_mask_only_set_fields_are_written(service):
     await upsert(
         service, item("a", title="A", description="about", attributes=["jazz"], hidden=True)
     )
@@ -46,7 +46,7 @@ async def test_without_a_mask_what_is_not_set_is_kept_and_what_is_set_is_written
     )
 
 
-async def test_the_mask_clears_what_is_empty_and_keeps_the_rest(service):
+async def test_a_mask_clears_empty_fields_and_keeps_the_others(service):
     await upsert(
         service,
         item(
@@ -62,6 +62,10 @@ async def test_the_mask_clears_what_is_empty_and_keeps_the_rest(service):
         ("c",),
     )
     assert not client.hidden
+
+
+async def test_the_mask_of_all_fields_clears_what_is_empty(service):
+    await upsert(service, item("a", title="A", categories=["c"]))
     await upsert(service, item("a", title="B"), mask=["*"])
     assert (await stored(service, "a")).categories == ()
 
@@ -83,5 +87,5 @@ async def test_users_and_items_have_separate_ids(service):
     assert (await stored(service, "7")).title == "I"
 
 
-async def test_an_empty_call_is_nothing(service):
+async def test_an_empty_call_writes_nothing(service):
     assert (await upsert(service)).sequence == 0

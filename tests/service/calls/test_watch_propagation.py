@@ -1,5 +1,4 @@
-"""WatchPropagation over real gRPC: everything once, resumed over restarts; gaps are counted; a stop
-ends it."""
+"""WatchPropagation: each event once, also over restarts; gaps with their number of events."""
 
 import asyncio
 import base64
@@ -13,7 +12,7 @@ from propagation.model.clients.client_text import MessageMerge
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.handlers.watch_propagation import WatchPropagationHandler
 from services.security.roles import Role
-from tests.service.calls.test_routers_and_traces import travelled
+from tests.service.scenarios import propagate_opera
 
 ROUND, MESSAGE, MERGE, EVOLUTION, GAP = (
     getattr(pb, f"PROPAGATION_EVENT_KIND_{name}")
@@ -27,13 +26,13 @@ def watching(service, token="", kinds=(), **options):
     )
 
 
-async def begun(call):
-    """The stream is open and stands where it stands; the token it began with."""
+async def first_token(call):
+    """Wait until the stream is open; return the token of its start."""
     return dict(await call.initial_metadata())["propagation-resume-token"]
 
 
-async def told(call, seconds=0.4):
-    """Everything until nothing more comes."""
+async def read_all(call, seconds=0.4):
+    """Read events until none comes for some time."""
     events = []
     with contextlib.suppress(TimeoutError):
         while True:
@@ -49,8 +48,8 @@ async def keep_reading(call, events):
         events.append(event)
 
 
-def named(event):
-    """What tells an event from all others."""
+def identity(event):
+    """Return the parts that make an event unique."""
     return (
         event.kind,
         event.sequence,
@@ -63,11 +62,11 @@ def named(event):
 
 
 def by_kind(events, kind):
-    return [named(event) for event in events if event.kind == kind]
+    return [identity(event) for event in events if event.kind == kind]
 
 
-async def more(service, wave):
-    """One more round that says something, and merges of it."""
+async def run_another_round(service, wave):
+    """Run a round that sends messages, and merge them."""
     stub = service.stub
     for n, user in enumerate(("ann", "bob", "cid")):
         await stub.RecordInteractions(
@@ -88,11 +87,11 @@ async def more(service, wave):
         )
 
 
-async def test_rounds_messages_and_merges_are_told_in_causal_order(service):
+async def test_a_message_comes_before_its_merges_and_after_its_round(service):
     call = watching(service)
-    await begun(call)
-    await travelled(service)
-    events = await told(call)
+    await first_token(call)
+    await propagate_opera(service)
+    events = await read_all(call)
     kinds = [event.kind for event in events]
     assert {ROUND, MESSAGE, MERGE} == set(kinds)
     rounds = [event.round for event in events if event.kind == ROUND]
@@ -115,24 +114,24 @@ async def test_rounds_messages_and_merges_are_told_in_causal_order(service):
 
 
 @pytest.mark.slow
-async def test_whatever_event_it_resumes_after_each_is_told_once_also_over_restarts(serving):
+async def test_a_stream_resumed_after_any_event_repeats_none(serving):
     async with serving(auto_create=True) as service:
         call = watching(service)
-        first = await begun(call)
-        await travelled(service)
-        events = await told(call)
+        first = await first_token(call)
+        await propagate_opera(service)
+        events = await read_all(call)
         call.cancel()
     async with serving(auto_create=True) as service:
-        await more(service, 1)
+        await run_another_round(service, 1)
         again = watching(service, first)
-        every = await told(again)
+        every = await read_all(again)
         assert len(every) > len(events)
         for kind in (ROUND, MESSAGE, MERGE):
             seen = by_kind(events, kind)
             assert by_kind(every, kind)[: len(seen)] == seen
         for place, event in list(enumerate(every))[:: max(1, len(every) // 4)]:
             call = watching(service, event.resume_token)
-            rest = await told(call, 0.3)
+            rest = await read_all(call, 0.3)
             assert len(rest) == len(every) - place - 1
             for kind in (ROUND, MESSAGE, MERGE):
                 assert by_kind(rest, kind) == by_kind(every[place + 1 :], kind)
@@ -141,71 +140,67 @@ async def test_whatever_event_it_resumes_after_each_is_told_once_also_over_resta
 
 
 @pytest.mark.parametrize("kinds", [(ROUND,), (MESSAGE,), (MERGE,), (ROUND, MERGE)])
-async def test_only_the_kinds_that_were_asked_for(service, kinds):
+async def test_only_the_kinds_asked_for_are_sent(service, kinds):
     call = watching(service, kinds=kinds)
-    token = await begun(call)
-    await travelled(service)
-    assert {event.kind for event in await told(call)} == set(kinds)
+    token = await first_token(call)
+    await propagate_opera(service)
+    assert {event.kind for event in await read_all(call)} == set(kinds)
     call.cancel()
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await watching(service, token).read()
     assert "kinds" in caught.value.details()
 
 
-async def test_what_retention_dropped_is_a_gap_of_as_many_as_were_missed(service):
+async def test_events_that_retention_dropped_are_counted_in_a_gap(service):
     call = watching(service)
-    token = await begun(call)
-    await travelled(service)
+    token = await first_token(call)
+    await propagate_opera(service)
     for wave in range(1, 4):
-        await more(service, wave)
-    everything = await told(call)
+        await run_another_round(service, wave)
+    everything = await read_all(call)
     call.cancel()
     store = service.engine.store
     while await store.prune(await store.recorded_through(), 1_000) is not None:
         pass
-    kept = await told(watching(service, token))
+    kept = await read_all(watching(service, token))
     gaps = [event for event in kept if event.kind == GAP]
     assert gaps
     assert sum(event.missed for event in gaps) == len(everything) - (len(kept) - len(gaps))
-    known = [named(event) for event in everything]
-    assert [known.index(named(event)) for event in kept if event.kind != GAP]
-    again = await told(watching(service, gaps[0].resume_token))
-    assert [named(event) for event in again] == [
-        named(event) for event in kept[kept.index(gaps[0]) + 1 :]
+    known = [identity(event) for event in everything]
+    assert [known.index(identity(event)) for event in kept if event.kind != GAP]
+    again = await read_all(watching(service, gaps[0].resume_token))
+    assert [identity(event) for event in again] == [
+        identity(event) for event in kept[kept.index(gaps[0]) + 1 :]
     ]
 
 
-async def test_a_watcher_that_left_too_much_lying_is_told_how_much_and_holds_nobody_up(
-    service, monkeypatch
-):
+async def test_a_slow_watcher_gets_a_gap_and_delays_no_other(service, monkeypatch):
     monkeypatch.setattr(WatchPropagationHandler, "max_backlog", 5)
     lazy, keen = watching(service, kinds=(MERGE,)), watching(service)
-    token = await begun(lazy)
-    await begun(keen)
+    token = await first_token(lazy)
+    await first_token(keen)
     seen = []
     reading = asyncio.create_task(keep_reading(keen, seen))
-    await travelled(service)
+    await propagate_opera(service)
     for wave in range(1, 4):
-        await more(service, wave)
+        await run_another_round(service, wave)
     await asyncio.sleep(0.3)
     reading.cancel()
     merges = [event for event in seen if event.kind == MERGE]
-    answers = await told(lazy)
+    answers = await read_all(lazy)
     missed = sum(event.missed for event in answers if event.kind == GAP)
     total = await service.engine.store.merges_through()
     assert missed + sum(event.kind == MERGE for event in answers) == total
     assert len(merges) + sum(event.missed for event in seen if event.kind == GAP) >= total
-    resumed = await told(watching(service, token, kinds=(MERGE,)))
+    resumed = await read_all(watching(service, token, kinds=(MERGE,)))
     assert [event.kind for event in resumed] == [MERGE] * total, (
-        "what lies before the stream began is told whole"
+        "events from before the stream are all sent"
     )
 
 
 @pytest.mark.slow
-async def test_a_watcher_that_reads_nothing_holds_nobody_up_and_every_event_is_told_or_counted(
-    service, monkeypatch
-):
-    """The transport's windows fill, the stream stands still, and everything else goes on."""
+async def test_a_watcher_that_reads_nothing_delays_no_call(service, monkeypatch):
+    """Its stream stops when the transport is full; each event is then sent or counted in a gap."""
     monkeypatch.setattr(WatchPropagationHandler, "max_backlog", 500)
     stub, store = service.stub, service.engine.store
     await stub.UpsertClients(
@@ -214,7 +209,7 @@ async def test_a_watcher_that_reads_nothing_holds_nobody_up_and_every_event_is_t
         )
     )
     call = watching(service, kinds=(MERGE,))
-    await begun(call)
+    await first_token(call)
     for router in range(40):
         await store.commit_texts(
             [],
@@ -232,7 +227,7 @@ async def test_a_watcher_that_reads_nothing_holds_nobody_up_and_every_event_is_t
         )
         await stub.GetStatus(pb.GetStatusRequest(), timeout=2)
         await asyncio.sleep(0.05)
-    events = await told(call)
+    events = await read_all(call)
     missed = [event.missed for event in events if event.kind == GAP]
     assert missed
     assert sum(missed) + len(events) - len(missed) == 20_000 == await store.merges_through()
@@ -246,7 +241,7 @@ async def test_a_watcher_that_reads_nothing_holds_nobody_up_and_every_event_is_t
 async def test_a_stop_ends_the_stream_without_an_error(serving):
     async with serving(auto_create=True) as service:
         call = watching(service)
-        await begun(call)
+        await first_token(call)
         await asyncio.wait_for(service.running.stop(5), 4)
         assert await call.read() is grpc.aio.EOF
         assert await call.code() == grpc.StatusCode.OK
@@ -255,10 +250,10 @@ async def test_a_stop_ends_the_stream_without_an_error(serving):
 async def test_a_caller_without_the_role_sees_counts(serving):
     async with serving(roles=(Role.WRITE, Role.ADMIN), auto_create=True) as service:
         call = watching(service, kinds=(MERGE,))
-        await begun(call)
-        await travelled(service)
+        await first_token(call)
+        await propagate_opera(service)
         users = [
-            event.merge for event in await told(call) if event.merge.kind == pb.CLIENT_KIND_USER
+            event.merge for event in await read_all(call) if event.merge.kind == pb.CLIENT_KIND_USER
         ]
         assert users
         assert {merge.client.WhichOneof("parties") for merge in users} == {"count"}
@@ -266,9 +261,9 @@ async def test_a_caller_without_the_role_sees_counts(serving):
 
 
 async def test_a_token_of_another_graph_is_refused(service):
-    await travelled(service)
+    await propagate_opera(service)
     call = watching(service)
-    form, kinds, when, *numbers = orjson.loads(base64.urlsafe_b64decode(await begun(call)))
+    form, kinds, when, *numbers = orjson.loads(base64.urlsafe_b64decode(await first_token(call)))
     call.cancel()
     assert when == (await service.engine.store.read_entries(0, 1))[0].time > 0
     strange = base64.urlsafe_b64encode(orjson.dumps([form, kinds, when + 1, *numbers])).decode()

@@ -1,4 +1,4 @@
-"""A caller without the role analyst sees counts of users, never one of them."""
+"""A caller without the role analyst sees counts of users, and no user."""
 
 import grpc
 import pytest
@@ -6,14 +6,14 @@ import pytest
 from propagation.model.errors import StoreFull
 from propagation.v1 import propagation_pb2 as pb
 from services.security.roles import Role
-from tests.service.calls.test_routers_and_traces import ANN, travelled
+from tests.service.scenarios import ANN, propagate_opera
 
 USER, ITEM = pb.CLIENT_KIND_USER, pb.CLIENT_KIND_ITEM
 
 
 @pytest.fixture
 async def read_only(serving):
-    """A service whose caller writes, reads and operates, and is no analyst."""
+    """A service whose caller has every role but analyst."""
     async with serving(roles=(Role.WRITE, Role.ADMIN), auto_create=True) as client:
         yield client
 
@@ -27,7 +27,7 @@ async def read_only(serving):
     ],
 )
 async def test_similar_users_need_the_role(read_only, fields):
-    await travelled(read_only)
+    await propagate_opera(read_only)
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await read_only.stub.SimilarClients(pb.SimilarClientsRequest(**fields))
     assert caught.value.code() == grpc.StatusCode.PERMISSION_DENIED
@@ -37,8 +37,8 @@ async def test_similar_users_need_the_role(read_only, fields):
 
 
 async def test_counts_take_the_place_of_users_ids(read_only):
-    heard = await travelled(read_only)
-    assert all(source.message.senders.WhichOneof("parties") == "count" for source in heard.sources)
+    line = await propagate_opera(read_only)
+    assert all(source.message.senders.WhichOneof("parties") == "count" for source in line.sources)
     stub = read_only.stub
     answer = await stub.GetProfile(pb.GetProfileRequest(key=ANN))
     own = [
@@ -63,18 +63,16 @@ async def test_counts_take_the_place_of_users_ids(read_only):
 
 
 @pytest.mark.parametrize(
-    ("roles", "told"), [((Role.READ,), False), ((Role.READ, Role.ADMIN), True)]
+    ("roles", "shown"), [((Role.READ,), False), ((Role.READ, Role.ADMIN), True)]
 )
-async def test_only_operators_are_told_where_the_file_lies(
-    serving, tmp_path, monkeypatch, roles, told
-):
+async def test_only_operators_see_where_the_file_is(serving, tmp_path, monkeypatch, roles, shown):
     async with serving(roles=roles) as client:
         place = str(tmp_path / "graph.db")
         full = StoreFull(f"{place}: database or disk is full")
         client.worker.failing["disk"] = str(full)
         status = await client.stub.GetStatus(pb.GetStatusRequest())
         assert "disk is full" in status.failing["disk"]
-        assert (place in status.failing["disk"]) is told, "GetStatus"
+        assert (place in status.failing["disk"]) is shown, "GetStatus"
 
         async def refused(_):
             raise full
@@ -84,5 +82,5 @@ async def test_only_operators_are_told_where_the_file_lies(
             await client.stub.GetProfile(pb.GetProfileRequest(key=ANN))
         assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
         details = dict(caught.value.trailing_metadata())["grpc-status-details-bin"]
-        assert (place in caught.value.details()) is told, "the error's message"
-        assert (place.encode() in details) is told, "the error's details"
+        assert (place in caught.value.details()) is shown, "the error's message"
+        assert (place.encode() in details) is shown, "the error's details"

@@ -1,5 +1,4 @@
-"""TLS, mutual TLS, tokens with roles, rotation while it runs, and limits; over real gRPC with real
-certificates."""
+"""TLS, mutual TLS, tokens with roles, rotation during a run, and rate limits."""
 
 import asyncio
 import logging
@@ -81,7 +80,7 @@ def tls_of(server, client_ca=None):
 
 
 async def code_of(call):
-    """OK, or what it failed with."""
+    """Return OK, or the status code of the failure."""
     try:
         await call
     except grpc.aio.AioRpcError as error:
@@ -93,7 +92,7 @@ def bearer(secret):
     return (("authorization", f"Bearer {secret}"),)
 
 
-async def test_tls_is_spoken_and_a_stranger_s_certificate_is_not_trusted(tmp_path, pki):
+async def test_a_service_with_tls_refuses_plain_calls_and_unknown_authorities(tmp_path, pki):
     ca, server, _, other = pki
     async with service(tmp_path, tls=tls_of(server)) as started:
         async with connect(started.address, Credentials(ca=ca.certificate, tls=True)) as stub:
@@ -111,7 +110,7 @@ async def test_tls_is_spoken_and_a_stranger_s_certificate_is_not_trusted(tmp_pat
                 )
 
 
-async def test_mutual_tls_asks_for_a_certificate_that_was_signed(tmp_path, pki):
+async def test_mutual_tls_needs_a_signed_certificate(tmp_path, pki):
     ca, server, caller, _ = pki
     async with service(tmp_path, tls=tls_of(server, ca)) as started:
         credentials = Credentials(
@@ -126,7 +125,7 @@ async def test_mutual_tls_asks_for_a_certificate_that_was_signed(tmp_path, pki):
             )
 
 
-async def test_each_role_may_do_what_it_says_and_no_more(tmp_path, tokens, pki):
+async def test_each_role_allows_its_calls_only(tmp_path, tokens, pki):
     path, secrets = tokens
     ca, server, _, _ = pki
     may = {
@@ -188,7 +187,7 @@ async def test_without_a_known_token_only_health_answers(tmp_path, tokens):
                 await mine.RecordInteractions(EVENTS)
 
 
-async def test_tokens_are_taken_back_and_given_while_it_runs(tmp_path, tokens, monkeypatch):
+async def test_a_changed_tokens_file_takes_effect_during_a_run(tmp_path, tokens, monkeypatch):
     path, secrets = tokens
     monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
     async with (
@@ -212,9 +211,9 @@ async def test_tokens_are_taken_back_and_given_while_it_runs(tmp_path, tokens, m
             grpc.StatusCode.OK,
         ]
         path.write_text("half a li")
-        assert await status(fresh) == grpc.StatusCode.OK, "a broken file locks nobody out"
+        assert await status(fresh) == grpc.StatusCode.OK, "after a malformed file"
         path.unlink()
-        assert await status(fresh) == grpc.StatusCode.OK
+        assert await status(fresh) == grpc.StatusCode.OK, "after the file was removed"
 
 
 async def to_its_end(stream):
@@ -222,7 +221,7 @@ async def to_its_end(stream):
         pass
 
 
-async def test_a_stream_ends_with_its_token(tmp_path, tokens, monkeypatch):
+async def test_a_stream_ends_when_its_token_is_withdrawn(tmp_path, tokens, monkeypatch):
     path, secrets = tokens
     monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
     monkeypatch.setattr(interceptor, "RECHECK_SECONDS", 0.05)
@@ -260,13 +259,13 @@ async def test_health_is_watched_without_a_token(tmp_path, tokens, monkeypatch):
 
 
 @pytest.mark.parametrize("alone", ["PROPAGATION_TLS_CERTIFICATE", "PROPAGATION_TLS_KEY"])
-def test_a_certificate_without_its_key_is_said_before_it_is_shown(alone):
+def test_a_caller_needs_both_certificate_and_key(alone):
     with pytest.raises(UsageProblem, match="belong together"):
         Credentials.from_environment({alone: "/somewhere.pem"})
 
 
 @pytest.mark.parametrize("token", ["my read.secret", "my-read.s\u00e9cret", "one\ntwo"])
-def test_what_is_no_token_is_said_before_it_is_sent(token):
+def test_a_malformed_token_is_refused_before_it_is_sent(token):
     with pytest.raises(UsageProblem, match="PROPAGATION_TOKEN is not a token"):
         Credentials.from_environment({"PROPAGATION_TOKEN": token})
     assert (
@@ -275,7 +274,7 @@ def test_what_is_no_token_is_said_before_it_is_sent(token):
     )
 
 
-async def test_between_looks_a_hangup_reads_them_again_at_once(tmp_path, tokens, monkeypatch):
+async def test_a_hangup_reads_the_tokens_at_once(tmp_path, tokens, monkeypatch):
     path, secrets = tokens
     monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 1_000.0)
     async with (
@@ -295,7 +294,7 @@ async def test_between_looks_a_hangup_reads_them_again_at_once(tmp_path, tokens,
         )
 
 
-async def test_a_new_certificate_is_shown_to_new_connections(tmp_path, pki, monkeypatch):
+async def test_new_connections_get_a_new_certificate(tmp_path, pki, monkeypatch):
     monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
     ca, server, _, other = pki
     mine, renewed = tmp_path / "mine.pem", signed(tmp_path, "renewed", other)
@@ -308,14 +307,14 @@ async def test_a_new_certificate_is_shown_to_new_connections(tmp_path, pki, monk
         mine.write_bytes(renewed.certificate.read_bytes())
         async with connect(started.address, Credentials(tls=True, ca=ca.certificate)) as stub:
             assert (await stub.GetStatus(STATUS)).version, (
-                "a certificate without its key yet is not taken"
+                "a certificate whose key is not there yet"
             )
         key.write_bytes(renewed.key.read_bytes())
         async with connect(started.address, Credentials(tls=True, ca=other.certificate)) as stub:
             assert (await stub.GetStatus(STATUS)).version
 
 
-async def test_metrics_show_a_new_certificate_too(tmp_path, pki, monkeypatch):
+async def test_the_metrics_endpoint_uses_a_new_certificate_too(tmp_path, pki, monkeypatch):
     monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
     ca, server, _, other = pki
     mine, key, renewed = (
@@ -345,7 +344,7 @@ async def test_metrics_show_a_new_certificate_too(tmp_path, pki, monkeypatch):
         assert [await shows(ca), await shows(other)] == [True, False]
         mine.write_bytes(renewed.certificate.read_bytes())
         assert [await shows(ca), await shows(other)] == [True, False], (
-            "a certificate without its key yet is not taken"
+            "a certificate whose key is not there yet"
         )
         key.write_bytes(renewed.key.read_bytes())
         assert [await shows(ca), await shows(other)] == [False, True]
@@ -383,7 +382,7 @@ async def test_calls_and_bytes_a_second_are_limited_by_client(tmp_path, tokens):
             await stream.write(large)
         await stream.done_writing()
         acks = [answer async for answer in stream]
-        assert len(acks) == 2, "a stream waits, and drops nothing"
+        assert len(acks) == 2, "a stream is slowed down, and drops nothing"
         assert time.monotonic() - began > 0.9
 
 
@@ -409,9 +408,9 @@ def test_another_address_than_loopback_needs_both_tls_and_tokens(tmp_path, pki):
             refuse_open_address(ServerSettings(host="0.0.0.0", **part))
 
 
-async def test_tls_that_does_not_add_up_is_said_at_start(tmp_path, pki):
+async def test_unusable_tls_files_are_refused_at_start(tmp_path, pki):
     _, server, caller, _ = pki
-    for tls, said in (
+    for tls, problem in (
         (TlsSettings(certificate=server.certificate), "belong together"),
         (
             TlsSettings(certificate=server.certificate, key=caller.key),
@@ -425,13 +424,13 @@ async def test_tls_that_does_not_add_up_is_said_at_start(tmp_path, pki):
             "none",
         ),
     ):
-        with pytest.raises(BrokenTls, match=said):
+        with pytest.raises(BrokenTls, match=problem):
             async with service(tmp_path, tls=tls):
                 pass
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "problem"),
     [
         ("ann read\n", "line 1"),
         ("ann read,cook " + "0" * 64 + "\n", "cook"),
@@ -439,11 +438,11 @@ async def test_tls_that_does_not_add_up_is_said_at_start(tmp_path, pki):
         ("a read " + "0" * 64 + "\na read " + "0" * 64 + "\n", "twice"),
     ],
 )
-def test_a_broken_tokens_file_is_said_with_its_line(tmp_path, text, said):
+def test_a_malformed_tokens_file_is_named_with_its_line(tmp_path, text, problem):
     path = tmp_path / "tokens"
     path.write_text(text)
     path.chmod(0o600)
-    with pytest.raises(BrokenTokens, match=said):
+    with pytest.raises(BrokenTokens, match=problem):
         read_tokens(path)
 
 
@@ -469,12 +468,12 @@ async def test_no_secret_is_in_the_file_the_log_or_an_error(tmp_path, tokens, ca
         with pytest.raises(grpc.aio.AioRpcError) as denied:
             await stub.RunRound(pb.RunRoundRequest(), metadata=bearer(secrets[Role.READ]))
         await asyncio.sleep(0)
-    said = "".join(
+    output = "".join(
         [*capsys.readouterr(), caplog.text, str(caught.value), str(denied.value), path.read_text()]
     )
-    assert "request refused" in said
+    assert "request refused" in output
     for secret in secrets.values():
-        assert secret.partition(".")[2] not in said
+        assert secret.partition(".")[2] not in output
 
 
 def test_a_token_never_crosses_a_network_in_plain_text():

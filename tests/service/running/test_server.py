@@ -1,4 +1,4 @@
-"""Starting, saying so, and stopping gracefully."""
+"""Start, health, reflection and graceful stop of a server."""
 
 import grpc
 import pytest
@@ -51,7 +51,7 @@ def test_only_loopback_is_served_without_insecure(host, own):
             refuse_open_address(ServerSettings(host=host))
 
 
-async def test_a_taken_port_is_said(service, tmp_path):
+async def test_a_taken_port_is_named(service, tmp_path):
     taken = int(service.address.rsplit(":", 1)[1])
     with pytest.raises(PortTaken, match=str(taken)):
         async with running(
@@ -60,7 +60,7 @@ async def test_a_taken_port_is_said(service, tmp_path):
             pass
 
 
-async def test_what_was_acked_is_there_after_a_restart(serving):
+async def test_an_acknowledged_event_survives_a_restart(serving):
     event = pb.Interaction(event_id="e", user_id="ann", item_id="i")
     async with serving(auto_create=True) as first:
         ack = await first.stub.RecordInteractions(

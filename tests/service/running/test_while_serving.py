@@ -6,8 +6,7 @@ import contextlib
 import grpc
 
 from propagation.v1 import propagation_pb2 as pb
-from tests.service.calls.test_recommend import fill
-from tests.service.calls.test_routers_and_traces import travelled
+from tests.service.scenarios import plant_two_communities, propagate_opera
 
 USER, ITEM = pb.CLIENT_KIND_USER, pb.CLIENT_KIND_ITEM
 
@@ -23,7 +22,7 @@ async def until(reached, seconds=30):
 
 async def test_a_new_client_with_text_receives_its_routers_messages_at_once(service):
     """Cold start: the client has no interaction, and no round has run since."""
-    await travelled(service)
+    await propagate_opera(service)
     rounds = await service.engine.store.last_round()
     new = pb.Client(
         key=pb.ClientKey(kind=USER, id="new"), description="opera", attributes=["opera"]
@@ -79,7 +78,7 @@ async def test_bootstrap_while_serving_disturbs_no_call(serving):
                 await asyncio.sleep(0.005)
 
         calling = [asyncio.create_task(keep_calling(f"v{n}")) for n in range(3)]
-        await fill(service)
+        await plant_two_communities(service)
         await until(lambda: service.engine.numbers.view.epoch == 1)
         during = answered
         await asyncio.sleep(0.1)
