@@ -51,8 +51,8 @@ class Stream:
             raise InvalidInput(
                 "events",
                 f"{self.name} has {pluralize(len(self.user), 'event')}; an evaluation needs at "
-                f"least {LEAST_EVENTS}. A catalogue alone can be imported and searched, but there is "
-                "nothing to rank",
+                f"least {LEAST_EVENTS}. A catalogue alone can be imported and searched, but there "
+                "is nothing to rank",
             )
         if self.items < LEAST_ITEMS:
             raise InvalidInput(
