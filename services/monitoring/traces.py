@@ -6,13 +6,12 @@ decides whether an interaction is traced.
 """
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+from cachetools import FIFOCache
 from opentelemetry import trace
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
@@ -31,7 +30,7 @@ from propagation.model.interactions.reasoning import (
 from propagation.ports.graph.record import RecordResult
 from services.runtime.process import release
 
-CLAIMS_KEPT = 64
+MAX_CLAIMS = 64
 Trace = Callable[[Sequence[Any], Any, int], None]
 
 
@@ -41,9 +40,6 @@ class TraceIds:
 
     trace: int
     root_span: int
-
-
-_root: ContextVar[TraceIds | None] = ContextVar("root", default=None)
 
 
 def ids_of(sequence: int) -> TraceIds:
@@ -56,8 +52,9 @@ class Traces:
     """Sends a share of all interactions, 0 to 1, to an exporter."""
 
     def __init__(self, exporter: SpanExporter, share: float, process: str) -> None:
+        self._ids = _Ids()
         self._provider = TracerProvider(
-            id_generator=_Ids(),
+            id_generator=self._ids,
             resource=Resource.create(
                 {
                     "service.name": "propagation",
@@ -69,13 +66,13 @@ class Traces:
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("propagation")
         self._below = int(share * (1 << 64))
-        self._claimed: OrderedDict[int, int] = OrderedDict()
+        self._claim_times: FIFOCache[int, int] = FIFOCache(MAX_CLAIMS)
         self._traces: Mapping[str, Trace] = {
-            "record": self._recorded,
-            "commit_learned": self._learned,
-            "claim_reason": self._claim,
-            "commit_reasoned": self._reasoned,
-            "commit_packed": self._packed,
+            "record": self._trace_record,
+            "commit_learned": self._trace_learned,
+            "claim_reason": self._note_claim,
+            "commit_reasoned": self._trace_reasoned,
+            "commit_packed": self._trace_packed,
         }
 
     def tracer_of(self, call: str) -> Trace | None:
@@ -86,7 +83,7 @@ class Traces:
         """Send all pending spans."""
         self._provider.shutdown()
 
-    def _recorded(self, args: Sequence[Any], result: RecordResult, start_ns: int) -> None:
+    def _trace_record(self, args: Sequence[Any], result: RecordResult, start_ns: int) -> None:
         events: Sequence[NewInteraction] = args[0]
         ended = time.time_ns()
         for outcome in result.outcomes:
@@ -95,17 +92,17 @@ class Traces:
                 and str(outcome.status) == "accepted"
                 and self._is_traced(outcome.sequence)
             ):
-                token = _root.set(ids_of(outcome.sequence))
+                self._ids.for_root = ids_of(outcome.sequence)
                 span = self._tracer.start_span(
                     "record",
                     context=trace.set_span_in_context(trace.INVALID_SPAN),
                     start_time=start_ns,
                     attributes={"sequence": outcome.sequence, "batch": len(events)},
                 )
-                _root.reset(token)
+                self._ids.for_root = None
                 span.end(ended)
 
-    def _learned(self, args: Sequence[Any], result: None, start_ns: int) -> None:
+    def _trace_learned(self, args: Sequence[Any], result: None, start_ns: int) -> None:
         block: LearnedBlock = args[1]
         for sequence in map(int, block.sequence):
             if self._is_traced(sequence):
@@ -116,44 +113,42 @@ class Traces:
                     {"sequence": sequence, "block": len(block.sequence)},
                 ).end()
 
-    def _claim(self, args: Sequence[Any], result: ReasonClaim | None, start_ns: int) -> None:
+    def _note_claim(self, args: Sequence[Any], result: ReasonClaim | None, start_ns: int) -> None:
         if result is not None:
-            self._claimed[result.token] = time.time_ns()
-            while len(self._claimed) > CLAIMS_KEPT:
-                self._claimed.popitem(last=False)
+            self._claim_times[result.token] = time.time_ns()
 
-    def _reasoned(self, args: Sequence[Any], result: None, start_ns: int) -> None:
-        self._finished(
+    def _trace_reasoned(self, args: Sequence[Any], result: None, start_ns: int) -> None:
+        self._trace_summaries(
             args[0],
             [summarize_reasoned(answer) for answer in args[1] if self._is_traced(answer.sequence)],
             start_ns,
         )
 
-    def _packed(self, args: Sequence[Any], result: None, start_ns: int) -> None:
-        self._finished(
+    def _trace_packed(self, args: Sequence[Any], result: None, start_ns: int) -> None:
+        self._trace_summaries(
             args[0], [done for done in args[1].finished if self._is_traced(done.sequence)], start_ns
         )
 
-    def _finished(
-        self, claim: ReasonClaim, finished: Sequence[ReasonedSummary], start_ns: int
+    def _trace_summaries(
+        self, claim: ReasonClaim, summaries: Sequence[ReasonedSummary], start_ns: int
     ) -> None:
-        claimed, ended = self._claimed.get(claim.token, start_ns), time.time_ns()
-        for done in finished:
+        claimed, ended = self._claim_times.get(claim.token, start_ns), time.time_ns()
+        for summary in summaries:
             span = self._span(
                 "reason",
-                done.sequence,
+                summary.sequence,
                 claimed,
                 {
-                    "sequence": done.sequence,
-                    "user": done.user,
+                    "sequence": summary.sequence,
+                    "user": summary.user,
                     "claim": len(claim.work),
-                    "failed": done.failed,
-                    "merged": done.outcomes.get(MERGED_OUTCOME, 0),
-                    "heard": sum(done.outcomes.values()),
+                    "failed": summary.failed,
+                    "merged": summary.outcomes.get(MERGED_OUTCOME, 0),
+                    "heard": sum(summary.outcomes.values()),
                 },
             )
             inside = trace.set_span_in_context(span)
-            for ref, version, lines in done.texts:
+            for ref, version, lines in summary.texts:
                 self._tracer.start_span(
                     "profile version",
                     context=inside,
@@ -182,15 +177,14 @@ class Traces:
 
 
 class _Ids(IdGenerator):
-    """Makes the first span's ids from the interaction, all others at random."""
+    """Makes random ids, except for a root span, whose ids come from the interaction."""
 
     def __init__(self) -> None:
         self._random = RandomIdGenerator()
+        self.for_root: TraceIds | None = None
 
     def generate_trace_id(self) -> int:
-        root = _root.get()
-        return root.trace if root else self._random.generate_trace_id()
+        return self.for_root.trace if self.for_root else self._random.generate_trace_id()
 
     def generate_span_id(self) -> int:
-        root = _root.get()
-        return root.root_span if root else self._random.generate_span_id()
+        return self.for_root.root_span if self.for_root else self._random.generate_span_id()
