@@ -1,4 +1,4 @@
-"""ExportClient: everything held on a client, as JSON lines."""
+"""Export of everything that is held on a client, as lines of JSON."""
 
 from collections.abc import AsyncIterator, Mapping
 
@@ -14,24 +14,29 @@ from propagation.workflow.views.numbers_view import NumbersView
 async def export_lines(
     store: ForgettingGraph, numbers: NumbersOwner, key: ClientKey
 ) -> AsyncIterator[str]:
-    """A line a record, `what` naming its kind (see ports/graph/export.py), the numbers in memory
-    last. Raises NotFound."""
+    """Yield one line for each record; `what` names its kind.
+
+    The kinds are those of ExportStore.export_client, then "numbers": those in memory.
+
+    Raises:
+        NotFound: The client is unknown.
+    """
     (ref,) = await store.find_refs([key])
     if ref is None:
         raise NotFound(key.kind.name.lower(), key.id)
-    async for what, record in store.export_client(ref):
-        yield orjson.dumps({"what": what, **record}).decode()
+    async for record in store.export_client(ref):
+        yield orjson.dumps({"what": record.kind, **record.fields}).decode()
     yield orjson.dumps({"what": "numbers", **await numbers.run(_numbers_of, ref)}).decode()
 
 
 def _numbers_of(view: NumbersView, ref: int) -> Mapping[str, object]:
-    """A user's trust and sums, an item's mass and counts, as they stand at `applied_through`."""
-    state, row = view.state, index_of(ref)
-    if kind_of(ref) == ClientKind.USER:
-        if row >= view.users:
-            return {"applied_through": view.applied_through}
-        return {
-            "applied_through": view.applied_through,
+    """Return a user's trust and sums, or an item's mass and counts, at `applied_through`."""
+    applied = {"applied_through": view.applied_through}
+    state, row, is_user = view.state, index_of(ref), kind_of(ref) == ClientKind.USER
+    if row >= (view.users if is_user else view.items):
+        return applied
+    if is_user:
+        return applied | {
             "interactions": int(state.history_length[row]),
             "trust": {
                 "session": state.session.trust[row].tolist(),
@@ -41,10 +46,7 @@ def _numbers_of(view: NumbersView, ref: int) -> Mapping[str, object]:
             "attributes": state.user_attributes[row].tolist(),
             "profile": state.user_profile[row].tolist(),
         }
-    if row >= view.items:
-        return {"applied_through": view.applied_through}
-    return {
-        "applied_through": view.applied_through,
+    return applied | {
         "adoptions": int(state.adoptions[row]),
         "visible": bool(state.visible[row]),
         "mass": {

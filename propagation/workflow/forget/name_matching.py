@@ -1,5 +1,7 @@
-"""A forgotten client's own words in what others say: found, and where a sentence only quotes them,
-left out of it."""
+"""Name matching: finds an erased client's own words in other clients' texts.
+
+A sentence that only quotes them is kept without the quotation.
+"""
 
 import html
 import itertools
@@ -21,43 +23,50 @@ BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[“\"A-Z])")
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in WORD.findall(normalised_text(text)) if word not in ARTICLES]
+    return [word for word in WORD.findall(normalize_text(text)) if word not in ARTICLES]
 
 
-def normalised_text(text: str) -> str:
-    """Entities resolved, NFKC, case folded, white space collapsed."""
+def normalize_text(text: str) -> str:
+    """Resolve entities; then NFKC, case folded, white space collapsed."""
     return " ".join(
         part
         for line in html.unescape(text).splitlines()
-        for part in (normalised_line(line),)
+        for part in (normalize_line(line),)
         if part
     )
 
 
-def normalised_line(line: str) -> str:
-    """As `normalised`, of any length."""
+def normalize_line(line: str) -> str:
+    """Normalize a line of any length like an attribute's name."""
     return " ".join(normalize_name(word) for word in line.split())
 
 
 @dataclass(frozen=True)
 class OwnWords:
-    """The title of a client, and attributes that nobody else has."""
+    """Words that name a client.
+
+    Attributes:
+        title: Its title.
+        names: Attributes that no other client has.
+    """
 
     title: str = ""
     names: frozenset[str] = frozenset()
 
     @cached_property
     def core(self) -> str:
-        """The part of the title that is in every form it takes: without its article, its first
-        words, up to a quotation mark."""
+        """The part of the title that all its forms contain.
+
+        Without an article, up to a quotation mark, at most eight words.
+        """
         whole = " ".join(MOVED_ARTICLE.sub("", html.unescape(self.title)).split())
         part = max(MARKS.split(whole), key=len).strip()
         words = part.split()[:LEAST_WORDS]
         return " ".join(words[1:] if len(words) > 1 and words[0].casefold() in ARTICLES else words)
 
     @cached_property
-    def looked_for(self) -> frozenset[str]:
-        """What every text that says one of them holds, in letters of either case."""
+    def search_words(self) -> frozenset[str]:
+        """Words of which every text that names the client holds one, in either case of letters."""
         return frozenset(word for word in (self.core, *self.names) if word)
 
     @cached_property
@@ -66,10 +75,13 @@ class OwnWords:
 
     @cached_property
     def _folded(self) -> tuple[str, ...]:
-        return tuple(word.casefold() for word in self.looked_for)
+        return tuple(word.casefold() for word in self.search_words)
 
-    def quoted_in(self, quote: str) -> bool:
-        """Whether a quotation is the title: whole, with its article moved, or its first words."""
+    def is_quoted(self, quote: str) -> bool:
+        """Tell whether a quotation is the title.
+
+        It is if it holds the whole title, also with its article moved, or its first words.
+        """
         said = _words(quote)
         return (
             bool(self._words and said)
@@ -77,34 +89,40 @@ class OwnWords:
             and len(set(said)) >= min(len(self._words), LEAST_WORDS - 1)
         )
 
-    def said_in(self, text: str, *, cites: bool = False) -> bool:
-        """Whether a text holds the title or one of the names. A title of one word may be a word
-        like any other: without quotation marks it counts in a text that `cites` the client, as it
-        is written."""
+    def is_in(self, text: str, *, cites: bool = False) -> bool:
+        """Tell whether a text holds the title or one of the names.
+
+        Args:
+            cites: The text cites the client. A title of one word may be a common word: without
+                quotation marks it counts only in such a text, as it is written.
+        """
         folded = text.casefold()
         if not any(map(folded.__contains__, self._folded)):
             return False
-        if any(self.quoted_in(quote) for quote in QUOTE.findall(text)):
+        if any(self.is_quoted(quote) for quote in QUOTE.findall(text)):
             return True
-        plain = normalised_text(text)
-        if len(self._words) > 1 and _holds(plain, normalised_text(self.title)):
+        plain = normalize_text(text)
+        if len(self._words) > 1 and _holds_words(plain, normalize_text(self.title)):
             return True
-        if cites and self.title.strip() and _holds(text, self.title.strip()):
+        if cites and self.title.strip() and _holds_words(text, self.title.strip()):
             return True
-        return any(_holds(plain, normalised_text(name)) for name in self.names)
+        return any(_holds_words(plain, normalize_text(name)) for name in self.names)
 
-    def left_out_of(self, text: str, *, cites: bool = False) -> str | None:
-        """The sentence without quotations of the title; None where what is left still says it, or
-        is no sentence."""
+    def leave_out(self, text: str, *, cites: bool = False) -> str | None:
+        """Drop quotations of the title from a sentence.
+
+        Returns:
+            The sentence; None if it still names the client, or is no sentence any more.
+        """
         quotes = list(QUOTE.finditer(text))
-        gone = [quote for quote in quotes if self.quoted_in(quote[1])]
+        gone = [quote for quote in quotes if self.is_quoted(quote[1])]
         if gone:
-            text = _without(text, quotes, gone) or ""
-        return None if not text or self.said_in(text, cites=cites) else text
+            text = _drop_quotes(text, quotes, gone) or ""
+        return None if not text or self.is_in(text, cites=cites) else text
 
 
-def sentences(text: str) -> list[str]:
-    """A text's sentences; what ends inside of a quotation ends none."""
+def split_sentences(text: str) -> list[str]:
+    """Split a text into sentences; a full stop inside a quotation ends none."""
     quotes = [quote.span() for quote in QUOTE.finditer(text)]
     cuts = [
         found.span()
@@ -115,26 +133,28 @@ def sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
-def listed(names: Sequence[str]) -> str:
-    """With commas, and an "and" before the last."""
+def join_names(names: Sequence[str]) -> str:
+    """Join names with commas, and "and" before the last."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _holds(text: str, part: str) -> bool:
-    """As whole words."""
+def _holds_words(text: str, part: str) -> bool:
+    """Tell whether a text holds a part as whole words."""
     return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
 
 
-def _without(
+def _drop_quotes(
     text: str, quotes: Sequence["re.Match[str]"], gone: Sequence["re.Match[str]"]
 ) -> str | None:
-    """One list of quotations ends a sentence: the others stay; without others, what leads to them
-    goes too."""
+    """Drop some quotations from a sentence that ends with a list of quotations.
+
+    If none remain, the words that lead to the list go too.
+    """
     between = [text[one.end() : other.start()] for one, other in itertools.pairwise(quotes)]
     if not all(BETWEEN.fullmatch(part) for part in between):
         return None
     left = [quote[0] for quote in quotes if quote not in gone]
     if left:
-        return text[: quotes[0].start()] + listed(left) + text[quotes[-1].end() :]
+        return text[: quotes[0].start()] + join_names(left) + text[quotes[-1].end() :]
     head = max(text.rfind(mark, 0, quotes[0].start()) for mark in ",:;.")
     return text[:head].rstrip(",:;. ") + "." if head > 0 else None

@@ -1,6 +1,10 @@
-"""Numbers without what was taken back (DESIGN, State): N, n and c less what the interactions wrote,
-the users' own sums, recency lists, trust and part of co over what is left of their history. What
-others learned from it stays."""
+"""Numbers without withdrawn interactions.
+
+N, n and c lose what the interactions wrote. The users' own sums, recency lists, trust and part of
+the co-counts are computed again over the rest of their histories. What others learned stays.
+
+Source: docs/numbers.md, State.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,9 +38,16 @@ Vectors = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class History:
-    """The learned interactions [n] of one user (a row), in sequence order: items are rows, `gone`
-    says which are taken back. `then`: by place, (content, attributes) vectors [D] of items whose
-    text has changed since."""
+    """The n learned interactions of one user, in sequence order.
+
+    Attributes:
+        user: Row.
+        sequence: [n].
+        item: [n] rows.
+        weight: [n] event weights.
+        gone: [n], which are withdrawn.
+        then: (content, attributes) vectors [D] of items whose text changed since, by place.
+    """
 
     user: int
     sequence: NDArray[np.int64]
@@ -48,76 +59,100 @@ class History:
 
 @dataclass
 class Subtraction:
-    """Collects, user by user, what the end needs: adoptions that are no more, repeats that take
-    their place. `written`: in the routers of now; `stored` [n,2,16]: as they are stored, which
-    `maps` lead to those of now."""
+    """Subtracts withdrawn interactions from a view, user by user.
+
+    Attributes:
+        written: What the interactions wrote, in current routers.
+        stored: [n,2,16] their routers as stored; `maps` lead to the current ones.
+        retrust: Compute the users' trust again.
+        removed_adoptions: (user, item) rows of adoptions that are gone.
+        promoted: Repeats that took the place of first adoptions.
+    """
 
     written: LearnedWeights
     stored: NDArray[np.uint16]
     maps: RouterMaps
     retrust: bool
-    leaving: list[tuple[int, int]] = field(default_factory=list)
+    removed_adoptions: list[tuple[int, int]] = field(default_factory=list)
     promoted: list[PromotedRepeat] = field(default_factory=list)
 
     def withdraw(self, view: NumbersView, histories: Iterable[History]) -> None:
-        """Some users' part. Run it where the view is owned, while nothing is learned."""
-        for history in histories:
-            self._mass(view, history)
-            self._own(view.state, history)
+        """Subtract some users' interactions.
 
-    def _mass(self, view: NumbersView, history: History) -> None:
-        """Rules 5 and c. Where a repeat is left, it takes the place of the first adoption, with its
-        own weight: in the routers of the repeat's epoch, since what is stored of it is read through
-        the maps that came after it."""
-        state, first = view.state, firsts(history.item)
+        Runs on the numbers' thread, while nothing is learned.
+        """
+        for history in histories:
+            self._subtract_mass(view, history)
+            self._recompute_own(view.state, history)
+
+    def _subtract_mass(self, view: NumbersView, history: History) -> None:
+        """Subtract the mass of withdrawn first adoptions, or move it to a repeat.
+
+        For a withdrawn first adoption of item i by user u, which wrote the weights w_k to the
+        routers k with event weight a:
+
+        - without a repeat by u: m[i,k] -= w_k, n[k] -= w_k, c[i] -= 1, N -= 1;
+        - with a repeat, of event weight b: m[i,k] -= w_k, then m[i,k'] += w_k * b / a. k' is k,
+          mapped through the evolutions between both: what is stored of the repeat is read through
+          the maps that came after it.
+
+        Source: docs/numbers.md, rule 5 and State.
+        """
+        state, first = view.state, first_occurrences(history.item)
+        banks = (state.session, state.taste)
         for row in np.flatnonzero(first & history.gone):
             item = int(history.item[row])
             place = int(np.searchsorted(self.written.sequence, history.sequence[row]))
             routers, weights = self.written.routers[place], self.written.weights[place]
-            banks = (state.session, state.taste)
             for bank, of_bank, weight in zip(banks, routers, weights, strict=True):
                 unwrite(bank, item, of_bank, weight)
-            left = np.flatnonzero((history.item == item) & ~history.gone)
-            if len(left):
-                repeat = int(left[0])
-                moved = (weights * (history.weight[repeat] / history.weight[row])).astype(
-                    np.float32
-                )
-                then, at = int(history.sequence[row]), int(history.sequence[repeat])
-                stored = _led(self.stored[place], self.maps.between(then, at), history.user)
-                for bank, of_bank, weight in zip(
-                    banks, _led(stored, self.maps.after(at), history.user), moved, strict=True
-                ):
-                    write(bank, item, of_bank, weight)
-                self.promoted.append(PromotedRepeat(at, stored, moved))
+            repeats = np.flatnonzero((history.item == item) & ~history.gone)
+            if len(repeats):
+                self._promote(view, history, int(row), int(repeats[0]), place)
                 continue
             fade_recent(state, item, state.clock[INTERACTIONS] - self.written.since[place])
             state.adoptions[item] -= 1
             state.totals[0] -= 1
-            self.leaving.append((history.user, item))
+            self.removed_adoptions.append((history.user, item))
 
-    def _own(self, state: State, history: History) -> None:
-        """The user's sums and parts of others' sums, recency list, part of co and trust."""
+    def _promote(
+        self, view: NumbersView, history: History, row: int, repeat: int, place: int
+    ) -> None:
+        """Let a repeat take the place of the first adoption, with its own event weight."""
+        state, user, item = view.state, history.user, int(history.item[row])
+        scale = history.weight[repeat] / history.weight[row]
+        weights = (self.written.weights[place] * scale).astype(np.float32)
+        first, second = int(history.sequence[row]), int(history.sequence[repeat])
+        stored = _map_taste(self.stored[place], self.maps.between(first, second), user)
+        current = _map_taste(stored, self.maps.after(second), user)
+        banks = (state.session, state.taste)
+        for bank, of_bank, weight in zip(banks, current, weights, strict=True):
+            write(bank, item, of_bank, weight)
+        self.promoted.append(PromotedRepeat(second, stored, weights))
+
+    def _recompute_own(self, state: State, history: History) -> None:
+        """Compute the user's sums, recency list, co-counts and trust again."""
         content, attributes = state.content[history.item], state.attributes[history.item]
         for place, (then_content, then_attributes) in history.then.items():
             content[place], attributes[place] = then_content, then_attributes
-        left, user = ~history.gone, history.user
-        before, after = (
-            _parts(state, history.item, content, attributes),
-            _parts(state, history.item[left], content[left], attributes[left]),
-        )
+        stays, user = ~history.gone, history.user
+        before = _sums_of(state, history.item, content, attributes)
+        after = _sums_of(state, history.item[stays], content[stays], attributes[stays])
         np.subtract.at(state.adopters, history.item, before.parts)
-        np.add.at(state.adopters, history.item[left], after.parts)
+        np.add.at(state.adopters, history.item[stays], after.parts)
         state.user_content[user], state.user_attributes[user] = after.content, after.attributes
-        _change_together(state, before, after)
-        _remember(state, user, history.item[left])
+        _change_co_counts(state, before, after)
+        _set_recency_list(state, user, history.item[stays])
         if self.retrust:
-            own_trust(state, user, history.item[left], history.weight[left])
+            own_trust(state, user, history.item[stays], history.weight[stays])
 
     def finish(self, view: NumbersView, erased: int | None) -> None:
-        """After the last user: adoptions leave the lists of what was seen, and an erased client its
-        row."""
-        _unsee(view.state, self.leaving)
+        """Finish after the last user.
+
+        Args:
+            erased: Client (ref) whose rows are emptied; None for a retraction.
+        """
+        _remove_adoptions(view.state, self.removed_adoptions)
         if erased is not None and kind_of(erased) == ClientKind.USER:
             _empty_user(view.state, index_of(erased))
         elif erased is not None:
@@ -131,17 +166,22 @@ class Subtraction:
         )
 
 
-def _led(routers: NDArray[np.uint16], chain: RouterMapChain, user: int) -> NDArray[np.uint16]:
-    """[2,16] one interaction's routers, those of the taste bank through maps."""
+def _map_taste(routers: NDArray[np.uint16], chain: RouterMapChain, user: int) -> NDArray[np.uint16]:
+    """Map one interaction's taste routers; routers are [2,16]."""
     led = routers.copy()
     led[TASTE] = chain.map_routers(routers[TASTE][None], np.array([user]))[0]
     return led
 
 
 @dataclass(frozen=True)
-class _Parts:
-    """What a history comes to: parts [n,D] of adopters' sums, the sums themselves, the pairs [m,2]
-    of co and their weights."""
+class _HistorySums:
+    """Sums over a history.
+
+    Attributes:
+        parts: [n,D] contributions to the adopters' sums.
+        pairs: [m,2] item pairs of the co-counts, with
+        weights: [m].
+    """
 
     parts: NDArray[np.float32]
     content: NDArray[np.float32]
@@ -150,21 +190,21 @@ class _Parts:
     weights: NDArray[np.float32]
 
 
-def firsts(items: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """[n] which are first of their kind."""
+def first_occurrences(items: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return [n], which items occur for the first time."""
     out = np.zeros(len(items), np.bool_)
     out[np.unique(items, return_index=True)[1]] = True
     return out
 
 
-def _parts(
+def _sums_of(
     state: State,
     items: NDArray[np.int64],
     content: NDArray[np.float32],
     attributes: NDArray[np.float32],
-) -> _Parts:
+) -> _HistorySums:
     size, dim = content.shape
-    first = firsts(items)
+    first = first_occurrences(items)
     parts, sums = np.zeros((size, dim), np.float32), np.zeros((2, dim), np.float32)
     own_sums(content, attributes, first, parts, sums[0], sums[1])
     pairs, weights = (
@@ -172,11 +212,11 @@ def _parts(
         np.empty(size * CO_HISTORY, np.float32),
     )
     count = own_pairs(items, first, pairs, weights)
-    return _Parts(parts, sums[0], sums[1], pairs[:count], weights[:count])
+    return _HistorySums(parts, sums[0], sums[1], pairs[:count], weights[:count])
 
 
-def _change_together(state: State, before: _Parts, after: _Parts) -> None:
-    """co by the difference of both, in both directions."""
+def _change_co_counts(state: State, before: _HistorySums, after: _HistorySums) -> None:
+    """Add the difference of both histories to the co-counts, in both directions."""
     pairs = np.sort(np.concatenate([before.pairs, after.pairs]), axis=1)
     if not len(pairs):
         return
@@ -192,7 +232,7 @@ def _change_together(state: State, before: _Parts, after: _Parts) -> None:
     add_together(state, *both, np.concatenate([weights[order], weights[order]]))
 
 
-def _remember(state: State, user: int, items: NDArray[np.int64]) -> None:
+def _set_recency_list(state: State, user: int, items: NDArray[np.int64]) -> None:
     last = items[-HISTORY:]
     state.history[user] = 0
     state.history[user, : len(last)] = last
@@ -200,41 +240,43 @@ def _remember(state: State, user: int, items: NDArray[np.int64]) -> None:
     state.history_length[user] = len(items)
 
 
-def _unsee(state: State, leaving: Sequence[tuple[int, int]]) -> None:
-    """Adoptions (user, item) out of the hash set and the users' lists; the places of the others
-    move together."""
-    if not leaving:
+def _remove_adoptions(state: State, removed: Sequence[tuple[int, int]]) -> None:
+    """Remove adoptions (user, item) from the hash set and the users' linked lists.
+
+    The lists share one array of places; the places that stay move together.
+    """
+    if not removed:
         return
-    drop_keys(state.seen_set, np.array([user << 32 | item for user, item in leaving], np.int64))
+    drop_keys(state.seen_set, np.array([user << 32 | item for user, item in removed], np.int64))
+    items_of: dict[int, set[int]] = {}
+    for user, item in removed:
+        items_of.setdefault(user, set()).add(item)
+    gone = sorted(
+        place for user, items in items_of.items() for place in _adoption_places(state, user, items)
+    )
     count = int(state.clock[SEEN])
-    wanted: dict[int, set[int]] = {}
-    for user, item in leaving:
-        wanted.setdefault(user, set()).add(item)
-    gone = sorted(place for user, items in wanted.items() for place in _places(state, user, items))
     before = state.seen_before[:count]
-    stands = np.arange(count)  # the place itself, or the one before it that stays
+    kept_place = np.arange(count)  # the place itself, or the nearest kept one before it in its list
     for place in gone:
-        stands[place] = stands[before[place]] if before[place] >= 0 else -1
+        kept_place[place] = kept_place[before[place]] if before[place] >= 0 else -1
     kept = np.ones(count, np.bool_)
     kept[gone] = False
     number = np.append(np.cumsum(kept) - 1, -1)
 
     def moved(places: NDArray[np.int64]) -> NDArray[np.int64]:
-        there = np.append(stands, -1)[places]
-        return np.where(there >= 0, number[there], -1)
+        found: NDArray[np.int64] = number[np.append(kept_place, -1)[places]]
+        return found
 
     left = int(kept.sum())
-    state.seen_before[:left] = moved(before[kept])
-    state.seen_item[:left], state.seen_router[:left] = (
-        state.seen_item[:count][kept],
-        state.seen_router[:count][kept],
-    )
     users = int(state.clock[2])
+    state.seen_before[:left] = moved(before[kept])
+    state.seen_item[:left] = state.seen_item[:count][kept]
+    state.seen_router[:left] = state.seen_router[:count][kept]
     state.seen_last[:users] = moved(state.seen_last[:users])
     state.clock[SEEN] = left
 
 
-def _places(state: State, user: int, items: set[int]) -> list[int]:
+def _adoption_places(state: State, user: int, items: set[int]) -> list[int]:
     found: list[int] = []
     place = int(state.seen_last[user])
     while place >= 0 and len(found) < len(items):

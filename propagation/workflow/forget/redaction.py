@@ -14,7 +14,7 @@ from propagation.model.clients.filter_memory import FilterMemory, FilterRule
 from propagation.model.clients.profile import Author, Line, Source
 from propagation.model.interactions.withdrawal import AffectedMessage
 from propagation.model.routers.router import RouterVersion
-from propagation.workflow.forget.name_matching import OwnWords, listed, sentences
+from propagation.workflow.forget.name_matching import OwnWords, join_names, split_sentences
 
 Key = tuple[int, int]
 LostAttributes = Mapping[Key, frozenset[str] | None]
@@ -113,12 +113,12 @@ def redact_line(line: Line, owner: int, gone: Gone, supporters: Supporters) -> L
     remaining = tuple(source for source in line.sources if not _is_gone(source, line, gone))
     cites = len(remaining) < len(line.sources)
     has_own_name = any(name in gone.words.names for name in line.attributes)
-    holds_words = has_own_name or gone.words.said_in(line.text, cites=cites)
+    holds_words = has_own_name or gone.words.is_in(line.text, cites=cites)
     if not cites and not holds_words:
         return line
     if cites and len(supporters.clients(owner, remaining)) < gone.least:
         return None
-    text = gone.words.left_out_of(line.text, cites=cites) if holds_words else line.text
+    text = gone.words.leave_out(line.text, cites=cites) if holds_words else line.text
     if text is None or has_own_name:
         return None
     return replace(line, text=text, sources=remaining)
@@ -135,7 +135,7 @@ def _is_gone(source: Source, line: Line, gone: Gone) -> bool:
 
 
 def _redact_rule(rule: FilterRule, gone: Gone) -> FilterRule | None:
-    if rule.attribute in gone.words.names or gone.words.said_in(rule.text):
+    if rule.attribute in gone.words.names or gone.words.is_in(rule.text):
         return None
     evidence = tuple(sequence for sequence in rule.evidence if sequence not in gone.sequences)
     if len(evidence) == len(rule.evidence):
@@ -169,11 +169,11 @@ def redact_message(
     named = OwnWords(words.title, words.names | (lost - set(kept)))
     text, name = message.text, message.name
     cites = bool(affected.lost_parts)
-    if named.said_in(text, cites=cites):
+    if named.is_in(text, cites=cites):
         text = _remaining_sentences(text, kept, named, cites=cites)
     if not kept:
         text = ""
-    if named.said_in(name):
+    if named.is_in(name):
         name = " and ".join(kept[:2])
     if (kept, standing, text, name) == (
         message.attributes,
@@ -190,13 +190,13 @@ def _remaining_sentences(text: str, kept: Sequence[str], named: OwnWords, *, cit
 
     The first sentence carries the others: if it goes, a plain sentence takes its place.
     """
-    speakable = [name for name in kept if not named.said_in(name, cites=cites)][:MOST_NAMED]
+    speakable = [name for name in kept if not named.is_in(name, cites=cites)][:MOST_NAMED]
     if not speakable:
         return ""
-    plain = f"A community drawn to {listed(speakable)}."
-    remaining = [named.left_out_of(sentence, cites=cites) for sentence in sentences(text)]
+    plain = f"A community drawn to {join_names(speakable)}."
+    remaining = [named.leave_out(sentence, cites=cites) for sentence in split_sentences(text)]
     whole = " ".join(filter(None, [remaining[0] or plain, *remaining[1:]]))
-    return next((said for said in (whole, plain) if not named.said_in(said, cites=cites)), "")
+    return next((said for said in (whole, plain) if not named.is_in(said, cites=cites)), "")
 
 
 def lost_attributes(before: RouterVersion, after: RouterVersion) -> frozenset[str] | None:

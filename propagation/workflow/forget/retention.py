@@ -1,5 +1,7 @@
-"""Retention: what ended more than 200,000 sequences ago and is cited by nothing goes (DESIGN,
-"State")."""
+"""Retention: rows that ended more than 200,000 sequences ago and that nothing cites are dropped.
+
+Source: docs/design.md, State.
+"""
 
 from propagation.ports.graph.graph_store import GraphStore
 
@@ -9,8 +11,11 @@ ROWS_A_COMMIT = 2_000
 
 
 class Retention:
-    """A run moves `oldest_kept` up by at least STEP sequences: it looks at every client's text,
-    however little is to go. Each of its steps is one small read or commit."""
+    """Drops old rows in small steps.
+
+    A run moves `oldest_kept` up by at least STEP sequences, because it looks at every client's
+    text, however little is dropped.
+    """
 
     def __init__(self, store: GraphStore, kept: int = KEPT, step: int = STEP) -> None:
         self._store = store
@@ -19,7 +24,11 @@ class Retention:
         self._before: int | None = None
 
     async def step(self) -> int | None:
-        """Look at something or drop some rows; how many, None when nothing is due."""
+        """Look at some rows, or drop some; one small read or commit.
+
+        Returns:
+            How many rows were dropped; None if no run is due.
+        """
         if self._before is None:
             before = await self._store.recorded_through() - self._kept
             if before < await self._store.oldest_kept() + self._step:

@@ -118,8 +118,8 @@ class TextChangeFinder:
         changes = TextChanges()
         searches = _searches(rows, weights, gone.words)
         if gone.words.names:
-            named = await self._store.clients_naming(gone.words.looked_for)
-            words = Citations(words=gone.words.looked_for)
+            named = await self._store.clients_naming(gone.words.search_words)
+            words = Citations(words=gone.words.search_words)
             searches += [CitationSearch(ref, words) for ref in sorted(named)]
         await self._change_texts(changes, searches, gone, erased)
         unheld: frozenset[str] = frozenset()
@@ -129,7 +129,7 @@ class TextChangeFinder:
         affected = await self._store.affected_messages(
             refs,
             None if erased is not None else gone.sequences,
-            gone.words.looked_for,
+            gone.words.search_words,
             max(self._min_support, LEAST_COUNTED),
         )
         lost = await self._change_messages(changes, affected, gone, erased)
@@ -144,7 +144,7 @@ class TextChangeFinder:
         """Search the texts of clients that merged a changed message, from that version on."""
         merges = await self._store.merges_of_messages(sorted(lost)) if lost else ()
         citations = {
-            key: Citations(messages={key: names}, words=words.looked_for)
+            key: Citations(messages={key: names}, words=words.search_words)
             for key, names in lost.items()
         }
         return [
@@ -298,7 +298,7 @@ def _searches(
     }
     searches = []
     for row in rows:
-        citations = Citations(frozenset([row.sequence]), words=words.looked_for)
+        citations = Citations(frozenset([row.sequence]), words=words.search_words)
         refs = [row.user, row.item]
         if row.sequence in negatives:
             refs.append(ref_of(ClientKind.ITEM, negatives[row.sequence]))

@@ -131,7 +131,8 @@ class Withdrawer:
         ):
             if round_lease is None:
                 raise LeaseLost(
-                    f"another process runs a round, and was not done in {WAIT_SECONDS:.0f} s; try again"
+                    f"another process runs a round, and was not done in {WAIT_SECONDS:.0f} s;"
+                    " try again"
                 )
             yield lease
 

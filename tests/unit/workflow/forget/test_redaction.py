@@ -81,7 +81,7 @@ def test_catalogue_lines_stay():
 )
 def test_a_quotation_of_the_title_goes_and_the_rest_stays(text, left):
     words = OwnWords("Kind of Blue")
-    assert words.left_out_of(text) == left
+    assert words.leave_out(text) == left
     found = redact_line(line(1, 4, text=text), ANN, gone(1, words=words), WHO)
     assert (found and found.text) == left
 
@@ -103,7 +103,7 @@ def test_a_quotation_of_the_title_goes_and_the_rest_stays(text, left):
     ],
 )
 def test_a_title_is_known_in_the_forms_it_takes(title, quote, same):
-    assert OwnWords(title).quoted_in(quote) is same
+    assert OwnWords(title).is_quoted(quote) is same
 
 
 def test_a_title_of_one_word_is_a_word_like_any_other_elsewhere():
