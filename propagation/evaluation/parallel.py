@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from propagation.evaluation.protocols.one_pass import Ranked
-from propagation.workflow.concurrency.core_pool import cores
+from propagation.workflow.concurrency.core_pool import usable_cores
 
 OnEvents = Callable[[int], None]
 Pass = Callable[[OnEvents], Ranked]
@@ -36,7 +36,11 @@ async def run_in_parallel(
         progress: Called with (events done, events in all), from other threads.
         at_once: Passes at a time; None is one for each core.
     """
-    room, stopping, done = asyncio.Semaphore(at_once or cores()), threading.Event(), [0] * count
+    room, stopping, done = (
+        asyncio.Semaphore(at_once or usable_cores()),
+        threading.Event(),
+        [0] * count,
+    )
 
     def count_outcomes(number: int) -> OnEvents:
         def heard(passed: int) -> None:

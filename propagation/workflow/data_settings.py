@@ -49,9 +49,10 @@ class DataSettings(Term):
             if old != getattr(configured, name)
         ]
         raise IncompatibleSettings(
-            f"this data was made with other settings: {'; '.join(differing)}. Go back to the old ones, or"
-            " run `propagation init`, which learns all interactions again under the new ones and makes the"
-            " vector index anew (`propagation reindex` alone would leave the numbers as they are)"
+            f"this data was made with other settings: {'; '.join(differing)}. Go back to the old"
+            " ones, or run `propagation init`, which learns all interactions again under the new"
+            " ones and makes the vector index anew (`propagation reindex` alone would leave the"
+            " numbers as they are)"
         )
 
 

@@ -273,8 +273,8 @@ class Engine:
         """
         if not (self.settings.propagate or dry_run or undo):
             raise IncompatibleSettings(
-                "propagation is switched off (the setting propagate): nothing is evolved; a dry run says"
-                " what would be"
+                "propagation is switched off (the setting propagate), so nothing is evolved; a dry"
+                " run says what would change"
             )
         async with self.exclusion.run(Activity.EVOLVE):
             if undo is not None:

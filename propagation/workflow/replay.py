@@ -1,5 +1,7 @@
-"""Lockstep replay: a dataset through the whole loop, at counts instead of times, so that two runs
-are bit-equal (DESIGN, State: "Replays use counts and a barrier")."""
+"""Lockstep replay of a dataset through the whole loop.
+
+It goes by counts instead of times, so that two runs are bit-equal (docs/design.md, "State").
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ReplayProgress:
-    """How far a replay is: clients stored, events pushed so far, rounds published so far."""
+    """The clients stored, events pushed and rounds published so far."""
 
     clients: int = 0
     events: int = 0
@@ -27,7 +29,7 @@ class ReplayProgress:
 
 @dataclass
 class ReplayReport:
-    """What a replay did. `outcomes` counts the events by what became of them."""
+    """The result of a replay; `outcomes` counts the events by what became of them."""
 
     clients: int = 0
     events: int = 0
@@ -47,11 +49,19 @@ async def replay(
     step: int = STEP,
     progress: Callable[[ReplayProgress], None] = lambda _: None,
 ) -> ReplayReport:
-    """Push clients, then events in their order: every `step` (>= 1) of them are recorded, learned
-    through and reasoned before the next are recorded, and a round runs where `update_size` clients
-    changed. Nothing else may use the engine meanwhile. Raises what the engine raises; what was
-    recorded stays recorded, and a second replay of the same events goes on from there (repeats are
-    DUPLICATE)."""
+    """Push clients, then events in their order, through an engine that nothing else uses.
+
+    Every `step` events are recorded, learned and reasoned before the next are recorded, and a round
+    runs when `update_size` clients have changed. After a failure the recorded events stay, and a
+    second replay goes on from there: repeats are DUPLICATE.
+
+    Args:
+        engine: An open engine.
+        clients: The clients, first of all.
+        events: The events, in their order.
+        step: How many events are recorded at a time, at least 1.
+        progress: Called after each step.
+    """
     if step < 1:
         raise ValueError(f"step is {step}; a replay records at least one event at a time")
     engine.reasoning.lockstep = True
@@ -84,7 +94,7 @@ async def _replayed(
 
 
 async def _catch_up(engine: Engine, report: ReplayReport) -> None:
-    """Learn through everything recorded, reason it, and run the rounds that are due."""
+    """Learn and reason everything recorded, and run the rounds that are due."""
     while await engine.learn():
         pass
     while await engine.reason():

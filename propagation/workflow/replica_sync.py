@@ -1,6 +1,8 @@
-"""What other processes on this graph commit, into the views that this one holds in memory: what is
-recorded and not learned yet, profiles' vectors, attributes that were mapped. (The numbers follow by
-themselves, see learner.py.)"""
+"""Commits of other processes on this graph, applied to the views of this one.
+
+That concerns pending events, profiles' vectors and mapped attributes. The numbers follow in the
+learner.
+"""
 
 from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
@@ -12,7 +14,7 @@ TEXTS_A_STEP = 2_000
 
 
 class ReplicaSync:
-    """Every step looks from where the last one stood. Where one process is alone, it finds nothing."""
+    """Follows other processes, each step from where the last one ended."""
 
     def __init__(
         self,
@@ -30,24 +32,22 @@ class ReplicaSync:
         self._text = 0
 
     async def open(self, applied_through: int) -> None:
-        """Before the view and the index are filled: what is committed from now on is followed."""
+        """Follow commits from now on; call it before the view and the index are filled."""
         self.note_embedder()
         self._text = await self._store.texts_through()
         self._pending_events.drop_learned(applied_through)
         await self._follow_log()
 
     async def step(self) -> int:
-        """What was found: entries of the log, texts, rounds."""
+        """Apply new entries of the log, texts and rounds; return how many there were."""
         return await self._follow_log() + await self._follow_texts() + await self._follow_rounds()
 
     def note_embedder(self) -> None:
-        """The view's profiles are by the embedder as it is now: this process has just filled them
-        all."""
+        """Note that the view's profiles were all embedded with the present embedder."""
         self._embedded_by = self._embedder.name
 
     async def follow_embedder(self) -> None:
-        """Another process opened an epoch, whose embedder the learner has taken wherever it met
-        that epoch: profiles are embedded anew."""
+        """Embed profiles anew if the learner has loaded another epoch's embedder."""
         name = self._embedder.name
         if self._embedded_by == name:
             return

@@ -1,4 +1,4 @@
-"""What the workflow can be told (DESIGN's defaults)."""
+"""Settings of the workflow, with the defaults of docs/design.md."""
 
 from typing import Literal
 
@@ -11,14 +11,19 @@ UPDATE_LEAST = 60
 
 
 class BankSettings(Term):
+    """The size of a router bank."""
+
     k: int = Field(80, ge=2, le=4096)
 
 
 class WorkflowSettings(Term):
-    """Sizes and limits of the loop. An evolution is judged on the last `holdout` interactions,
-    changes at most `evolve_most` routers, of those with `evolve_support` gradients, and splits none
-    where there are `evolve_k_most` taste routers (None: twice `taste.k`, or 16 more where that is
-    more); it runs before every n-th round where `evolve_every_rounds` says so."""
+    """Sizes and limits of the loop.
+
+    An evolution is judged on the last `holdout` interactions. It changes at most `evolve_most`
+    routers, of those with `evolve_support` gradients, and splits none once there are
+    `evolve_k_most` taste routers (None: twice `taste.k`, or 16 more if that is more). With
+    `evolve_every_rounds` it runs before every n-th round.
+    """
 
     policy: str = "adoption"
     seed: int = Field(7, ge=0)
@@ -50,14 +55,14 @@ class WorkflowSettings(Term):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """(`mass_min_support`, `user_mass_per_day`), as the numbers take them (State.limits)."""
+        """Return (`mass_min_support`, `user_mass_per_day`) as in State.limits."""
         return float(self.mass_min_support), self.user_mass_per_day
 
     @property
     def k_most(self) -> int:
-        """How many taste routers evolution lets there be."""
+        """Return the most taste routers that evolution makes."""
         return self.evolve_k_most or max(2 * self.taste.k, self.taste.k + 16)
 
     def update_size_for(self, clients: int) -> int:
-        """How many changed clients make a round: the setting, else 1% of clients, at least 60."""
+        """Return how many changed clients make a round: by default 1% of all, at least 60."""
         return self.update_size or max(UPDATE_LEAST, int(UPDATE_SHARE * clients))

@@ -1,9 +1,8 @@
-"""A new epoch (RecNet 2.2.1): the embedder fitted, the routers' centres found, everything learned
-again on them.
+"""A new epoch (RecNet 2.2.1): fitted embedder, routers' centres, and everything learned again.
 
-All of it is worked out beside the live view and published as a new epoch in one commit: a crash
-before it is as if nothing had happened, a crash after it is mended at start (the index lags, and
-the first round is due)."""
+All of it is computed apart from the live view and published in one commit. A crash before the
+commit changes nothing; after it, the next start updates the index and runs the first round.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -37,7 +36,7 @@ def ignore_step(_: str) -> None:
 
 
 async def catalogue_of(store: GraphStore) -> list[Client]:
-    """All items that have text, by ref."""
+    """Return all items that have text, by ref."""
     found: list[Client] = []
     after = -1
     while page := await store.scan_clients(ClientKind.ITEM, after, PAGE):
@@ -47,8 +46,7 @@ async def catalogue_of(store: GraphStore) -> list[Client]:
 
 
 class NewEpoch:
-    """Makes epochs from the catalogue and the log. The caller keeps learn, reason and rounds still
-    meanwhile; reads and record go on."""
+    """Makes epochs from the catalogue and the log, while the caller keeps other activities out."""
 
     def __init__(self, store: GraphStore, embedder: Embedder, settings: WorkflowSettings) -> None:
         self._store = store
@@ -56,7 +54,7 @@ class NewEpoch:
         self._settings = settings
 
     async def open(self, lease: Lease, made_with: DataSettings, on_step: OnStep) -> Epoch:
-        """The next epoch, published under the learner's lease."""
+        """Make the next epoch and publish it under the learner's lease."""
         current = await self._store.current_epoch()
         number = current.number + 1 if current else 1
         on_step("fitting the embedder on the catalogue")
@@ -88,9 +86,11 @@ class NewEpoch:
         return self._embedder.with_state(state), state
 
     async def _view(self, embedder: Embedder, catalogue: list[Client], number: int) -> NumbersView:
-        """Each bank's centres are k-means of the items' embeddings; under `centres = "attributes"`
-        (the preset `paper`) the taste bank's are k-means of the extracted attributes', as 2.2.1 has
-        it."""
+        """Find each bank's centres: k-means of the items' embeddings.
+
+        Under `centres = "attributes"` (the preset `paper`) the taste bank's centres are k-means of
+        the extracted attributes, as in RecNet 2.2.1.
+        """
         seed = self._settings.seed
         items = await embedder.embed([content_text(item) for item in catalogue])
         tastes = (
@@ -103,7 +103,7 @@ class NewEpoch:
         return NumbersView(session, taste, seed, number, self._settings.limits)
 
     async def _attributes(self) -> list[str]:
-        """What was extracted from every client's own text so far, each once (eq. 1)."""
+        """Return the attributes extracted from every client's own text (eq. 1), each once."""
         refs = sorted(await self._store.text_versions())
         found: set[str] = set()
         for start in range(0, len(refs), PAGE):
@@ -112,8 +112,7 @@ class NewEpoch:
         return sorted(found)
 
     async def _relearn(self, lease: Lease, view: NumbersView, embedder: Embedder) -> None:
-        """Stage the whole log, learned again on the new start, with the negatives that were
-        recorded."""
+        """Learn the whole log again with the recorded negatives, and stage it."""
         numbers = NumbersOwner(view)
         through = await self._store.learned_through()
         try:
@@ -132,7 +131,7 @@ class NewEpoch:
             numbers.close()
 
     async def _negatives(self, sequences: NDArray[np.int64]) -> NDArray[np.int32] | None:
-        """[len, 4] the recorded negatives of learned interactions."""
+        """Return the recorded negatives of learned interactions, [len, 4]."""
         if not len(sequences):
             return None
         blocks: list[LearnedBlock] = []

@@ -1,26 +1,27 @@
-"""One kernel over many blocks, on all cores: it holds no interpreter lock, and its parts touch
-nothing in common."""
+"""Threads that run one kernel over many blocks."""
 
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 
-MOST_THREADS = 4
-LEAST_BLOCKS = 128
+MAX_THREADS = 4
+MIN_BLOCKS = 128
 
 
 class CorePool:
-    """The caller's thread and, for what is large enough to be shared, one more for every other
-    core."""
+    """Splits a kernel's blocks over the caller's thread and one thread for every other core.
+
+    Kernels release the interpreter lock, and their parts write to separate memory.
+    """
 
     def __init__(self, threads: int | None = None) -> None:
-        self._threads = threads or min(cores(), MOST_THREADS)
+        self._threads = threads or min(usable_cores(), MAX_THREADS)
         self._others = ThreadPoolExecutor(max(self._threads - 1, 1), thread_name_prefix="cores")
 
     def run(self, blocks: int, kernel: Callable[[int, int], None]) -> None:
-        """kernel(begin, end) over parts of [0, blocks); back when all of them are done."""
-        parts = min(self._threads, blocks // LEAST_BLOCKS)
+        """Call kernel(begin, end) for parts of [0, blocks), and wait for all of them."""
+        parts = min(self._threads, blocks // MIN_BLOCKS)
         if parts < 2:
             kernel(0, blocks)
             return
@@ -37,6 +38,6 @@ class CorePool:
         self._others.shutdown()
 
 
-def cores() -> int:
-    """How many this process may use."""
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

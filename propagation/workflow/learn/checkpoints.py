@@ -111,8 +111,8 @@ def restore_view(
         return _restore(checkpoint, seed, limits)
     except KeyError as lacking:
         raise StoreCorrupt(
-            f"the checkpoint of the numbers at sequence {checkpoint.sequence} lacks {lacking.args[0]}; restore a"
-            " back-up"
+            f"the checkpoint of the numbers at sequence {checkpoint.sequence} lacks"
+            f" {lacking.args[0]}; restore a back-up"
         ) from lacking
 
 

@@ -214,7 +214,8 @@ class Learner:
             newest.sequence <= view.applied_through and newest.epoch == view.epoch
         ):
             raise StoreCorrupt(
-                f"learned numbers after sequence {view.applied_through} are incomplete; run `rebuild`"
+                f"learned numbers after sequence {view.applied_through} are incomplete;"
+                " run `rebuild`"
             )
 
     async def step(self) -> int:
@@ -304,8 +305,8 @@ class Learner:
         lease = await self._leases.wait_for(LEARN_LEASE)
         if lease is None:
             raise LeaseLost(
-                f"another process withdraws something or evolves, and was not done within {WAIT_SECONDS:.0f} s; try"
-                " again"
+                "another process withdraws something or evolves, and was not done within"
+                f" {WAIT_SECONDS:.0f} s; try again"
             )
         self._requested = False
         async with self._leases.keep_alive(lease, shared=True):

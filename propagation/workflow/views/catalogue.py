@@ -1,5 +1,4 @@
-"""The catalogue in memory: what an answer names of an item, and which items hold an attribute or a
-category."""
+"""The catalogue in memory: items' names, and which items have an attribute or a category."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -12,14 +11,16 @@ from propagation.model.clients.attribute import normalize_name
 from propagation.model.clients.client import Client, ClientKind, index_of, kind_of
 from propagation.ports.graph.record import ClientStore
 
-SCAN = 10_000
-LABELS_KEPT = 1 << 16
+ITEMS_A_READ = 10_000
+CACHED_LABELS = 1 << 16
 Label = tuple[str, str]
 
 
 class Catalogue:
-    """Items by row: id, title, hidden; and inverted lists by normalised attribute and category. One
-    thread's."""
+    """Items by row, and inverted lists by normalised attribute and category.
+
+    It is used on one thread only.
+    """
 
     def __init__(self) -> None:
         self._ids: list[str] = []
@@ -27,30 +28,29 @@ class Catalogue:
         self._labels: list[tuple[Label, ...]] = []
         self._rows: dict[Label, array[int]] = {}
         self._hidden: set[int] = set()
-        self._hiding: dict[int, int] = {}
+        self._pending_hidden: dict[int, int] = {}
         self._sequences = array("q")
 
     async def load(self, store: ClientStore) -> None:
-        """Everything the store has."""
+        """Load every item of the store."""
         after = -1
-        while clients := await store.scan_clients(ClientKind.ITEM, after, SCAN):
+        while clients := await store.scan_clients(ClientKind.ITEM, after, ITEMS_A_READ):
             self.take(clients)
             after = clients[-1].ref
 
     def take(self, clients: Iterable[Client]) -> None:
-        """New items, or their new texts; users are passed over, and so is what is older than what
-        is here."""
+        """Apply new items and new texts; skip users, and texts older than the present ones."""
         for client in clients:
             if kind_of(client.ref) == ClientKind.ITEM:
                 self._take(index_of(client.ref), client)
 
     def forget(self, row: int) -> None:
-        """The item is no more: nothing names it."""
+        """Remove an item that was erased."""
         if row < len(self._ids):
             self._relabel(row, ())
             self._ids[row] = self._titles[row] = ""
             self._hidden.add(row)
-            self._hiding.pop(row, None)
+            self._pending_hidden.pop(row, None)
 
     def _take(self, row: int, client: Client) -> None:
         missing = row + 1 - len(self._ids)
@@ -63,8 +63,8 @@ class Catalogue:
             return
         self._sequences[row] = client.sequence
         self._ids[row], self._titles[row] = client.key.id, client.title
-        if self._hiding.get(row, client.sequence + 1) <= client.sequence:
-            del self._hiding[row]
+        if self._pending_hidden.get(row, client.sequence + 1) <= client.sequence:
+            del self._pending_hidden[row]
         (self._hidden.add if client.hidden else self._hidden.discard)(row)
         labels = _labels_of(client)
         if labels != self._labels[row]:
@@ -84,32 +84,42 @@ class Catalogue:
         self._labels[row] = labels
 
     def id_of(self, row: int) -> str:
+        """Return an item's id."""
         return self._ids[row]
 
     def title_of(self, row: int) -> str:
+        """Return an item's title."""
         return self._titles[row]
 
     def is_hidden(self, row: int) -> bool:
-        return row in self._hidden or row in self._hiding
+        """Return whether an item is hidden."""
+        return row in self._hidden or row in self._pending_hidden
 
     def hide(self, row: int, sequence: int | None) -> None:
-        """The item was hidden by the commit of this sequence, which is not learned yet; None: it is
-        shown again."""
+        """Hide an item at once, before the numbers have learned it; None shows it again.
+
+        Args:
+            row: The item.
+            sequence: The commit that hid it.
+        """
         if sequence is None:
-            self._hiding.pop(row, None)
+            self._pending_hidden.pop(row, None)
         else:
-            self._hiding[row] = sequence
+            self._pending_hidden[row] = sequence
 
     @property
     def pending_hidden(self) -> list[int]:
-        """Rows of items that were hidden, and are not learned to be."""
-        return list(self._hiding)
+        """Return the rows of items that are hidden before the numbers have learned it."""
+        return list(self._pending_hidden)
 
     def rows_with(
         self, attributes: Sequence[str], categories: Sequence[str]
     ) -> NDArray[np.int64] | None:
-        """Rows, ascending, of items that hold at least one of each list that is not empty; None
-        where both are empty."""
+        """Find items that have at least one value of each list that is not empty.
+
+        Returns:
+            Rows, ascending; None if both lists are empty.
+        """
         found: NDArray[np.int64] | None = None
         for kind, names in (("attribute", attributes), ("category", categories)):
             if names:
@@ -126,7 +136,7 @@ class Catalogue:
         return np.unique(np.concatenate(lists)) if lists else np.empty(0, np.int64)
 
 
-@lru_cache(maxsize=LABELS_KEPT)
+@lru_cache(maxsize=CACHED_LABELS)
 def _label(kind: str, name: str) -> Label:
     return kind, normalize_name(name)
 

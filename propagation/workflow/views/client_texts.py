@@ -1,5 +1,4 @@
-"""What this process wrote or read of clients last, and that of it which is still the graph's
-newest."""
+"""Caches of clients' texts that this process wrote or read last."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
@@ -10,17 +9,19 @@ from propagation.ports.graph.reason import InteractionReader
 from propagation.routing.attribute_extraction import own_attributes
 from propagation.workflow.concurrency.lru_cache import CountedLruCache
 
-# Of all clients that are held, some 50 MB of whole texts: profiles grow as they age, so that a
-# number of clients bounds nothing. All texts of MovieLens 100k are 36,000. Of what clients say a
-# round asks for what changed since the one before.
-LINES_HELD, LINES_SAID = 40_960, 20_480
+# The capacity is counted in lines, because profiles grow as they age: some 50 MB of whole texts.
+# All texts of MovieLens 100k have 36,000 lines. Rounds read only what changed since the last one.
+TEXT_LINES, INDEXED_LINES = 40_960, 20_480
 T = TypeVar("T")
 
 
 @value
 class IndexedText:
-    """The lines of a client's profile at one version, with their weights, and its own attributes as
-    the lines name them, each with the newest sequence it rests on (eq. 1)."""
+    """A client's text as the vector index and the numbers view take it.
+
+    It has the lines of the profile at one version, their weights, and the client's own attributes
+    as the lines name them, each with the newest sequence on which it rests (eq. 1).
+    """
 
     ref: int
     version: int
@@ -30,7 +31,7 @@ class IndexedText:
 
 
 def indexed_text(text: ClientText) -> IndexedText:
-    """Of one version."""
+    """Extract from a text what the index and the view take."""
     profile = text.profile
     return IndexedText(
         ref=profile.ref,
@@ -42,49 +43,64 @@ def indexed_text(text: ClientText) -> IndexedText:
 
 
 class ClientTextCache(CountedLruCache[int, T]):
-    """By ref, at most `bound` lines. What `find` gives may be older than the graph's text: a commit
-    on top of it clashes then. `newest` never is. `version` and `lines`, how many they are, of what
-    is held · `made`: what is held of a text."""
+    """LRU cache by client, bounded by the number of lines.
+
+    A text that `find` returns may be older than the graph's; a commit on top of it then clashes.
+    Texts that `load_newest` returns are the graph's newest.
+    """
 
     def __init__(
         self,
         store: InteractionReader,
-        bound: int,
+        capacity: int,
         version: Callable[[T], int],
-        lines: Callable[[T], int],
-        made: Callable[[ClientText], T],
+        count_lines: Callable[[T], int],
+        convert: Callable[[ClientText], T],
     ) -> None:
-        super().__init__(bound, lambda held: 1 + lines(held))
+        """Create an empty cache.
+
+        Args:
+            store: Where missing texts are read.
+            capacity: The most lines.
+            version: Returns the version of a cached value.
+            count_lines: Returns how many lines it has.
+            convert: Makes the value from a text.
+        """
+        super().__init__(capacity, lambda cached: 1 + count_lines(cached))
         self._store = store
         self._version = version
-        self._made = made
+        self._convert = convert
 
     async def load_newest(self, refs: Sequence[int]) -> dict[int, T]:
-        """Of each client; only the versions of what is held are read."""
+        """Return the newest text of each client; of cached ones only the version is read."""
         versions = await self._store.text_versions(refs)
-        found = {
-            ref: held
-            for ref, held in self.find(refs).items()
-            if self._version(held) == versions.get(ref, 0)
+        current = {
+            ref: cached
+            for ref, cached in self.find(refs).items()
+            if self._version(cached) == versions.get(ref, 0)
         }
-        stale = [ref for ref in refs if ref not in found]
-        loaded = await self._store.load_texts(stale) if stale else {}
-        return {ref: found[ref] if ref in found else self._made(loaded[ref]) for ref in refs}
+        missing = [ref for ref in refs if ref not in current]
+        loaded = await self._store.load_texts(missing) if missing else {}
+        return {ref: current[ref] if ref in current else self._convert(loaded[ref]) for ref in refs}
 
 
 def client_text_cache(store: InteractionReader) -> ClientTextCache[ClientText]:
-    """Whole texts: what reasoning goes on with."""
+    """Create the cache of whole texts, from which reasoning goes on."""
     return ClientTextCache(
-        store, LINES_HELD, lambda text: text.profile.version, _lines_of, lambda text: text
+        store, TEXT_LINES, lambda text: text.profile.version, _count_lines, lambda text: text
     )
 
 
 def indexed_text_cache(store: InteractionReader) -> ClientTextCache[IndexedText]:
-    """What clients say: what rounds perceive."""
+    """Create the cache of indexed texts, which rounds perceive."""
     return ClientTextCache(
-        store, LINES_SAID, lambda said: said.version, lambda said: len(said.lines), indexed_text
+        store,
+        INDEXED_LINES,
+        lambda text: text.version,
+        lambda text: len(text.lines),
+        indexed_text,
     )
 
 
-def _lines_of(text: ClientText) -> int:
+def _count_lines(text: ClientText) -> int:
     return len(text.profile.lines) + len(text.filter_memory.rules)

@@ -1,5 +1,4 @@
-"""The numbers, live: learning and reading take turns on the view, on a thread of their own. `cores`
-are for their kernels."""
+"""The owner of the numbers view, on which learning and reading take turns."""
 
 import asyncio
 import threading
@@ -12,66 +11,76 @@ from propagation.model.errors import NotReached
 from propagation.workflow.concurrency.core_pool import CorePool
 from propagation.workflow.views.numbers_view import NumbersView
 
-CLIENTS_A_TURN = 256
+CLIENTS_A_CALL = 256
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class NumbersOwner:
-    """One at a time has the view: functions on a thread of their own, or a brief reader where it
-    stands."""
+    """Runs functions on the numbers view, one at a time, on a thread of its own.
+
+    `cores` runs their kernels.
+    """
 
     def __init__(self, view: NumbersView) -> None:
         self.view = view
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="numbers")
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self.cores = CorePool()
-        self._moved = asyncio.Event()
+        self._progress = asyncio.Event()
 
     async def run(
         self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
+        """Run a function on the view, and return what it returns."""
         before = self.view.applied_through
 
-        def taken() -> T:
-            with self._turn:
+        def work_alone() -> T:
+            with self._lock:
                 return work(self.view, *args, **kwargs)
 
-        done = await asyncio.get_running_loop().run_in_executor(self._thread, taken)
+        done = await asyncio.get_running_loop().run_in_executor(self._thread, work_alone)
         if self.view.applied_through != before:
-            moved, self._moved = self._moved, asyncio.Event()
-            moved.set()
+            progress, self._progress = self._progress, asyncio.Event()
+            progress.set()
         return done
 
     @contextmanager
     def try_borrow(self) -> Iterator[NumbersView | None]:
-        """The view here and now, on the caller's thread, to read what takes less time than to hand
-        it over and back; None where somebody has it."""
-        if not self._turn.acquire(blocking=False):
+        """Lend the view to the caller's thread for a read that is faster than a change of threads.
+
+        Returns:
+            The view, or None while another function runs on it.
+        """
+        if not self._lock.acquire(blocking=False):
             yield None
             return
         try:
             yield self.view
         finally:
-            self._turn.release()
+            self._lock.release()
 
     async def reach(self, sequence: int, seconds: float) -> None:
-        """Wait until the numbers reflect `sequence`. Raises NotReached after so many seconds."""
+        """Wait until the numbers reflect a sequence.
+
+        Raises:
+            NotReached: They did not within so many seconds.
+        """
         try:
             async with asyncio.timeout(seconds):
                 while self.view.applied_through < sequence:
-                    await self._moved.wait()
+                    await self._progress.wait()
         except TimeoutError:
             raise NotReached(sequence, self.view.applied_through) from None
 
     async def taste_weights(
         self, refs: Sequence[int], count: int
     ) -> Sequence[Sequence[tuple[int, float]]]:
-        """As the view's, some clients at a time: reads take their turns between."""
+        """Call NumbersView.taste_weights for some clients at a time; reads run in between."""
         found: list[list[tuple[int, float]]] = []
-        for start in range(0, len(refs), CLIENTS_A_TURN):
+        for start in range(0, len(refs), CLIENTS_A_CALL):
             found += await self.run(
-                NumbersView.taste_weights, refs[start : start + CLIENTS_A_TURN], count
+                NumbersView.taste_weights, refs[start : start + CLIENTS_A_CALL], count
             )
         return found
 

@@ -1,4 +1,4 @@
-"""The numbers in memory: one process' view of the learn log."""
+"""The numbers in memory, as of one sequence of the log."""
 
 from collections.abc import Sequence
 
@@ -24,14 +24,14 @@ ON, OFF = 0, 1
 
 
 def seeded_directions(count: int, dimension: int, seed: int) -> NDArray[np.float32]:
-    """[count, D] unit vectors: routers before bootstrap, and items without text."""
+    """Draw unit vectors [count, D], for routers before bootstrap and items without text."""
     vectors = np.random.default_rng(seed).standard_normal((count, dimension), np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors
 
 
 def live_combiner() -> Combiner:
-    """Two arms over the same features: with propagation, and without."""
+    """Create the combiner with two arms over the same features: with propagation, and without."""
     mask = np.ones((2, FEATURES))
     mask[OFF, list(PROPAGATED)] = 0
     start = np.full(FEATURES, START_WEIGHT)
@@ -40,8 +40,10 @@ def live_combiner() -> Combiner:
 
 
 class NumbersView:
-    """State and combiner at `applied_through`. Not safe for several threads: its owner runs
-    everything on one."""
+    """State and combiner at the sequence `applied_through`.
+
+    It is not safe for several threads; its owner runs everything on one.
+    """
 
     def __init__(
         self,
@@ -63,7 +65,7 @@ class NumbersView:
     def of_state(
         cls, state: State, combiner: Combiner, epoch: int, applied_through: int
     ) -> "NumbersView":
-        """A view of numbers that there are already; it shares them."""
+        """Create a view that shares existing numbers."""
         view = cls.__new__(cls)
         view.state, view.combiner, view.seed = state, combiner, int(state.seed)
         view.epoch, view.applied_through, view._changed_items = epoch, applied_through, set()
@@ -79,19 +81,21 @@ class NumbersView:
 
     @property
     def routers(self) -> list[int]:
-        """The taste routers that there are, by number; those that evolution retired are left out."""
+        """Return the numbers of the taste routers, without those that evolution retired."""
         return [int(router) for router in np.flatnonzero(~retired(self.state.taste))]
 
     def add_users(self, count: int) -> None:
-        """There are at least so many users."""
+        """Make room for at least so many users."""
         self.state = with_room(self.state, max(count, 1), 1, 0)
         self.state.clock[USERS] = max(self.state.clock[USERS], count)
 
     def set_item(
         self, row: int, content: NDArray[np.float32], attributes: NDArray[np.float32], visible: bool
     ) -> None:
-        """A new item, or an item's new text. Content of zeros: a seeded direction instead (says
-        nothing)."""
+        """Add an item, or set an item's new text.
+
+        Content of zeros, from a text that says nothing, becomes a seeded direction.
+        """
         self.state = with_room(self.state, 1, row + 1, 0)
         state = self.state
         state.content[row] = self.direction_of(row, content)
@@ -101,20 +105,22 @@ class NumbersView:
         if row >= self.items:
             start_mass(state.session, row, state.content[row])
             start_mass(state.taste, row, state.content[row])
-            gone = retired(state.taste)
-            state.taste.total[gone] -= state.taste.mass[row, gone]
-            state.taste.mass[row, gone] = 0
+            is_retired = retired(state.taste)
+            state.taste.total[is_retired] -= state.taste.mass[row, is_retired]
+            state.taste.mass[row, is_retired] = 0
             state.clock[ITEMS] = row + 1
             state.totals[1] = row + 1
 
     def retire_item(self, row: int) -> None:
-        """The item is never shown nor drawn again."""
+        """Keep an item from ever being shown or drawn again."""
         self.state.visible[row] = False
         self._changed_items.add(row)
 
     def direction_of(self, row: int, content: NDArray[np.float32]) -> NDArray[np.float32]:
-        """[D] an item's content vector; where that is all zeros, a unit vector drawn from a seeded
-        hash of its row."""
+        """Return an item's content vector [D].
+
+        If that is all zeros, it is a unit vector drawn from a seeded hash of the row.
+        """
         if content.any():
             return content
         drawn = int(mixed(np.uint64(row), np.uint64(self.seed))) >> 1
@@ -122,7 +128,7 @@ class NumbersView:
         return direction
 
     def set_profiles(self, refs: Sequence[int], vectors: NDArray[np.float32]) -> None:
-        """Profile vectors [len, D] by client; refs the view does not know yet are left out."""
+        """Set profile vectors [len, D]; clients that the view does not know yet are left out."""
         for ref, vector in zip(refs, vectors, strict=True):
             row = index_of(ref)
             if kind_of(ref) == ClientKind.USER and row < self.users:
@@ -132,16 +138,16 @@ class NumbersView:
                 self._changed_items.add(row)
 
     def forget_profiles(self, refs: Sequence[int]) -> None:
-        """Of clients that are no more."""
+        """Clear the profile vectors of clients that were erased."""
         self.set_profiles(refs, np.zeros((len(refs), self.state.content.shape[1]), np.float32))
 
     @property
     def changed_items(self) -> int:
-        """How many items take_changed_items would return."""
+        """Return how many items take_changed_items would return."""
         return len(self._changed_items)
 
     def take_changed_items(self) -> NDArray[np.int64]:
-        """Rows of items whose text vectors or visibility changed since the last call."""
+        """Return the rows of items whose vectors or visibility changed since the last call."""
         rows = np.fromiter(self._changed_items, np.int64, len(self._changed_items))
         self._changed_items.clear()
         return rows
@@ -149,9 +155,19 @@ class NumbersView:
     def learn(
         self, events: Interactions, through: int, recorded: NDArray[np.int32] | None = None
     ) -> LearnedBlock:
-        """Rules 1 to 5 for these events; the block to commit. The view is ahead of the store until
-        it is. `recorded` [len, 4]: negatives that were drawn when the events were learned first,
-        used again."""
+        """Apply rules 1 to 5 (docs/numbers.md) to these events.
+
+        The view is ahead of the store until the block is committed.
+
+        Args:
+            events: Interactions of the log, in sequence order.
+            through: The last sequence that they cover.
+            recorded: Negatives [len, 4] that were drawn when the events were learned first, to be
+                used again.
+
+        Returns:
+            The block to commit.
+        """
         size = len(events)
         self.state = with_room(self.state, 1, 1, size)
         width = max(self.state.session.mass.shape[1], self.state.taste.mass.shape[1])
@@ -194,7 +210,7 @@ class NumbersView:
         )
 
     def follow(self, events: Interactions, block: LearnedBlock) -> None:
-        """Take a block that was learned before, or elsewhere."""
+        """Apply a block that was learned before, or by another process."""
         self.state = with_room(self.state, 1, 1, len(events))
         apply_block(
             self.state,
@@ -209,7 +225,7 @@ class NumbersView:
         self.applied_through = block.through
 
     def relearn(self, events: Interactions, block: LearnedBlock) -> None:
-        """Learn a stored block again; see rebuild."""
+        """Learn a stored block again, to rebuild the numbers."""
         self.state = with_room(self.state, 1, 1, len(events))
         relearn_block(
             self.state,
@@ -226,8 +242,10 @@ class NumbersView:
         self.applied_through = block.through
 
     def taste_weights(self, refs: Sequence[int], count: int) -> list[list[tuple[int, float]]]:
-        """Per client its `count` largest taste routers: of pi for users, of lift for items; [] for
-        one not learned yet."""
+        """Return the `count` largest taste routers of each client, with their weights.
+
+        The weight is pi for users and lift for items; a client that is not learned yet has none.
+        """
         clients = np.array(refs, np.int64)
         routers = np.empty((len(clients), count), np.int64)
         values = np.empty((len(clients), count))
@@ -251,12 +269,11 @@ class NumbersView:
             for ref, row, weights in zip(refs, routers.tolist(), values.tolist(), strict=True)
         ]
 
-    def _is_there(self, router: int) -> bool:
+    def _exists(self, router: int) -> bool:
         return not np.isneginf(self.state.taste.trust[0, router])
 
     def _taste_of_text(self, ref: int, count: int) -> list[tuple[int, float]]:
-        """Of a client of whom the text is all that is known (or may be read): as an item's start
-        mass, softmax(8 z.C_k)."""
+        """Weigh routers by the text alone, like an item's start mass: softmax(8 z.C_k)."""
         row, state = index_of(ref), self.state
         profile = state.user_profile[row] if kind_of(ref) == ClientKind.USER else state.content[row]
         if not profile.any():
@@ -270,12 +287,11 @@ class NumbersView:
         return [
             (int(routers[place]), float(values[place]))
             for place in order
-            if self._is_there(int(routers[place]))
+            if self._exists(int(routers[place]))
         ]
 
     def adopt(self, other: "NumbersView") -> None:
-        """Take another view's numbers (one that reflects the store) and keep this one's profile
-        vectors, which are not learned."""
+        """Take over another view's numbers, and keep this one's profiles, which are not learned."""
         users, items = min(self.users, other.users), min(self.items, other.items)
         other.state.user_profile[:users] = self.state.user_profile[:users]
         other.state.item_profile[:items] = self.state.item_profile[:items]
@@ -284,7 +300,6 @@ class NumbersView:
         self.epoch, self.applied_through = other.epoch, other.applied_through
 
     def evolve(self, evolved: State, epoch: int) -> None:
-        """Go over to the routers of the next epoch: this state with another taste bank. Nobody
-        learned since it was made."""
+        """Go over to the taste bank of the next epoch, made of exactly this state."""
         self.state = self.state._replace(taste=evolved.taste, seen_router=evolved.seen_router)
         self.epoch = epoch

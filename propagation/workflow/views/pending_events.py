@@ -1,5 +1,4 @@
-"""Interactions that are recorded and not learned yet: what `exclude_seen` must know before the
-numbers do."""
+"""Interactions that are recorded and not learned yet, for `exclude_seen`."""
 
 from bisect import bisect_left
 from collections import deque
@@ -12,9 +11,11 @@ Name = str | int
 
 
 class PendingEvents:
-    """(user, item) pairs by user: by id as this process records them, by row as the log has them;
-    dropped once learned. What other processes record is a gap in what is known, until it is read
-    from the log."""
+    """(user, item) pairs by user, dropped once they are learned.
+
+    Pairs have ids if this process recorded them, and rows if they were read from the log. Events of
+    other processes are gaps until their part of the log is read.
+    """
 
     def __init__(self) -> None:
         self._items: dict[Name, deque[tuple[int, Name]]] = {}
@@ -32,8 +33,13 @@ class PendingEvents:
         *,
         entries: bool = False,
     ) -> None:
-        """What this process just recorded; `entries`: with an entry for the clients that were
-        created, just before the events."""
+        """Add events that this process has recorded.
+
+        Args:
+            events: The events.
+            outcomes: What became of each.
+            entries: Whether an entry for created clients stands just before the events.
+        """
         new = [
             (outcome.sequence, event.user_id, event.item_id)
             for event, outcome in zip(events, outcomes, strict=True)
@@ -53,17 +59,16 @@ class PendingEvents:
         self._know(new[0][0] - 1 - entries, new[-1][0])
 
     def note_entry(self, sequence: int) -> None:
-        """This process put an entry into the log that is no interaction."""
+        """Note an entry of this process that is no interaction, so that it is no gap."""
         self._know(sequence - 1, sequence)
 
     def add_log(self, after: int, part: LogSlice) -> None:
-        """A part of the log, from just after a sequence."""
+        """Add a part of the log that begins after a sequence."""
         self._note_all(part.interactions)
         self._know(after, part.through)
 
     def gaps(self, through: int) -> list[tuple[int, int]]:
-        """(after, through) of the parts of the log up to a sequence that were recorded elsewhere
-        and are not known here yet, ascending."""
+        """Return the unread parts (after, through) of the log up to a sequence, ascending."""
         found, at = [], self._learned
         for after, end in self._known:
             if after > at and at < through:
@@ -72,7 +77,7 @@ class PendingEvents:
         return [*found, (at, through)] if at < through else found
 
     def drop_learned(self, through: int) -> None:
-        """Numbers reflect everything up to `through`."""
+        """Drop events that the numbers reflect, up to a sequence."""
         self._learned = max(self._learned, through)
         while self._known and self._known[0][1] <= self._learned:
             del self._known[0]
@@ -85,23 +90,23 @@ class PendingEvents:
                 self._items.pop(user, None)
 
     def forget(self, names: Iterable[Name]) -> None:
-        """Users, by id and row, that are no more."""
+        """Drop the events of erased users, given by id or row."""
         for name in names:
             self._items.pop(name, None)
 
     def drop_withdrawn(self, sequences: Collection[int]) -> None:
-        """These were taken back."""
+        """Drop events that were withdrawn."""
         for name, items in list(self._items.items()):
-            left = deque(pair for pair in items if pair[0] not in sequences)
-            if len(left) < len(items):
-                self._items[name] = left
+            remaining = deque(pair for pair in items if pair[0] not in sequences)
+            if len(remaining) < len(items):
+                self._items[name] = remaining
 
     def ids_of(self, user_id: str) -> list[str]:
-        """Items, by id, of a user's recorded interactions."""
+        """Return the items, by id, of a user's recorded interactions."""
         return [item for _, item in self._items.get(user_id, ()) if isinstance(item, str)]
 
     def rows_of(self, user_row: int) -> list[int]:
-        """Items, by row, of a user's interactions from the log."""
+        """Return the items, by row, of a user's interactions from the log."""
         return [item for _, item in self._items.get(user_row, ()) if isinstance(item, int)]
 
     def _note_all(self, interactions: Interactions) -> None:
@@ -115,8 +120,7 @@ class PendingEvents:
                 self._note(sequence, user, item)
 
     def _note(self, sequence: int, user: Name, item: Name) -> None:
-        """Order is kept by sequence: what was read late from the log comes before what was recorded
-        here meanwhile."""
+        """Insert by sequence: an event read late comes before those recorded here meanwhile."""
         _insert(self._items.setdefault(user, deque()), (sequence, item))
         _insert(self._order, (sequence, user))
 
@@ -127,7 +131,7 @@ class PendingEvents:
         )
 
     def _know(self, after: int, through: int) -> None:
-        """Parts (after, through] ascending, those that touch made one."""
+        """Add a known part (after, through], and join parts that touch."""
         if through <= self._learned:
             return
         place = bisect_left(self._known, after, key=lambda part: part[1])
@@ -139,7 +143,7 @@ class PendingEvents:
 
 
 def _insert(into: deque[tuple[int, Name]], entry: tuple[int, Name]) -> None:
-    """At its place by sequence: nearly always the end."""
+    """Insert an entry by its sequence, which nearly always is the end."""
     later = []
     while into and into[-1][0] > entry[0]:
         later.append(into.pop())

@@ -1,4 +1,4 @@
-"""How far texts are, for answers that say what they reflect."""
+"""The watermark of reasoned texts, for answers that say what they reflect."""
 
 import time
 
@@ -8,16 +8,19 @@ FRESH_SECONDS = 0.05
 
 
 class ReasonedWatermark:
-    """`reasoned_through`, asked of the store at most twenty times a second: it only grows, so an
-    old one is still true."""
+    """Reads `reasoned_through` from the store at most twenty times a second.
+
+    The watermark only grows, so an older value is still true.
+    """
 
     def __init__(self, store: ReasonStore) -> None:
         self._store = store
-        self._reasoned = 0
-        self._asked = -FRESH_SECONDS
+        self._reasoned_through = 0
+        self._read_at = -FRESH_SECONDS
 
     async def reasoned_through(self) -> int:
-        if time.monotonic() - self._asked >= FRESH_SECONDS:
-            self._asked = time.monotonic()
-            self._reasoned = await self._store.reasoned_through()
-        return self._reasoned
+        """Return the sequence up to which texts are reasoned."""
+        if time.monotonic() - self._read_at >= FRESH_SECONDS:
+            self._read_at = time.monotonic()
+            self._reasoned_through = await self._store.reasoned_through()
+        return self._reasoned_through

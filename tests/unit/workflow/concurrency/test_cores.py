@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from propagation.workflow.concurrency.core_pool import LEAST_BLOCKS, CorePool
+from propagation.workflow.concurrency.core_pool import MIN_BLOCKS, CorePool
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
-@pytest.mark.parametrize("blocks", [0, 1, 2 * LEAST_BLOCKS - 1, 2 * LEAST_BLOCKS, 1_000])
+@pytest.mark.parametrize("blocks", [0, 1, 2 * MIN_BLOCKS - 1, 2 * MIN_BLOCKS, 1_000])
 def test_each_block_once(threads, blocks):
     seen, cores = np.zeros(blocks, np.int64), CorePool(threads)
 
@@ -28,6 +28,6 @@ def test_what_a_part_raises_is_raised_when_all_are_done():
             raise ValueError("this one")
 
     with pytest.raises(ValueError, match="this one"):
-        cores.run(2 * LEAST_BLOCKS, kernel)
+        cores.run(2 * MIN_BLOCKS, kernel)
     cores.close()
-    assert sorted(ended) == [0, LEAST_BLOCKS]
+    assert sorted(ended) == [0, MIN_BLOCKS]
