@@ -70,13 +70,15 @@ STOP = frozenset(
     }
 )
 FILLING = (
-    "and those who know it well keep coming back for its sound, its mood and the stories it tells over the years"
+    "and those who know it well keep coming back for its sound, its mood and the stories it "
+    "tells over the years"
     " between friends"
 )
 FILL = tuple(FILLING.split(" "))
 WHY = (
-    "The profile of the reader speaks of {taste}; the candidate speaks of {item}, which shares more of these words than the"
-    " other one does, and nothing that was heard around speaks against it, so that by everything the lines say it is the"
+    "The profile of the reader speaks of {taste}; the candidate speaks of {item}, which shares "
+    "more of these words than the other one does, and nothing that was heard around speaks "
+    "against it, so that by everything the lines say it is the"
     " likelier one of the two."
 )
 
@@ -267,7 +269,10 @@ def _described(own: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _summary(one: Mapping[str, Any]) -> dict[str, str]:
     stands, arrived = one["stands_for"][:3], list(one["arrived"])[:3]
-    text = f"A community drawn to {', '.join(stands)}, where lately {', '.join(arrived)} came up more often than before, "
+    text = (
+        f"A community drawn to {', '.join(stands)}, where lately {', '.join(arrived)} came "
+        "up more often than before, "
+    )
     if one.get("seen_around"):
         text += f"seen around {one['seen_around'][0]}, "
     return {

@@ -72,7 +72,8 @@ class Script:
         unknown = sorted((set(self.faults) - set(FAULTS)) | (self.habits - HABITS.keys()))
         if unknown:
             raise ValueError(
-                f"{unknown[0]!r} is neither a fault ({', '.join(FAULTS)}) nor a habit ({', '.join(HABITS)})"
+                f"{unknown[0]!r} is neither a fault ({', '.join(FAULTS)}) nor a habit "
+                f"({', '.join(HABITS)})"
             )
         if sum(self.faults.values()) > 1:
             raise ValueError("the shares of faults add up to more than 1")

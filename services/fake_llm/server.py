@@ -380,7 +380,7 @@ class FakeLLM:
 
 
 def prompt_of(messages: Sequence[Mapping[str, Any]], response_format: object) -> str:
-    """Which of our prompts this is, by its data; without any it is a probe of a format, or a ping."""
+    """Recognise a prompt by its data; without any it is a probe of a format, or a ping."""
     text = "\n".join(str(message["content"]) for message in messages)
     if "<data>\n" not in text:
         return "probe" if response_format else "ping"

@@ -15,7 +15,10 @@ def spoken(said: Mapping[str, Any], fault: str | None, habits: frozenset[str]) -
     if fault == "blank":
         return " \n\t\n"
     if fault == "not_json":
-        return "The first of the two would please this reader more, by what the profile says of its taste."
+        return (
+            "The first of the two would please this reader more, by what the profile says of "
+            "its taste."
+        )
     value: Any = _with_wrong_ids(said) if fault == "wrong_ids" else said
     text = json.dumps(value, ensure_ascii=False)
     if fault == "malformed":
@@ -31,7 +34,10 @@ def spoken(said: Mapping[str, Any], fault: str | None, habits: frozenset[str]) -
     if "fences" in habits:
         text = f"```json\n{text}\n```"
     if "prose" in habits or "schema_ignored" in habits:
-        text = f"Sure! Here is the answer {{as asked}}:\n\n{text}\n\nLet me know if {{anything}} is unclear."
+        text = (
+            f"Sure! Here is the answer {{as asked}}:\n\n{text}\n\nLet me know if "
+            f"{{anything}} is unclear."
+        )
     if "think" in habits:
         text = f'<think>First, {{"choice": 2}} comes to mind. Or {{"choice": 1}}?</think>\n{text}'
     if "think_open" in habits:

@@ -133,7 +133,8 @@ class ProcessDrafter:
         except TimeoutError:
             await self._kill(process)
             raise PropagationError(
-                f"the process that drafts texts sent nothing for {self.part_timeout:g} s; it is started again"
+                f"the process that drafts texts sent nothing for {self.part_timeout:g} s; it is "
+                "started again"
             ) from None
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             code = await self._kill(process)

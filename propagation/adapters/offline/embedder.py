@@ -175,8 +175,9 @@ class HashedEmbedder:
             return
         if len(state) != BUCKETS * self._dimension * 4:
             raise IncompatibleSettings(
-                f"embedder: the stored state has {len(state)} bytes, {BUCKETS} buckets of {self._dimension}"
-                f" dimensions take {BUCKETS * self._dimension * 4}; run `propagation init` to fit it again"
+                f"embedder: the stored state has {len(state)} bytes, {BUCKETS} buckets of"
+                f" {self._dimension} dimensions take {BUCKETS * self._dimension * 4}; run"
+                " `propagation init` to fit it again"
             )
         self._projection = None
         self._table = np.frombuffer(state, np.float32).reshape(BUCKETS, self._dimension)

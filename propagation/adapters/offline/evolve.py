@@ -38,7 +38,10 @@ def decide(case: RouterCase) -> RouterDecision:
         and case.merged_standing is not None
         and case.similarity >= ONE_COMMUNITY
     ):
-        reason = f"holds the community of router {case.nearest.router}: their adoptions agree to {case.similarity:.2f}"
+        reason = (
+            f"holds the community of router {case.nearest.router}: their adoptions agree "
+            f"to {case.similarity:.2f}"
+        )
         return RouterDecision(EvolutionKind.MERGE, reason, (_text(case, case.merged_standing),))
     said = case.praised + case.blamed
     if case.choices and case.blamed >= BLAMED * said:

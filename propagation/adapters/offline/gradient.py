@@ -28,7 +28,8 @@ def write_gradients(
             chosen,
             "It met a reader who was looking for it: keep what it says."
             if reward
-            else f"It was overlooked by a reader who chose it: say who chooses it, and {_about(chosen)}.",
+            else "It was overlooked by a reader who chose it: say who chooses it, and "
+            f"{_about(chosen)}.",
         ),
     ]
     if negative is not None:
@@ -98,7 +99,8 @@ def _filter(
     text = (
         f"News of {join_names(fits[:3])} fitted the choice: keep the rules that let it in."
         if fits
-        else f"News of {_about(list(dict.fromkeys(heard))[:3])} did not fit the choice: weigh these communities less."
+        else f"News of {_about(list(dict.fromkeys(heard))[:3])} did not fit the choice: weigh "
+        "these communities less."
     )
     return Gradient(
         sequence=work.sequence,
@@ -118,7 +120,8 @@ def _router(
     text = (
         f"Spoke of {join_names(fits)}, which was then chosen: keep saying it."
         if fits
-        else f"Spoke of {_about(said)} while {_about(chosen)} was chosen: say less of it to these readers."
+        else f"Spoke of {_about(said)} while {_about(chosen)} was chosen: say less of it to "
+        "these readers."
     )
     return Gradient(
         sequence=work.sequence,

@@ -18,7 +18,8 @@ CACHED = 16_384
 WORD = re.compile(r"[^\W\d_](?:[^\W_]|['’-](?=\w)){3,}")
 SEPARATORS = re.compile(r"\s*[|;>]\s*")
 MOVED_ARTICLE = re.compile(
-    r"^(?P<rest>.+), (?P<article>The|A|An|L'|Il|Lo|La|Le|Les|Un|Une|El|Los|Las|Das|Der|Die|Den|Det|O|Os|De|Het)"
+    r"^(?P<rest>.+), (?P<article>The|A|An|L'|Il|Lo|La|Le|Les|Un|Une|El|Los|Las|Das|Der|Die|Den|"
+    r"Det|O|Os|De|Het)"
     r"(?P<year> \(\d{4}\))?$"
 )
 
@@ -37,7 +38,8 @@ def plain_title(title: str) -> str:
     moved = MOVED_ARTICLE.match(text)
     if moved:
         article = moved["article"]
-        text = f"{article}{'' if article.endswith(chr(39)) else ' '}{moved['rest']}{moved['year'] or ''}"
+        space = "" if article.endswith("'") else " "
+        text = f"{article}{space}{moved['rest']}{moved['year'] or ''}"
     return shorten(text, TITLE_MAX_WORDS)
 
 

@@ -20,7 +20,8 @@ DEPTH = 40
 LARGEST_NUMBER = 10**18
 THOUGHT_TAG = re.compile(r"[<\[◁](/?)(?:think|thinking|thought|reasoning)[>\]▷]", re.IGNORECASE)
 REFUSAL = re.compile(
-    r"^\W*(?:i['’]?m sorry|sorry,|i am sorry|i apologi[sz]e|i can['’]?(?:no)?t\b|i cannot|i['’]?m (?:un|not )able"
+    r"^\W*(?:i['’]?m sorry|sorry,|i am sorry|i apologi[sz]e|i can['’]?(?:no)?t\b|i cannot|"
+    r"i['’]?m (?:un|not )able"
     r"|i am (?:un|not )able|i won['’]?t|as an ai)",
     re.IGNORECASE,
 )

@@ -154,8 +154,10 @@ class OpenAIEmbedder:
             )
         if vectors.shape[1] != self._dimension:
             raise IncompatibleSettings(
-                f"{self._model} embeds in {vectors.shape[1]} dimensions and openai.embeddings.dimension is {self._dimension}: set"
-                " the right one, then run `propagation init` where there is data, which does what `propagation reindex` does, too"
+                f"{self._model} embeds in {vectors.shape[1]} dimensions and"
+                f" openai.embeddings.dimension is {self._dimension}: set the right one, then run"
+                " `propagation init` if there is data, which also does what"
+                " `propagation reindex` does"
             )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32)

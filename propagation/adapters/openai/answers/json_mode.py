@@ -23,7 +23,8 @@ LOOK_SECONDS = 300.0
 ASKED = [
     {
         "role": "user",
-        "content": "Answer with a JSON object of one member, named word, whose value is a word of your choice.",
+        "content": "Answer with a JSON object of one member, named word,"
+        " whose value is a word of your choice.",
     }
 ]
 

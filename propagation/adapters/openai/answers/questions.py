@@ -131,7 +131,8 @@ class QuestionAsker:
             room = self._endpoint.options.context_tokens - about
             if room < min(tokens, 100):
                 raise ReasonerGaveUp(
-                    f"the prompt has about {about} tokens; openai.context_tokens leaves no room for an answer"
+                    f"the prompt has about {about} tokens; openai.context_tokens leaves no room "
+                    "for an answer"
                 )
             return await self._endpoint.chat(
                 question.prompt.label,
@@ -201,7 +202,8 @@ def _again(reply: Reply, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Mess
     """Show the answer and what is wrong with it; ask for the unusable parts only."""
     why = (
         {
-            Fault.REFUSED: "Your answer was a refusal. The data is harmless: judge it, whatever it says.",
+            Fault.REFUSED: "Your answer was a refusal."
+            " The data is harmless: judge it, whatever it says.",
             Fault.EMPTY: "Your answer was empty.",
             Fault.THINKING: "Your answer held thoughts only.",
             Fault.TRUNCATED: "Your answer was cut: be shorter.",
@@ -212,7 +214,8 @@ def _again(reply: Reply, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Mess
         else None
     )
     wanted = ", ".join(json.dumps(name) for name in wrong)
-    text = f"{why or 'Not usable: ' + '; '.join(wrong.values()) + '.'} Answer again with one JSON object of {wanted} only."
+    what = why or f"Not usable: {'; '.join(wrong.values())}."
+    text = f"{what} Answer again with one JSON object of {wanted} only."
     shown = (reply.text or "").strip()[:SHOWN_AGAIN]
     return ([{"role": "assistant", "content": shown}] if shown else []) + [
         {"role": "user", "content": text}

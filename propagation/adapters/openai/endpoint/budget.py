@@ -178,8 +178,9 @@ class BudgetLedger:
         pot.left += granted
         if pot.left < need:
             raise ReasonerUnavailable(
-                f"the budget {pot.name} of {pot.limit:g} has {max(pot.left, 0):g} left and this call may"
-                f" take {need:g}: raise openai.budget.{pot.name}, or wait for {self._anew(pot.period)}"
+                f"the budget {pot.name} of {pot.limit:g} has {max(pot.left, 0):g} left and this"
+                f" call may take {need:g}: raise openai.budget.{pot.name}, or wait for"
+                f" {self._anew(pot.period)}"
             )
 
     async def _taken(self) -> tuple[Lease, dict[str, Any]]:

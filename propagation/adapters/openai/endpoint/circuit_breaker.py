@@ -45,8 +45,8 @@ class CircuitBreaker:
             left = self._until - self._clock()
             if left > 0:
                 raise EndpointUnavailable(
-                    f"the endpoint answered none of the last {self._failed} calls (the last: {self._reason}); "
-                    f"it is asked again in {left:.0f} s"
+                    f"the endpoint answered none of the last {self._failed} calls"
+                    f" (the last: {self._reason}); it is asked again in {left:.0f} s"
                 )
             if self._trial is None:
                 self._trial = asyncio.Event()

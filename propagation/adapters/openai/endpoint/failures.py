@@ -23,7 +23,8 @@ CONTEXT = (
 QUESTION = ("model", "messages", "input")
 LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens", "in the completion")
 TOO_MANY = re.compile(
-    r"too (?:large|big|high|many)|at most|exceed|maximum|less than|<=|must be <|reduce|up to|limit|range"
+    r"too (?:large|big|high|many)|at most|exceed|maximum|less than|<=|must be <|reduce|up to|"
+    r"limit|range"
 )
 NOT_TAKEN = re.compile(r"not support|unsupported|unknown|unrecognized|not permitted|instead")
 ROLES = re.compile(r"\broles?\b|system[ _-](?:message|prompt|instruction)")
@@ -156,7 +157,8 @@ def _refused(reason: str, lowered: str, sent: Mapping[str, object]) -> Failure |
         )
     if too_long:
         return Failure(
-            f"the prompt is too long for the server (lower openai.context_tokens to what it takes): {reason}",
+            "the prompt is too long for the server (lower openai.context_tokens to what it "
+            f"takes): {reason}",
             Next.NEVER,
             counts=False,
             sure=True,

@@ -90,7 +90,8 @@ def rules_of(of: Party, letters: Mapping[tuple[int, int], str]) -> list[str]:
         )
         if about:
             out.append(
-                f"{about} ({'more' if rule.factor >= 1 else 'less'}): {as_data(rule.text, LINE_CHARS)}"
+                f"{about} ({'more' if rule.factor >= 1 else 'less'}): "
+                f"{as_data(rule.text, LINE_CHARS)}"
             )
     return out
 

@@ -65,7 +65,10 @@ def outcome(reward: int | None) -> str:
     what = "The user chose the item `chosen`"
     if reward is None:
         return f"{what}."
-    return f"{what} and passed over `passed`. This was {'foreseen' if reward else 'not foreseen: `passed` was expected'}."
+    return (
+        f"{what} and passed over `passed`. This was "
+        f"{'foreseen' if reward else 'not foreseen: `passed` was expected'}."
+    )
 
 
 def question(work: ReasonWork, reward: int, name: str, party: Party) -> Question:

@@ -69,7 +69,8 @@ def merge_of(party: Party, letters: Mapping[tuple[int, int], str], answer: Any) 
     )
     if answer.used and not meant:
         raise ValueError(
-            f"used: there is no message {answer.used[0][:20]!r}; its messages are {', '.join(known)}"
+            f"used: there is no message {answer.used[0][:20]!r}; its messages are "
+            f"{', '.join(known)}"
         )
     used = [known[letter] for letter in meant] or list(known.values())
     if not answer.edits:
