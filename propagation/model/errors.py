@@ -21,8 +21,6 @@ class NotFound(PropagationError):
 
     def __init__(self, what: str, name: str) -> None:
         super().__init__(f"{what} {name!r} is not known")
-        self.what = what
-        self.name = name
 
 
 class NotReached(PropagationError):
@@ -33,8 +31,6 @@ class NotReached(PropagationError):
             f"sequence {requested} is not reflected yet; reached {reached};"
             " retry later or lower min_sequence"
         )
-        self.requested = requested
-        self.reached = reached
 
 
 class TooOld(PropagationError):
@@ -42,8 +38,6 @@ class TooOld(PropagationError):
 
     def __init__(self, sequence: int, oldest: int) -> None:
         super().__init__(f"sequence {sequence} is older than what is kept; the oldest is {oldest}")
-        self.sequence = sequence
-        self.oldest = oldest
 
 
 class TooNew(PropagationError):
@@ -51,8 +45,6 @@ class TooNew(PropagationError):
 
     def __init__(self, asked: str, newest: int) -> None:
         super().__init__(f"as_of {asked} is in the future; the newest sequence is {newest}")
-        self.asked = asked
-        self.newest = newest
 
 
 class LeaseHeld(PropagationError):
@@ -60,7 +52,6 @@ class LeaseHeld(PropagationError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"another process holds the lease {name!r}; try again when it is done")
-        self.name = name
 
 
 class LeaseLost(PropagationError):

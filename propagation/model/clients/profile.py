@@ -88,7 +88,6 @@ class EditClash(Exception):
 
     def __init__(self, line_id: int) -> None:
         super().__init__(f"line {line_id} is gone")
-        self.line_id = line_id
 
 
 @value

@@ -90,10 +90,6 @@ class RouterMap:
             return (halves.first, halves.second)
         return (int(self.home[router]),) if 0 <= router < len(self.home) else ()
 
-    def predecessors_of(self, number: int) -> list[int]:
-        """Return the routers that became `number`, ascending."""
-        return [router for router in range(len(self.home)) if number in self.successors_of(router)]
-
 
 @dataclass(frozen=True)
 class RouterMapChain:
