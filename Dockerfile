@@ -1,5 +1,6 @@
-# Dependencies alone, by hash, from the lock without what only developers need: a layer that a change of the sources keeps. With
-# bytecode, which nobody can write later: a start that compiles its imports takes three seconds longer.
+# The dependencies that a service needs, by hash, in a layer of their own that a change of the
+# sources keeps. pip compiles bytecode now, as the final image is read-only: without it, every start
+# would take three seconds longer.
 FROM python:3.11-slim AS build
 WORKDIR /src
 COPY requirements-service.lock ./

@@ -124,11 +124,6 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Entry]:
     return entries
 
 
-def variable_of(key: str) -> str:
-    """Return the environment variable of a key: PROPAGATION_SERVER__PORT for server.port."""
-    return PREFIX + key.replace(".", "__").upper()
-
-
 def _read_file(config: Path | None) -> dict[str, Entry]:
     path = config or DEFAULT_FILE
     if config is None and not path.exists():
@@ -153,6 +148,7 @@ def _flattened(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
 
 
 def _read_environment(environment: Mapping[str, str]) -> dict[str, Entry]:
+    """Read the variables of settings: PROPAGATION_SERVER__PORT is server.port."""
     return {
         name.removeprefix(PREFIX).replace("__", ".").lower(): Entry(value, f"environment {name}")
         for name, value in sorted(environment.items())

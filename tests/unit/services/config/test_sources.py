@@ -8,7 +8,6 @@ from services.config.sources import (
     load_settings,
     parse_assignments,
     setting_fields,
-    variable_of,
 )
 
 
@@ -92,12 +91,13 @@ def test_an_optional_setting_can_be_taken_back(load):
     )
 
 
-def test_every_key_leads_to_a_value_and_has_a_variable(load):
+def test_every_key_leads_to_a_value_and_has_a_variable_of_its_own(load):
     for key, field in setting_fields().items():
         value = load().settings
         for name in field.path:
             value = getattr(value, name)
-        assert variable_of(key).startswith("PROPAGATION_")
+        assert key == key.lower(), "its variable in capitals leads back to it"
+        assert "__" not in key, "in a variable two underscores are a dot"
 
 
 def test_the_preset_and_every_setting_has_a_key_of_its_own():
