@@ -158,7 +158,7 @@ async def test_a_closed_store_says_so(server):
 
 
 @pytest.mark.neo4j
-async def test_two_processes_record_at_once_without_a_gap(server):
+async def test_replica_sync_record_at_once_without_a_gap(server):
     stores = [Neo4jStore(server.settings) for _ in range(2)]
     for store in stores:
         await store.open()

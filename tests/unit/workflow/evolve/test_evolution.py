@@ -33,7 +33,7 @@ from tests.unit.workflow.evolve.evolving import (
     written_mass,
 )
 from tests.unit.workflow.learn.comparison import differing_arrays
-from tests.unit.workflow.test_two_processes import Shared
+from tests.unit.workflow.test_replica_sync import Shared
 
 START = 0.2
 

@@ -32,7 +32,7 @@ async def spend(one, tokens, *, used=None):
     )
 
 
-async def test_two_processes_share_a_budget_and_never_pass_it(store):
+async def test_replica_sync_share_a_budget_and_never_pass_it(store):
     one, other = (
         spending(store, "a", tokens_per_hour=1_000),
         spending(store, "b", tokens_per_hour=1_000),
