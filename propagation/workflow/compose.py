@@ -23,8 +23,8 @@ from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.outbox_feed import OutboxFeed
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.item_embedding import RefusedTexts
+from propagation.workflow.learn.learner import Learner
 from propagation.workflow.read.reasoner_ranking import ReasonerRanking
 from propagation.workflow.read.recommend import Recommender
 from propagation.workflow.read.router_communities import RouterAttributes

@@ -40,8 +40,8 @@ from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.repair import OnProgress, no_progress
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.gauge import read_gauge
-from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.item_embedding import RefusedTexts
+from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild
 from propagation.workflow.read.reasoner_ranking import ReasonerRanking
 from propagation.workflow.read.recommend import Recommendations, Recommender, RecommendRequest

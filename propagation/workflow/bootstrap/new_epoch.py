@@ -21,7 +21,7 @@ from propagation.routing.initial_clustering import spherical_kmeans
 from propagation.workflow.data_settings import DataSettings, data_settings_blob, embedder_blob
 from propagation.workflow.index.embedding import content_text
 from propagation.workflow.learn.checkpoints import take_checkpoint
-from propagation.workflow.learn.learner import apply_clients
+from propagation.workflow.learn.item_embedding import apply_clients
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView

@@ -1,4 +1,4 @@
-"""Retries of items whose text the embeddings endpoint refused."""
+"""Items' texts into the numbers: new ones, and those that the embeddings endpoint refused."""
 
 import logging
 import time
@@ -7,17 +7,56 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client import Client, ClientKind, index_of, ref_of
+from propagation.model.clients.client import Client, ClientKind, index_of, kind_of, ref_of
 from propagation.model.errors import ReasonerFailed
+from propagation.model.interactions.log import EntryKind, LogSlice
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph.record import ClientStore
 from propagation.workflow.index.embedding import attribute_text, content_text
+from propagation.workflow.views.catalogue import Catalogue
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
 EVERY_SECONDS = 1_000.0
-ROWS_A_LOOK, TEXTS_A_CALL = 1_000, 64
+TEXTS_A_CALL = 2_000
+ROWS_A_LOOK, RETRIES_A_CALL = 1_000, 64
 log = logging.getLogger(__name__)
+
+
+async def apply_clients(
+    store: ClientStore,
+    numbers: NumbersOwner,
+    embedder: Embedder,
+    part: LogSlice,
+    catalogue: Catalogue | None = None,
+) -> None:
+    """Add the clients of a part of the log to the numbers, and apply their new texts.
+
+    Texts are read as they were at the end of the part, so that a replay of the same parts reads
+    the same.
+    """
+    refs = [ref for entry in part.entries if entry.kind == EntryKind.CLIENTS for ref in entry.refs]
+    users = [index_of(ref) + 1 for ref in refs if kind_of(ref) == ClientKind.USER]
+    items = sorted({ref for ref in refs if kind_of(ref) == ClientKind.ITEM})
+    if users:
+        await numbers.run(NumbersView.add_users, max(users))
+    for start in range(0, len(items), TEXTS_A_CALL):
+        clients = await store.get_clients(items[start : start + TEXTS_A_CALL], part.through)
+        if catalogue is not None:
+            catalogue.take(clients)
+        content = await embedder.embed([content_text(client) for client in clients])
+        attributes = await embedder.embed([attribute_text(client) for client in clients])
+        await numbers.run(_set_items, clients, content, attributes)
+
+
+def _set_items(
+    view: NumbersView,
+    clients: Sequence[Client],
+    content: NDArray[np.float32],
+    attributes: NDArray[np.float32],
+) -> None:
+    for row, client in enumerate(clients):
+        view.set_item(index_of(client.ref), content[row], attributes[row], not client.hidden)
 
 
 class RefusedTexts:
@@ -64,8 +103,8 @@ class RefusedTexts:
                 if refs
                 else []
             )
-            for place in range(0, len(clients), TEXTS_A_CALL):
-                part = clients[place : place + TEXTS_A_CALL]
+            for place in range(0, len(clients), RETRIES_A_CALL):
+                part = clients[place : place + RETRIES_A_CALL]
                 content = await self._embedder.embed([content_text(client) for client in part])
                 attributes = await self._embedder.embed([attribute_text(client) for client in part])
                 mended += await self._numbers.run(_mend, part, content, attributes)

@@ -11,10 +11,6 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from propagation.model.clients.client import Client, ClientKind, index_of, kind_of
 from propagation.model.errors import LeaseLost, PropagationError, StoreCorrupt
 from propagation.model.interactions.learned_block import Checkpoint, LearnedBlock
 from propagation.model.interactions.log import EntryKind, LogEntry, LogSlice
@@ -23,8 +19,8 @@ from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
 from propagation.workflow.concurrency.leases import LEARN_LEASE, WAIT_SECONDS, Leases
-from propagation.workflow.index.embedding import attribute_text, content_text
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
+from propagation.workflow.learn.item_embedding import apply_clients
 from propagation.workflow.views.catalogue import Catalogue
 from propagation.workflow.views.client_memory import erased_clients
 from propagation.workflow.views.numbers_owner import NumbersOwner
@@ -34,7 +30,6 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
 BLOCK_LEAST, BLOCK_MOST = 256, 2_048
 BLOCKS_A_READ = 16
-TEXTS_A_CALL = 2_000
 CHECKPOINT_EVERY = 50_000
 CHECKPOINT_AT_CLOSE = 5_000
 # Entries that come with a barrier: numbers that do not follow from the blocks before it.
@@ -363,39 +358,3 @@ def can_follow(view: NumbersView, block: LearnedBlock) -> bool:
         and block.epoch == view.epoch
         and block.after == view.applied_through
     )
-
-
-async def apply_clients(
-    store: GraphStore,
-    numbers: NumbersOwner,
-    embedder: Embedder,
-    part: LogSlice,
-    catalogue: Catalogue | None = None,
-) -> None:
-    """Add the clients of a part of the log to the numbers, and apply their new texts.
-
-    Texts are read as they were at the end of the part, so that a replay of the same parts reads
-    the same.
-    """
-    refs = [ref for entry in part.entries if entry.kind == EntryKind.CLIENTS for ref in entry.refs]
-    users = [index_of(ref) + 1 for ref in refs if kind_of(ref) == ClientKind.USER]
-    items = sorted({ref for ref in refs if kind_of(ref) == ClientKind.ITEM})
-    if users:
-        await numbers.run(NumbersView.add_users, max(users))
-    for start in range(0, len(items), TEXTS_A_CALL):
-        clients = await store.get_clients(items[start : start + TEXTS_A_CALL], part.through)
-        if catalogue is not None:
-            catalogue.take(clients)
-        content = await embedder.embed([content_text(client) for client in clients])
-        attributes = await embedder.embed([attribute_text(client) for client in clients])
-        await numbers.run(_set_items, clients, content, attributes)
-
-
-def _set_items(
-    view: NumbersView,
-    clients: Sequence[Client],
-    content: NDArray[np.float32],
-    attributes: NDArray[np.float32],
-) -> None:
-    for row, client in enumerate(clients):
-        view.set_item(index_of(client.ref), content[row], attributes[row], not client.hidden)

@@ -10,7 +10,8 @@ from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.concurrency.leases import LEARN_LEASE, Leases
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
-from propagation.workflow.learn.learner import BLOCKS_A_READ, apply_clients
+from propagation.workflow.learn.item_embedding import apply_clients
+from propagation.workflow.learn.learner import BLOCKS_A_READ
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 
