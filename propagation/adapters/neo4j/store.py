@@ -10,7 +10,7 @@ from propagation.adapters.neo4j.forget.erasure import Neo4jErasure
 from propagation.adapters.neo4j.forget.retention import Neo4jRetention
 from propagation.adapters.neo4j.index.outbox import Neo4jOutbox
 from propagation.adapters.neo4j.learn.learn import Neo4jLearn
-from propagation.adapters.neo4j.maintenance.consistency_check import findings
+from propagation.adapters.neo4j.maintenance.consistency_check import find_inconsistencies
 from propagation.adapters.neo4j.reason.reason import Neo4jReason
 from propagation.adapters.neo4j.record.clients import Neo4jClients
 from propagation.adapters.neo4j.record.record import Neo4jRecords
@@ -32,22 +32,16 @@ class Neo4jStore(
     Neo4jErasure,
     Neo4jExport,
 ):
-    """`clock`: the server's own where it is None. Raises BrokenData where a file of cypher/ is not
-    as it says."""
+    """All ports of the graph store.
+
+    Raises:
+        BrokenData: The header of a file under cypher/ does not agree with its text.
+    """
 
     def __init__(self, settings: Neo4jSettings, clock: Clock | None = None) -> None:
+        """Take the server's clock where `clock` is None."""
         self.database = Neo4jDatabase(settings, load_statements(), clock)
-        Neo4jRecords.__init__(self, self.database)
-        Neo4jClients.__init__(self, self.database)
-        Neo4jLearn.__init__(self, self.database)
-        Neo4jReason.__init__(self, self.database)
-        Neo4jRounds.__init__(self, self.database)
-        Neo4jEvolution.__init__(self, self.database, self, self)
-        Neo4jRetention.__init__(self, self.database)
-        Neo4jOutbox.__init__(self, self.database)
-        Neo4jLeases.__init__(self, self.database)
-        Neo4jErasure.__init__(self, self.database, self, self)
-        Neo4jExport.__init__(self, self.database)
+        super().__init__(self.database)
 
     async def open(self) -> None:
         try:
@@ -60,4 +54,4 @@ class Neo4jStore(
         await self.database.close()
 
     async def check(self) -> list[str]:
-        return await findings(self.database)
+        return await find_inconsistencies(self.database)

@@ -1,63 +1,73 @@
-"""Callers who come while a commit is under way share the next one."""
+"""Combines concurrent calls into batches, so that they share a commit."""
 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
-Q = TypeVar("Q")
-A = TypeVar("A")
+Call = TypeVar("Call")
+Answer = TypeVar("Answer")
 
 
-class Grouped(Generic[Q, A]):
-    """Calls `run` with everything that waits, at most `most` by `size` (one call may be larger),
-    one run at a time. A caller who is cancelled before its turn is left out; after it, the commit
-    stands."""
+class CallBatcher(Generic[Call, Answer]):
+    """Runs one batch at a time; calls that come meanwhile form the next one.
+
+    A caller that is cancelled before its batch starts is left out. After that, the commit stands.
+    """
 
     def __init__(
         self,
-        run: Callable[[Sequence[Q]], Awaitable[Sequence[A]]],
-        size: Callable[[Q], int],
-        most: int,
+        run: Callable[[Sequence[Call]], Awaitable[Sequence[Answer]]],
+        size: Callable[[Call], int],
+        limit: int,
     ) -> None:
+        """Prepare batches.
+
+        Args:
+            run: Runs a batch; returns one answer per call.
+            size: Measures a call.
+            limit: The largest total size of a batch; a single call may be larger.
+        """
         self._run = run
         self._size = size
-        self._most = most
-        self._waiting: deque[tuple[Q, asyncio.Future[A]]] = deque()
+        self._limit = limit
+        self._waiting: deque[tuple[Call, asyncio.Future[Answer]]] = deque()
         self._task: asyncio.Task[None] | None = None
 
-    async def ask(self, question: Q) -> A:
-        """The answer of the run that this question was part of, or what that run raised."""
-        answer: asyncio.Future[A] = asyncio.get_running_loop().create_future()
-        self._waiting.append((question, answer))
+    async def submit(self, call: Call) -> Answer:
+        """Return the call's answer, or raise what its batch raised."""
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._waiting.append((call, answer))
         if self._task is None:
-            self._task = asyncio.create_task(self._drain())
+            self._task = asyncio.create_task(self._run_batches())
         return await answer
 
-    async def _drain(self) -> None:
+    async def _run_batches(self) -> None:
         try:
-            while group := self._next():
+            while batch := self._next_batch():
+                futures = [future for _, future in batch]
                 try:
-                    answers = await self._run([question for question, _ in group])
+                    answers = await self._run([call for call, _ in batch])
                 except Exception as error:
-                    for _, answer in group:
-                        if not answer.done():
-                            answer.set_exception(error)
+                    for future in futures:
+                        if not future.done():
+                            future.set_exception(error)
                     continue
-                for (_, answer), found in zip(group, answers, strict=True):
-                    if not answer.done():
-                        answer.set_result(found)
+                for future, answer in zip(futures, answers, strict=True):
+                    if not future.done():
+                        future.set_result(answer)
         finally:
             self._task = None
 
-    def _next(self) -> list[tuple[Q, "asyncio.Future[A]"]]:
-        group: list[tuple[Q, asyncio.Future[A]]] = []
+    def _next_batch(self) -> list[tuple[Call, "asyncio.Future[Answer]"]]:
+        batch: list[tuple[Call, asyncio.Future[Answer]]] = []
         total = 0
-        while self._waiting and (
-            not group or total + self._size(self._waiting[0][0]) <= self._most
-        ):
-            question, answer = self._waiting.popleft()
-            if not answer.cancelled():
-                group.append((question, answer))
-                total += self._size(question)
-        return group
+        while self._waiting:
+            call, future = self._waiting[0]
+            if batch and total + self._size(call) > self._limit:
+                break
+            self._waiting.popleft()
+            if not future.cancelled():
+                batch.append((call, future))
+                total += self._size(call)
+        return batch

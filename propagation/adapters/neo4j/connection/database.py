@@ -194,6 +194,10 @@ class Neo4jDatabase:
             if error.code != INDEX_EXISTS:  # another process may have made it at the same time
                 raise
 
+    async def execute(self, name: str, /, **parameters: object) -> None:
+        """Run one statement that writes."""
+        await self.write(lambda transaction: transaction.execute(name, **parameters))
+
     async def rows(self, name: str, /, **parameters: object) -> list[list[Any]]:
         """Return every row of one statement that reads."""
         return await self.read(lambda transaction: transaction.rows(name, **parameters))
@@ -209,6 +213,13 @@ class Neo4jDatabase:
     async def value(self, name: str, /, **parameters: object) -> Any:
         """Return one value of one statement that reads; None without rows."""
         return await self.read(lambda transaction: transaction.value(name, **parameters))
+
+
+class StorePart:
+    """One port of the store; all of them share a database."""
+
+    def __init__(self, database: Neo4jDatabase) -> None:
+        self._database = database
 
 
 async def _run_after(

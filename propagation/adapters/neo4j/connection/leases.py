@@ -1,6 +1,6 @@
-"""LeaseStore and BlobStore on Neo4j."""
+"""Leases with fencing tokens, and named facts (LeaseStore and BlobStore)."""
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.database import StorePart, Transaction
 from propagation.model.errors import LeaseLost
 from propagation.ports.graph.leases import Lease
 
@@ -8,12 +8,8 @@ LONGEST_MS = 600_000
 """No lease is longer: one that seems so was given before the clock jumped back, and has expired."""
 
 
-class Neo4jLeases:
-    """Leases by the server's clock, one for all processes; tokens by count. Facts (blobs) beside
-    them."""
-
-    def __init__(self, database: Neo4jDatabase) -> None:
-        self._database = database
+class Neo4jLeases(StorePart):
+    """Leases by the server's clock, which all processes share; tokens by count."""
 
     async def acquire_lease(self, name: str, holder: str, ttl_ms: int) -> Lease | None:
         row = await self._database.write(
@@ -23,12 +19,10 @@ class Neo4jLeases:
                 holder=holder,
                 ttl=ttl_ms,
                 longest=LONGEST_MS,
-                now=self._database.now(),
+                now=transaction.now(),
             )
         )
-        return (
-            None if row is None else Lease(name=name, holder=holder, token=row[0], expires=row[1])
-        )
+        return None if row is None else Lease(name, holder, token=row[0], expires=row[1])
 
     async def lease_holder(self, name: str) -> str | None:
         holder: str | None = await self._database.value(
@@ -37,11 +31,7 @@ class Neo4jLeases:
         return holder
 
     async def release_lease(self, lease: Lease) -> None:
-        await self._database.write(
-            lambda transaction: transaction.execute(
-                "connection/release_lease", name=lease.name, token=lease.token
-            )
-        )
+        await self._database.execute("connection/release_lease", name=lease.name, token=lease.token)
 
     async def get_blob(self, name: str) -> bytes | None:
         value = await self._database.value("connection/load_fact", name=name)
@@ -57,8 +47,11 @@ class Neo4jLeases:
 
 
 async def check_fence(transaction: Transaction, lease: Lease) -> None:
-    """In the same transaction as what the lease protects; until it ends nobody else can take the
-    lease. Raises LeaseLost."""
+    """Check that a lease is still held, and keep it until the transaction ends.
+
+    Raises:
+        LeaseLost: Another holder has taken it over.
+    """
     token = await transaction.value("connection/lease_token", name=lease.name)
     if token != lease.token:
         raise LeaseLost(

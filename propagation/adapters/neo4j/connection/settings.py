@@ -1,4 +1,4 @@
-"""Where the server is, and who asks."""
+"""Settings of the Neo4j server."""
 
 from pydantic import Field, SecretStr
 
@@ -6,10 +6,17 @@ from propagation.model.base import Term
 
 
 class Neo4jSettings(Term):
-    """`password` has no default and is never shown. `retry_seconds`: how long a transaction that
-    the server asks to repeat (deadlocks, a restart) is repeated before the caller is told.
-    `answer_seconds`: how long any call may take, retries included (a server that froze is one that
-    does not answer). `uri`: scheme, host and port; who asks stands in `user` and `password`."""
+    """The server's address, the user, and time limits.
+
+    Attributes:
+        uri: Scheme, host and port; without user and password.
+        password: It has no default and is never shown.
+        retry_seconds: For how long a transaction is repeated that the server asks to repeat (after
+            a deadlock, during a restart).
+        answer_seconds: The longest that any call may take, including repeats, and the longest
+            that a transaction may stay open: then the server ends it and releases its locks.
+        connections: The largest number of connections of this process.
+    """
 
     uri: str = Field(
         "bolt://127.0.0.1:7687", pattern=r"^(bolt|neo4j)(\+s|\+ssc)?://[^@/\s]+(/[^@\s]*)?$"

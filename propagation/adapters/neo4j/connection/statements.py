@@ -1,8 +1,9 @@
-"""Statements from files: what each is called, what it is for, and which parameters it takes.
+"""Loads the Cypher statements of the store from files, and checks their headers.
 
-A file under cypher/ opens with comment lines, `// name: record/seen`, `// purpose: ...`, `//
-parameters: ids, now` (or none) and, where its plan scans a label, `// scans: Client, why`. Files of
-schema/ hold several statements, ended by `;`."""
+A file under cypher/ opens with the comment lines `// name: record/log/log_end`,
+`// purpose: ...`, `// parameters: ids, now` (or none) and, where its plan scans a label,
+`// scans: Client, why`.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from propagation.model.errors import BrokenData
 
 FOLDER = "cypher"
 SUFFIX = ".cypher"
-NOT_STATEMENTS = frozenset({"schema", "inspect"})
+OTHER_FOLDERS = frozenset({"schema", "inspect"})
 HEADER = re.compile(r"^//\s*(name|purpose|parameters|scans)\s*:\s*(.*)$", re.MULTILINE)
 NOT_CODE = re.compile(
     r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|(?<!\$)`[^`]*`", re.DOTALL
@@ -24,8 +25,12 @@ PARAMETER = re.compile(r"\$(?:`([^`]*)`|(\w+))")
 
 @dataclass(frozen=True)
 class Statement:
-    """`parameters`: exactly those that `text` uses. `scans`: labels that its plan may scan whole,
-    and why."""
+    """One statement.
+
+    Attributes:
+        parameters: Exactly those that `text` uses.
+        scans: The labels that its plan may scan as a whole, and why.
+    """
 
     name: str
     purpose: str
@@ -35,79 +40,59 @@ class Statement:
 
 
 def load_statements(folder: Traversable | None = None) -> Mapping[str, Statement]:
-    """Every statement of the store by name, checked. Raises BrokenData where a file's header and
-    its text disagree."""
-    root = folder or cypher_folder()
+    """Load every statement of the store by name.
+
+    Raises:
+        BrokenData: The header of a file does not agree with its text.
+    """
     return {
-        statement.name: statement
-        for place, file in _walk(root)
-        if place.split("/")[0] not in NOT_STATEMENTS
-        for statement in (parsed(place, file.read_text(encoding="utf-8")),)
+        name: parse_statement(name, file.read_text(encoding="utf-8"))
+        for name, file in _walk(folder or cypher_folder())
+        if name.split("/")[0] not in OTHER_FOLDERS
     }
 
 
 def cypher_folder() -> Traversable:
-    """Where the files are: beside the packages, installed with them."""
+    """Return the folder of the files, which is installed next to the packages."""
     return files(FOLDER)
 
 
-def parsed(place: str, text: str) -> Statement:
-    """The statement of the file at `place` (its path without the suffix, which is its name). Raises
-    BrokenData."""
+def parse_statement(name: str, text: str) -> Statement:
+    """Parse a file whose path without the suffix is `name`.
+
+    Raises:
+        BrokenData: Its header does not agree with its text.
+    """
     header = {key: value.strip() for key, value in HEADER.findall(text)}
-    for key in ("name", "purpose", "parameters"):
-        if not header.get(key):
-            raise BrokenData(
-                place + SUFFIX, 1, key, f"is missing; open the file with `// {key}: ...`"
-            )
-    if header["name"] != place:
-        raise BrokenData(
-            place + SUFFIX, 1, "name", f"is {header['name']!r}; name it as its path, {place!r}"
-        )
-    declared = (
-        frozenset()
-        if header["parameters"] == "none"
-        else frozenset(re.split(r"[,\s]+", header["parameters"]))
-    )
-    used = frozenset(
-        quoted or plain for quoted, plain in PARAMETER.findall(NOT_CODE.sub(" ", text))
-    )
-    if used - declared:
-        raise BrokenData(
-            place + SUFFIX,
-            1,
-            "parameters",
-            f"does not name ${min(used - declared)}, which the statement uses",
-        )
-    if declared - used:
-        raise BrokenData(
-            place + SUFFIX,
-            1,
-            "parameters",
-            f"names {min(declared - used)}, which the statement does not use",
-        )
-    return Statement(
-        place, header["purpose"], declared, header.get("scans", ""), _without_header(text)
-    )
+    declared = frozenset(re.split(r"[,\s]+", header.get("parameters", ""))) - {"", "none"}
+    used = frozenset(quoted or word for quoted, word in PARAMETER.findall(NOT_CODE.sub(" ", text)))
+    missing = [key for key in ("name", "purpose", "parameters") if not header.get(key)]
+    faults = {key: f"is missing; open the file with `// {key}: ...`" for key in missing}
+    if not faults and header["name"] != name:
+        faults["name"] = f"is {header['name']!r}; it must be the file's path, {name!r}"
+    if not faults and used - declared:
+        faults["parameters"] = f"does not name ${min(used - declared)}, which the statement uses"
+    if not faults and declared - used:
+        faults["parameters"] = f"names {min(declared - used)}, which the statement does not use"
+    for key, fault in faults.items():
+        raise BrokenData(name + SUFFIX, 1, key, fault)
+    code = _without_comments(text).strip().removesuffix(";")
+    return Statement(name, header["purpose"], declared, header.get("scans", ""), code)
 
 
 def split_statements(text: str) -> list[str]:
-    """Split a file of several statements, each ended by `;`, without its comments."""
-    code = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
-    return [part.strip() for part in code.split(";") if part.strip()]
+    """Split a file of several statements, each ended by `;`, and drop its comments."""
+    parts = _without_comments(text).split(";")
+    return [part.strip() for part in parts if part.strip()]
 
 
-def _without_header(text: str) -> str:
-    return (
-        "\n".join(line for line in text.splitlines() if not line.startswith("//"))
-        .strip()
-        .removesuffix(";")
-    )
+def _without_comments(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.startswith("//"))
 
 
-def _walk(folder: Traversable, before: str = "") -> Iterator[tuple[str, Traversable]]:
+def _walk(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversable]]:
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.is_dir():
-            yield from _walk(entry, f"{before}{entry.name}/")
+            yield from _walk(entry, f"{path}{entry.name}/")
         elif entry.name.endswith(SUFFIX):
-            yield before + entry.name.removesuffix(SUFFIX), entry
+            yield path + entry.name.removesuffix(SUFFIX), entry

@@ -5,13 +5,13 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase
+from propagation.adapters.neo4j.connection.database import StorePart
 from propagation.adapters.neo4j.forget.learned_rows import written_by
 from propagation.adapters.neo4j.index.outbox import COLLECTIONS
+from propagation.adapters.neo4j.maintenance.sweeper import CLIENT_MODULES
 from propagation.adapters.neo4j.reason.text_nodes import text_of
 from propagation.adapters.shared.export_records import written_records
 from propagation.model.clients.client import ClientKind, kind_of, ref_of
-from propagation.model.clients.gradient import Module
 from propagation.model.clients.profile import Line, Source
 from propagation.ports.graph.forget import ExportRecord
 
@@ -29,15 +29,11 @@ AFTER_VERSIONS = (
     "forget/export/held_attributes",
     "forget/export/edge",
 )
-OF_CLIENTS = [Module.PROFILE.value, Module.FILTER_MEMORY.value]
 AS_JSON = "metadata"
 
 
-class Neo4jExport:
+class Neo4jExport(StorePart):
     """Kind after kind; each kind is read in one snapshot."""
-
-    def __init__(self, database: Neo4jDatabase) -> None:
-        self._database = database
 
     async def export_client(self, ref: int) -> AsyncIterator[ExportRecord]:
         for name in BEFORE_VERSIONS:
@@ -47,7 +43,7 @@ class Neo4jExport:
             yield ExportRecord("written", written)
         for row in await self._database.rows("forget/export/profile_versions", ref=ref):
             yield ExportRecord("profile_version", _version(row))
-        for gradient in await self._records("forget/export/gradient", ref=ref, modules=OF_CLIENTS):
+        for gradient in await self._records("forget/export/gradient", ref=ref, modules=CLIENT_MODULES):
             yield ExportRecord("gradient", gradient)
         for name in AFTER_VERSIONS:
             for record in await self._records(name, ref=ref):

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import orjson
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.database import Transaction
 from propagation.adapters.neo4j.forget.learned_rows import write_marked, written_by
 from propagation.adapters.neo4j.forget.withdrawal import withdraw
-from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints
+from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
 from propagation.adapters.neo4j.reason.reason import interaction_of
 from propagation.adapters.neo4j.reason.text_nodes import text_of
 from propagation.adapters.neo4j.reason.texts import merged_of
@@ -39,18 +39,8 @@ TRAILS_A_READ, TEXTS_A_READ = 500, 2_000
 CLIENTS_A_READ, VERSIONS_A_READ = 10_000, 10_000
 
 
-class Neo4jErasure:
-    """Reads ahead, and one publication."""
-
-    def __init__(
-        self,
-        database: Neo4jDatabase,
-        checkpoints: Neo4jCheckpoints,
-        messages: Neo4jMessages,
-    ) -> None:
-        self._database = database
-        self._checkpoints = checkpoints
-        self._messages = messages
+class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
+    """Searches before a withdrawal, and its publication."""
 
     async def event_statuses(self, event_ids: Sequence[str]) -> Sequence[EventState]:
         async def work(
@@ -176,7 +166,7 @@ class Neo4jErasure:
             else ()
         ):
             left[router, version][name] = frozenset(clients)
-        published = await self._messages.brief(sorted(keys))
+        published = await self.brief(sorted(keys))
         return [
             AffectedMessage(message, gone.get(key, ()), left.get(key, {}))
             for key, message in sorted(published.items())
@@ -198,7 +188,7 @@ class Neo4jErasure:
         self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint
     ) -> WithdrawalResult:
         done = await withdraw(self._database, lease, withdrawal, barrier)
-        self._checkpoints.sweeping.sweep_after_commit()
+        self.sweep_after_commit()
         if withdrawal.erased is None:  # nothing of a retraction is wiped
             await write_marked(self._database)
         return done
@@ -215,10 +205,8 @@ class Neo4jErasure:
         an operator gets rid of it. What another process takes back meanwhile stays due."""
         times = await self._database.value("forget/wiping/count_erasures")
         await write_marked(self._database)
-        await self._checkpoints.sweep_checkpoints()
-        await self._database.write(
-            lambda transaction: transaction.execute("forget/wiping/finish_wiping", times=times)
-        )
+        await self.sweep_checkpoints()
+        await self._database.execute("forget/wiping/finish_wiping", times=times)
 
 
 def _trail(trail: CitationSearch) -> dict[str, object]:

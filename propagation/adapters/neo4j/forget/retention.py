@@ -8,7 +8,7 @@ statement that drops it looks at."""
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
 from propagation.model.clients.gradient import Module
 
 Keys = list[list[int]]
@@ -25,32 +25,24 @@ class Plan:
     texts: Keys
 
 
-class Neo4jRetention:
+class Neo4jRetention(StorePart):
     """Drops by plan."""
 
     def __init__(self, database: Neo4jDatabase) -> None:
-        self._database = database
+        super().__init__(database)
         self._plan: Plan | None = None
 
     async def prune(self, before: int, limit: int) -> int | None:
         if self._plan is None or self._plan.before != before:
             self._plan = await self._planned(before)
-            await self._database.write(
-                lambda transaction: transaction.execute(
-                    "forget/retention/set_oldest_sequence", before=before
-                )
-            )
+            await self._database.execute("forget/retention/set_oldest_sequence", before=before)
         dropped = 0
         for name, parameters in _steps(self._plan):
             if dropped < limit:
                 dropped += await self._drop(name, limit - dropped, parameters)
         if not dropped:
             self._plan = None
-            await self._database.write(
-                lambda transaction: transaction.execute(
-                    "forget/retention/finish_retention", before=before
-                )
-            )
+            await self._database.execute("forget/retention/finish_retention", before=before)
         return dropped or None
 
     async def oldest_kept(self) -> int:

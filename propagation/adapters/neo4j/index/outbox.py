@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import orjson
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.database import StorePart, Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
 from propagation.adapters.shared.json_text import without_nul
 from propagation.model.clients.client import ClientKind, kind_of
@@ -18,11 +18,8 @@ from propagation.ports.vector_index import Collection
 COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.ITEMS}
 
 
-class Neo4jOutbox:
+class Neo4jOutbox(StorePart):
     """A node `(:Waiting)` for each (collection, key, round)."""
-
-    def __init__(self, database: Neo4jDatabase) -> None:
-        self._database = database
 
     async def stage_changes(
         self, lease: Lease, round_: Round, changes: Sequence[IndexChange]
@@ -57,9 +54,7 @@ class Neo4jOutbox:
             [_id(change.collection, change.key, change.round), change.version] for change in changes
         )
         if rows:
-            await self._database.write(
-                lambda transaction: transaction.execute("index/outbox/delete_changes", rows=rows)
-            )
+            await self._database.execute("index/outbox/delete_changes", rows=rows)
 
     async def count_changes(self) -> int:
         return int(await self._database.value("index/outbox/count_changes"))

@@ -7,19 +7,16 @@ from typing import Any
 import numpy as np
 import orjson
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.database import StorePart, Transaction
 from propagation.ports.vector_index import Point
 
 DESCRIPTION = "vector_index"
 POINTS_A_READ = 5_000
 
 
-class Neo4jPoints:
+class Neo4jPoints(StorePart):
     """Nodes `(:Point)`; keys as JSON, so that 7 and "7" stay two. Several processes with the same
     embedder may keep theirs here: a point's vector follows from its version."""
-
-    def __init__(self, database: Neo4jDatabase) -> None:
-        self._database = database
 
     async def get_description(self) -> bytes | None:
         kept = await self._database.value("connection/load_fact", name=DESCRIPTION)
@@ -58,17 +55,11 @@ class Neo4jPoints:
             ),
             key=lambda row: str(row[0]),
         )
-        await self._database.write(
-            lambda transaction: transaction.execute(
-                "index/points/store_points", shelf=shelf, rows=rows
-            )
-        )
+        await self._database.execute("index/points/store_points", shelf=shelf, rows=rows)
 
     async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None:
         ids = sorted(_id(shelf, key) for key in keys)
-        await self._database.write(
-            lambda transaction: transaction.execute("index/points/delete_points", ids=ids)
-        )
+        await self._database.execute("index/points/delete_points", ids=ids)
 
 
 def _id(shelf: str, key: int | str) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.database import Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
-from propagation.adapters.neo4j.maintenance.sweeper import Sweeping
+from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
 from propagation.model.errors import LeaseLost, StoreCorrupt
 from propagation.model.interactions.learned_block import Checkpoint, StagedCheckpoint
 from propagation.ports.graph.leases import Lease
@@ -18,13 +18,9 @@ PART_BYTES = 1 << 20
 PARTS_A_READ = 16
 
 
-class Neo4jCheckpoints:
+class Neo4jCheckpoints(Neo4jSweeper):
     """The newest barrier, the newest complete checkpoint that is none, and at most one that is
     being written."""
-
-    def __init__(self, database: Neo4jDatabase) -> None:
-        self._database = database
-        self.sweeping = Sweeping(database)
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
         id_ = (await self.stage_checkpoint(lease, checkpoint)).id
@@ -72,10 +68,6 @@ class Neo4jCheckpoints:
                     )
                 )
         return StagedCheckpoint(id_, checkpoint.sequence)
-
-    async def sweep_checkpoints(self) -> None:
-        """Their pieces, and whatever else was dropped."""
-        await self.sweeping.sweep()
 
     async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
         """Read piece by piece; where another one takes its place meanwhile, that one is read.

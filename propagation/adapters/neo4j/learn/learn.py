@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.database import Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
 from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, completed
 from propagation.adapters.neo4j.learn.learned_blocks import block_of, properties_of
@@ -19,10 +19,6 @@ EPOCH = ("number", "sequence", "session_k", "taste_k", "tau", "embedder", "era")
 
 class Neo4jLearn(Neo4jCheckpoints):
     """Blocks of learned columns, checkpoints, epochs."""
-
-    def __init__(self, database: Neo4jDatabase) -> None:
-        Neo4jCheckpoints.__init__(self, database)
-        self._database = database
 
     async def commit_learned(self, lease: Lease, block: LearnedBlock) -> None:
         properties = properties_of(block)

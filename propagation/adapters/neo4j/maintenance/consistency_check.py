@@ -1,34 +1,37 @@
-"""What may be wrong with a database, found by looking; every finding is a sentence."""
+"""Searches a database for inconsistencies."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase
 
-FINDINGS_A_QUESTION = 5
-# Each row found is one thing wrong; the text is filled with the row's columns.
-QUESTIONS = {
-    "maintenance/check/double_sequences": "sequence {} is given to an interaction and to another log entry",
+FINDINGS_PER_QUERY = 5
+QUERIES = {
+    "maintenance/check/double_sequences": "sequence {} belongs to an interaction and to another log entry",
     "maintenance/check/unconnected_interactions": "interaction {} has lost user {} or item {}",
     "maintenance/check/block_gaps": "learned block {} does not start where the one before it ends, at {}",
     "maintenance/check/wrong_block_sizes": "learned block {} holds {} interactions, the log has {} there",
     "maintenance/check/text_gaps": "client {}: version {} of its profile does not follow the one before it",
-    "maintenance/check/missing_current_texts": "client {}: version {} of its profile, which is the current one, is not there",
-    "maintenance/check/ownerless_texts": "a profile belongs to client {}, which the graph does not have (version {})",
-    "maintenance/check/double_edges": "router {} has two standing edges to client {}",
+    "maintenance/check/missing_current_texts": "client {}: version {} of its profile, the current one, is missing",
+    "maintenance/check/ownerless_texts": "a profile belongs to client {}, which does not exist (version {})",
+    "maintenance/check/double_edges": "router {} has two current edges to client {}",
     "maintenance/check/unpublished_watermarks": "client {} has merged through round {}, which was never published",
 }
+"""Each row of a query is one inconsistency; its columns fill the text."""
 
 
-async def findings(database: Neo4jDatabase) -> list[str]:
-    """What is wrong, at most five of a kind; empty when the database is sound."""
+async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
+    """Describe what is wrong, at most five findings of a kind; empty if the database is sound."""
     found: list[str] = []
-    for name, text in QUESTIONS.items():
-        found.extend(
-            text.format(*row) for row in await database.rows(name, limit=FINDINGS_A_QUESTION)
-        )
-    row = await database.row("maintenance/check/log_counts")
-    found.extend(_progress(row or [0, 0, None, 0]))
+    for name, text in QUERIES.items():
+        rows = await database.rows(name, limit=FINDINGS_PER_QUERY)
+        found.extend(text.format(*row) for row in rows)
+    entries, recorded, learned, reasoned = await database.row("maintenance/check/log_counts") or [
+        0,
+        0,
+        None,
+        0,
+    ]
+    found.extend(_check_progress(entries, recorded, learned or 0, reasoned))
     first = await database.value("maintenance/check/first_trust_gap")
     if first is not None:
         found.append(
@@ -37,9 +40,7 @@ async def findings(database: Neo4jDatabase) -> list[str]:
     return found
 
 
-def _progress(row: Sequence[Any]) -> Iterator[str]:
-    entries, recorded, learned, reasoned = row
-    learned = learned or 0
+def _check_progress(entries: int, recorded: int, learned: int, reasoned: int) -> Iterator[str]:
     if entries != recorded:
         yield f"the log ends at sequence {recorded} but holds {entries} entries"
     if learned > recorded:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.database import StorePart, Transaction
 from propagation.adapters.neo4j.index.outbox import put_texts_out
 from propagation.adapters.neo4j.reason.claims import choose_pending, load_work
 from propagation.adapters.neo4j.reason.text_nodes import text_of
@@ -26,11 +26,8 @@ from propagation.model.routers.router import MessageReach
 from propagation.model.watch_events import NumberedMerge, NumberedText
 
 
-class Neo4jReason:
+class Neo4jReason(StorePart):
     """Texts as versions, claims by token."""
-
-    def __init__(self, database: Neo4jDatabase) -> None:
-        self._database = database
 
     async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         async def work(transaction: Transaction) -> ReasonClaim | None:
@@ -70,13 +67,11 @@ class Neo4jReason:
         return await self._database.write(work)
 
     async def renew_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
-        await self._database.write(
-            lambda transaction: transaction.execute(
-                "reason/claims/extend_claims",
-                tokens=list(tokens),
-                ttl=ttl_ms,
-                now=self._database.now(),
-            )
+        await self._database.execute(
+            "reason/claims/extend_claims",
+            tokens=list(tokens),
+            ttl=ttl_ms,
+            now=self._database.now(),
         )
 
     async def commit_reasoned(

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.database import StorePart, Transaction
 from propagation.model.clients.client import Client, ClientKey, ClientKind, kind_of
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
@@ -14,11 +14,8 @@ CREATES = {USER: "record/clients/create_users", ITEM: "record/clients/create_ite
 Refs = dict[tuple[int, str], int]
 
 
-class Neo4jClients:
+class Neo4jClients(StorePart):
     """Clients by ref and by id, asked of the server each time: other processes add to them."""
-
-    def __init__(self, database: Neo4jDatabase) -> None:
-        self._database = database
 
     async def find_refs(self, keys: Sequence[ClientKey]) -> Sequence[int | None]:
         row = await self._database.row("record/clients/client_refs", **ids_by_kind(keys))

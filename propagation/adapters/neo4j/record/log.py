@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.database import StorePart, Transaction
 from propagation.model.clients.client import ClientKind, ref_of
 from propagation.model.interactions.log import EntryKind, Interactions, LogEntry, LogSlice
 
@@ -75,13 +75,10 @@ def end_of(end: LogEnd) -> dict[str, int]:
     return {"sequence": end.sequence, "at": end.at, "users": end.given[0], "items": end.given[1]}
 
 
-class Neo4jLog:
+class Neo4jLog(StorePart):
     """Reading the log. Neo4j shows a commit's nodes a moment before or after its counters; a part
     of the log has no gaps but those of what was taken back, so one that has is read again when the
     commit under way has let go of the log's end."""
-
-    def __init__(self, database: Neo4jDatabase) -> None:
-        self._database = database
 
     async def recorded_through(self) -> int:
         return int(await self._database.value("record/log/log_end"))
@@ -96,9 +93,7 @@ class Neo4jLog:
         if short and short > await self._database.value(
             "record/log/count_gaps", after=after, through=through
         ):
-            await self._database.write(
-                lambda transaction: transaction.execute("record/log/wait_for_log")
-            )
+            await self._database.execute("record/log/wait_for_log")
             part = await self._read(after, through)
         return part
 

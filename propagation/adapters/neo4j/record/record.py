@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from propagation.adapters.neo4j.connection.call_batcher import Grouped
+from propagation.adapters.neo4j.connection.call_batcher import CallBatcher
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.record.clients import (
     change_clients,
@@ -43,8 +43,8 @@ class Neo4jRecords(Neo4jLog):
     """Callers who record at the same time share a commit: commits, not events, are what costs."""
 
     def __init__(self, database: Neo4jDatabase) -> None:
-        Neo4jLog.__init__(self, database)
-        self._calls = Grouped(self._record, lambda call: len(call.events), EVENTS_A_COMMIT)
+        super().__init__(database)
+        self._calls = CallBatcher(self._record, lambda call: len(call.events), EVENTS_A_COMMIT)
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
         without_nul(
@@ -61,7 +61,7 @@ class Neo4jRecords(Neo4jLog):
                 ]
             )
         )
-        return await self._calls.ask(RecordCall(events, auto_create))
+        return await self._calls.submit(RecordCall(events, auto_create))
 
     async def _record(self, calls: Sequence[RecordCall]) -> Sequence[RecordResult]:
         events = [event for call in calls for event in call.events]

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
 from propagation.model.routers.round import Round
 from propagation.model.routers.router import RoutingEdge
 
@@ -14,11 +14,11 @@ SETTLED_AT_ONCE = 20_000
 ROUTERS_A_READ = 4
 
 
-class Neo4jEdges:
+class Neo4jEdges(StorePart):
     """Published edges."""
 
     def __init__(self, database: Neo4jDatabase) -> None:
-        self._database = database
+        super().__init__(database)
         self._settled = 0
 
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:

@@ -3,10 +3,11 @@ were staged before."""
 
 from collections.abc import Iterator, Sequence
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.database import Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
-from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, completed
+from propagation.adapters.neo4j.learn.checkpoints import completed
 from propagation.adapters.neo4j.learn.learn import put_epoch
+from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
 from propagation.adapters.neo4j.reason.texts import hold_clients, put_texts, rows_of
 from propagation.adapters.neo4j.record.log import advance, append_entry, hold_log
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
@@ -21,15 +22,8 @@ from propagation.ports.graph.leases import Lease
 NEWEST = 1 << 62
 
 
-class Neo4jEvolution:
+class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
     """Runs, maps and lineage."""
-
-    def __init__(
-        self, database: Neo4jDatabase, checkpoints: Neo4jCheckpoints, edges: Neo4jEdges
-    ) -> None:
-        self._database = database
-        self._checkpoints = checkpoints
-        self._edges = edges
 
     async def publish_evolution(
         self, learn: Lease, round_lease: Lease, publication: Publication
@@ -82,10 +76,8 @@ class Neo4jEvolution:
             return run
 
         run = await self._database.write(work)
-        self._edges.settle_after_commit(
-            publication.round_.model_copy(update={"sequence": run.sequence})
-        )
-        self._checkpoints.sweeping.sweep_after_commit()
+        self.settle_after_commit(publication.round_.model_copy(update={"sequence": run.sequence}))
+        self.sweep_after_commit()
         return run
 
     async def save_evolution(self, run: EvolutionRun) -> EvolutionRun:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection.database import StorePart, Transaction
 from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 from propagation.reception.message_buffer import (
     ClientEdge,
@@ -20,11 +20,8 @@ STANDS = -1
 """In place of the round that closed an edge; see cypher/rounds/messages/receiver_edges."""
 
 
-class Neo4jMessages:
+class Neo4jMessages(StorePart):
     """Published messages."""
-
-    def __init__(self, database: Neo4jDatabase) -> None:
-        self._database = database
 
     async def waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None

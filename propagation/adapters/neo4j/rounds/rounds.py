@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import orjson
 
-from propagation.adapters.neo4j.connection.call_batcher import Grouped
+from propagation.adapters.neo4j.connection.call_batcher import CallBatcher
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
 from propagation.adapters.neo4j.record.log import advance, append_entry, hold_log
@@ -56,10 +56,8 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     """Staging in many commits, one publication."""
 
     def __init__(self, database: Neo4jDatabase) -> None:
-        Neo4jEdges.__init__(self, database)
-        Neo4jMessages.__init__(self, database)
-        self._database = database
-        self._staging = Grouped(self._stage, lambda call: call.rows, ROWS_A_GROUP)
+        super().__init__(database)
+        self._staging = CallBatcher(self._stage, lambda call: call.rows, ROWS_A_GROUP)
 
     async def last_round(self) -> Round | None:
         newest = await self.last_rounds(1)
@@ -104,7 +102,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     ) -> None:
         rows = [[a.name, a.router, a.holders, a.canonical] for a in attributes]
         without_nul(orjson.dumps(rows))
-        await self._staging.ask(
+        await self._staging.submit(
             StageCall(
                 lease,
                 round_.number,
@@ -123,7 +121,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         rows = [properties_of(version, round_.number) for version in versions]
         parts = [part for version in versions for part in parts_of(version)]
         without_nul(orjson.dumps(rows))
-        await self._staging.ask(
+        await self._staging.submit(
             StageCall(
                 lease,
                 round_.number,
@@ -142,7 +140,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         closed: Sequence[tuple[int, int]],
         opened: Sequence[RoutingEdge],
     ) -> None:
-        await self._staging.ask(StageCall(lease, round_.number, closed=closed, opened=opened))
+        await self._staging.submit(StageCall(lease, round_.number, closed=closed, opened=opened))
 
     async def publish_round(self, lease: Lease, round_: Round) -> Round:
         async def work(transaction: Transaction) -> Round:

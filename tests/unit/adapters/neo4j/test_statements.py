@@ -9,7 +9,7 @@ import pytest
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase
 from propagation.adapters.neo4j.connection.schema import schema_steps
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
-from propagation.adapters.neo4j.connection.statements import load_statements, parsed
+from propagation.adapters.neo4j.connection.statements import load_statements, parse_statement
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.model.errors import BrokenData
 
@@ -18,7 +18,7 @@ GOOD = "// name: a/b\n// purpose: says it\n// parameters: ref, now\nMATCH (c {re
 
 
 def test_a_file_says_its_name_purpose_and_parameters():
-    statement = parsed("a/b", GOOD)
+    statement = parse_statement("a/b", GOOD)
     assert (statement.name, statement.purpose, statement.parameters) == (
         "a/b",
         "says it",
@@ -43,12 +43,12 @@ def test_a_file_says_its_name_purpose_and_parameters():
 )
 def test_a_file_that_does_not_say_what_it_uses_is_an_error(wrong, said):
     with pytest.raises(BrokenData, match=said):
-        parsed("a/b", wrong)
+        parse_statement("a/b", wrong)
 
 
 def test_what_looks_like_a_parameter_in_a_text_or_a_comment_is_none():
     text = GOOD.replace("RETURN c", "RETURN c, '$no', \"$no\", `$no` // $no\n/* $no\n$no */")
-    assert parsed("a/b", text).parameters == {"ref", "now"}
+    assert parse_statement("a/b", text).parameters == {"ref", "now"}
 
 
 def test_an_undeclared_parameter_stops_the_start_before_the_database_is_asked(
@@ -64,7 +64,7 @@ def test_an_undeclared_parameter_stops_the_start_before_the_database_is_asked(
 
 
 def test_other_parameters_than_declared_are_not_sent():
-    database = Neo4jDatabase(Neo4jSettings(), {"a/b": parsed("a/b", GOOD)})
+    database = Neo4jDatabase(Neo4jSettings(), {"a/b": parse_statement("a/b", GOOD)})
     assert "$ref" in database.query("a/b", {"ref": 1, "now": 2})
     for given in ({"ref": 1}, {"ref": 1, "now": 2, "limit": 3}):
         with pytest.raises(TypeError, match="a/b takes"):
