@@ -1,1 +1,1 @@
-"""Analysts' questions to the graph: the files of cypher/inspect/, run from the command line."""
+"""Analysts' queries of the graph: the files of cypher/inspect/, run from the command line."""

@@ -1,6 +1,8 @@
-"""What py2neo brings from the server, as a person reads it. Its own nodes and paths are not used:
-to make a path's ends py2neo asks the server for each again, two queries a node, and a table of a
-few hundred paths took seconds."""
+"""Formats values of py2neo as text.
+
+py2neo's own nodes and paths are not used: to build the ends of a path, py2neo asks the server for
+each node again, and a table of a few hundred paths took seconds.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,8 +23,10 @@ SHOWN = {
 
 
 def in_words(value: Any) -> str:
-    """Nodes and paths by what they are called; numbers and texts as they are. Structures as Bolt 4
-    defines them."""
+    """Format nodes and paths by name, numbers and texts as they are.
+
+    Structures are those of Bolt 4.
+    """
     if isinstance(value, Structure):
         if value.tag == PATH:
             return _path(*value.fields)
@@ -36,8 +40,12 @@ def in_words(value: Any) -> str:
 
 
 def _path(nodes: Sequence[Any], relationships: Sequence[Any], steps: Sequence[int]) -> str:
-    """`steps`: after the first node, in pairs, which relationship (from 1; negative: against its
-    direction) leads to which node (from 0)."""
+    """Format a path.
+
+    Args:
+        steps: After the first node, in pairs: the relationship (counted from 1; negative against
+        its direction) and the node it leads to (counted from 0).
+    """
     words = [_node(nodes[0])]
     for step, place in zip(steps[::2], steps[1::2], strict=True):
         kind = relationships[abs(step) - 1].fields[1]

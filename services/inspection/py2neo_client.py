@@ -1,5 +1,4 @@
-"""A question asked of Neo4j by py2neo (an extra, which does this and nothing else), its answer as
-rows of texts."""
+"""Runs a query through py2neo, an optional dependency, and returns rows of texts."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -13,8 +12,13 @@ from services.runtime.errors import NotInstalled
 def asked(
     settings: Neo4jSettings, question: Question, parameters: Mapping[str, Value]
 ) -> tuple[list[str], list[list[str]]]:
-    """(columns, rows). Raises NotInstalled, Unreachable, UsageProblem where the server cannot make
-    anything of a parameter."""
+    """Run a query.
+
+    Raises:
+        NotInstalled: py2neo is not installed.
+        Unreachable: The server does not answer, or refuses the query.
+        UsageProblem: The server rejects a parameter.
+    """
     try:
         from py2neo import ConnectionProfile
         from py2neo.client import Connector
@@ -44,13 +48,15 @@ def asked(
             ]
     except (ConnectionUnavailable, ConnectionBroken, OSError) as error:
         raise Unreachable(
-            f"no Neo4j answers at {settings.uri}, or none that takes this password; see neo4j.uri and"
+            f"no Neo4j answers at {settings.uri}, or none that takes this password; see"
+            " neo4j.uri and"
             " neo4j.password"
         ) from error
     except Neo4jError as error:
         if error.category == "Statement":
             raise UsageProblem(
-                f"{question.name} with {in_assignments(parameters)}: {error.message.splitlines()[0]}"
+                f"{question.name} with {in_assignments(parameters)}:"
+                f" {error.message.splitlines()[0]}"
             ) from error
         raise Unreachable(
             f"{settings.uri} refused the question {question.name}: {error}"

@@ -1,7 +1,8 @@
-"""The files of cypher/inspect/: what each answers, its sample parameters, and its query.
+"""Queries of cypher/inspect/: description, sample parameters, and Cypher text.
 
 A file opens with comment lines, the first of which is the question, then `:params {...};` (a
-command of Neo4j Browser, so that the file runs there as it stands), then one query."""
+command of Neo4j Browser, so that the file runs there unchanged), then one query.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,8 +23,12 @@ Value = str | int | float
 
 @dataclass(frozen=True)
 class Question:
-    """`about`: the question, and what its answer holds. `sample`: parameters that the file runs
-    with as it stands."""
+    """One query.
+
+    Attributes:
+        about: The question, and what its answer holds.
+        sample: The parameters that the file runs with as it stands.
+    """
 
     name: str
     about: str
@@ -31,7 +36,11 @@ class Question:
     query: str
 
     def parameters(self, given: Sequence[str]) -> dict[str, Value]:
-        """The sample's with KEY=VALUE in their place, as the sample's types. Raises UsageProblem."""
+        """Replace sample parameters by assignments KEY=VALUE, converted to the samples' types.
+
+        Raises:
+            UsageProblem: An assignment is malformed, or its value has the wrong type.
+        """
         values = dict(self.sample)
         for assignment in given:
             key, equals, text = assignment.partition("=")
@@ -44,8 +53,11 @@ class Question:
         return values
 
     def _check(self, key: str, text: str) -> None:
-        """Raises UsageProblem on a time that is none, and on none of the words that the file names
-        for a parameter."""
+        """Check a time, and a parameter for which the file lists the allowed words.
+
+        Raises:
+            UsageProblem: The time is malformed, or the word is not in the list.
+        """
         sample = str(self.sample[key])
         if TIME.fullmatch(sample):
             try:
@@ -62,7 +74,7 @@ class Question:
 
 
 def questions() -> dict[str, Question]:
-    """By name."""
+    """Load all queries by name."""
     folder = files(FOLDER) / "inspect"
     found = [
         parsed(file.name.removesuffix(SUFFIX), file.read_text(encoding="utf-8"))
@@ -75,7 +87,11 @@ def questions() -> dict[str, Question]:
 
 
 def question_of(name: str) -> Question:
-    """Raises UsageProblem."""
+    """Load one query.
+
+    Raises:
+        UsageProblem: There is none of this name.
+    """
     known = questions()
     if name not in known:
         raise UsageProblem(
@@ -85,7 +101,11 @@ def question_of(name: str) -> Question:
 
 
 def parsed(name: str, text: str) -> Question:
-    """One file. Raises ValueError where it is not as it should be."""
+    """Parse a file.
+
+    Raises:
+        ValueError: It has no `:params` line.
+    """
     params = PARAMS.search(text)
     if params is None:
         raise ValueError(f"inspect/{name}{SUFFIX} has no `:params {{...}};`")
@@ -95,12 +115,16 @@ def parsed(name: str, text: str) -> Question:
 
 
 def in_assignments(parameters: Mapping[str, Value]) -> str:
-    """As a person gives them."""
+    """Format parameters as assignments."""
     return ", ".join(f"{key}={value}" for key, value in parameters.items())
 
 
 def _like(sample: Value, text: str, what: str) -> Value:
-    """The text as the sample's type. Raises UsageProblem."""
+    """Convert text to the type of a sample.
+
+    Raises:
+        UsageProblem: The text does not have this type.
+    """
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -1,2 +1,1 @@
-"""The graph store on a Neo4j server: the deployment for several processes. Every statement is a
-file under cypher/."""
+"""The graph store on a Neo4j server: all its ports, for any number of processes."""

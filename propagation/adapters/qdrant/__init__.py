@@ -1,2 +1,1 @@
-"""The vector index on a Qdrant server (or the client's local mode): `qdrant-client`, async, over
-gRPC."""
+"""The vector index on a Qdrant server, through `qdrant-client` over gRPC."""

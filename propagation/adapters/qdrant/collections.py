@@ -1,7 +1,9 @@
-"""Which collections there are. Each is served under two aliases, so that another one can take its
-place in one step: a plain one, which says what is served, and one that names the model too, by
-which it is asked: a process that still has the model of before finds nothing under its name, in
-place of vectors that mean something else."""
+"""The collections on the server, and the aliases that name them.
+
+Each collection has two aliases, so that another one can replace it in one step. The plain one says
+which collection is in use. The other one also names the model, and queries use it: a process that
+still has the previous model finds no collection, instead of vectors that mean something else.
+"""
 
 import re
 import uuid
@@ -20,13 +22,13 @@ Names = Mapping[Collection, str]
 
 
 def aliases_of(prefix: str, embedder: str, dimension: int) -> dict[Collection, str]:
-    """By which the collections of this model are asked."""
+    """Return the aliases that queries for this model use."""
     model = blake2b(f"{embedder} {dimension}".encode(), digest_size=4).hexdigest()
     return {collection: f"{prefix}-{collection}-for-{model}" for collection in Collection}
 
 
-async def served(client: AsyncQdrantClient, prefix: str) -> dict[Collection, str]:
-    """The collections that are served, by what they hold."""
+async def collections_in_use(client: AsyncQdrantClient, prefix: str) -> dict[Collection, str]:
+    """Find the collections in use."""
     aliases = {
         found.alias_name: found.collection_name for found in (await client.get_aliases()).aliases
     }
@@ -37,8 +39,8 @@ async def served(client: AsyncQdrantClient, prefix: str) -> dict[Collection, str
     }
 
 
-async def made_for(client: AsyncQdrantClient, name: str) -> tuple[str, int]:
-    """(embedder, dimension) that a collection was made for."""
+async def model_of(client: AsyncQdrantClient, name: str) -> tuple[str, int]:
+    """Read the embedder and the dimension that a collection was made for."""
     about = (await client.get_collection(name)).config.metadata or {}
     return str(about.get("embedder", "something else")), int(about.get("dimension", 0))
 
@@ -46,8 +48,10 @@ async def made_for(client: AsyncQdrantClient, name: str) -> tuple[str, int]:
 async def create(
     client: AsyncQdrantClient, prefix: str, collection: Collection, embedder: str, dimension: int
 ) -> str:
-    """An empty collection without an alias. Its name. No graph (m=0): every search is exact, where
-    a filtered search over a graph loses most of what it should find, and nothing has to be built.
+    """Create an empty collection without an alias; return its name.
+
+    It has no graph (m=0), so every search is exact: a filtered search over a graph loses most of
+    its results. There is also nothing to build.
     """
     name = f"{prefix}-{collection}-{uuid.uuid4().hex}"
     await client.create_collection(
@@ -62,9 +66,13 @@ async def create(
     return name
 
 
-async def serve(client: AsyncQdrantClient, prefix: str, names: Names, aliases: Names) -> None:
-    """Put these behind their aliases in place of those that are, all in one step."""
-    standing = await served(client, prefix)
+async def put_in_use(client: AsyncQdrantClient, prefix: str, names: Names, aliases: Names) -> None:
+    """Put these collections behind their aliases in one step, in place of those in use.
+
+    Raises:
+        IncompatibleSettings: The server has collections of other applications with this prefix.
+    """
+    standing = await collections_in_use(client, prefix)
     replaced = {standing[collection] for collection in names if collection in standing}
     steps: list[models.AliasOperations] = [
         models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=found.alias_name))
@@ -83,15 +91,15 @@ async def serve(client: AsyncQdrantClient, prefix: str, names: Names, aliases: N
             await client.update_collection_aliases(steps)
     except ValueError as error:
         raise IncompatibleSettings(
-            f"qdrant.prefix is {prefix!r}, and the server has collections of that name that are not ours"
+            f"qdrant.prefix is {prefix!r}, and the server has collections of that name that"
+            " are not ours"
             f" ({error}); give another prefix"
         ) from error
 
 
-async def drop_unserved(client: AsyncQdrantClient, prefix: str) -> None:
-    """Collections of ours without an alias: those of before, and of a reindex that did not come to
-    its end."""
-    kept = set((await served(client, prefix)).values())
+async def delete_unused(client: AsyncQdrantClient, prefix: str) -> None:
+    """Delete our collections without an alias: replaced ones and unfinished ones."""
+    kept = set((await collections_in_use(client, prefix)).values())
     ours = re.compile(rf"{re.escape(prefix)}-({'|'.join(Collection)})-[0-9a-f]{{32}}")
     for found in (await client.get_collections()).collections:
         if ours.fullmatch(found.name) and found.name not in kept:

@@ -13,9 +13,9 @@ from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from propagation.model.errors import IncompatibleSettings, IndexUnavailable
 
 OLDEST = (1, 16)
-"""The first release whose upserts take a filter, without which a late write could undo a newer one."""
+"""The first release whose upserts take a filter; without it a late write could undo a newer one."""
 RECONNECT = {"grpc.initial_reconnect_backoff_ms": 250, "grpc.max_reconnect_backoff_ms": 2_000}
-"""By default, gRPC waits up to two minutes before it tries again a server that was away for long."""
+"""By default, gRPC waits up to two minutes before it retries a server that was away for long."""
 INVALID = frozenset({grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.ALREADY_EXISTS})
 REFUSED = frozenset({grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED})
 log = logging.getLogger(__name__)
@@ -68,7 +68,8 @@ async def check_version(client: AsyncQdrantClient) -> None:
     version = (await client.info()).version
     if tuple(int(part) for part in version.split("-")[0].split(".")[:2]) < OLDEST:
         raise IncompatibleSettings(
-            f"qdrant.url: the server is Qdrant {version}; it must be at least {OLDEST[0]}.{OLDEST[1]}, which"
+            f"qdrant.url: the server is Qdrant {version}; it must be at least"
+            f" {OLDEST[0]}.{OLDEST[1]}, which"
             " can write a point only if it is newer"
         )
 

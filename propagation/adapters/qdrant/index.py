@@ -1,4 +1,4 @@
-"""The vector index of the production deployment."""
+"""The vector index of the production deployment (VectorIndex)."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
@@ -15,7 +15,7 @@ from propagation.adapters.qdrant.points import (
     id_of,
     key_of,
     sharing_one_of,
-    upserts,
+    upsert_operations,
 )
 from propagation.model.errors import IncompatibleSettings, IndexUnavailable
 from propagation.ports.vector_index import Collection, Hit, IndexSuccessor, Point, check_vector
@@ -25,7 +25,7 @@ VERSIONS_A_CALL = 10_000
 
 
 class QdrantWriter:
-    """Points into named collections (see IndexWriter)."""
+    """Writes points into named collections (IndexWriter)."""
 
     def __init__(
         self, client: AsyncQdrantClient, names: Mapping[Collection, str], dimension: int
@@ -41,7 +41,7 @@ class QdrantWriter:
         with translated_errors():
             for start in range(0, len(points), POINTS_A_CALL):
                 await self._client.batch_update_points(
-                    name, upserts(points[start : start + POINTS_A_CALL])
+                    name, upsert_operations(points[start : start + POINTS_A_CALL])
                 )
 
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
@@ -75,8 +75,11 @@ class QdrantWriter:
 
 
 class QdrantIndex(QdrantWriter):
-    """See ports/vector_index.py. The client is closed with the index; several deployments may share
-    a server under different prefixes."""
+    """Searches and maintains the collections of one deployment.
+
+    The client is closed with the index. Several deployments may share a server under different
+    prefixes.
+    """
 
     def __init__(self, client: AsyncQdrantClient, prefix: str) -> None:
         super().__init__(client, {}, 0)
@@ -85,7 +88,7 @@ class QdrantIndex(QdrantWriter):
     async def ensure_collections(self, embedder: str, dimension: int) -> bool:
         with translated_errors():
             await check_version(self._client)
-            standing = await collections.served(self._client, self._prefix)
+            standing = await collections.collections_in_use(self._client, self._prefix)
             for name in standing.values():
                 await self._check_made_for(name, embedder, dimension)
             missing = {
@@ -96,7 +99,7 @@ class QdrantIndex(QdrantWriter):
                 if collection not in standing
             }
             if missing:
-                await collections.serve(
+                await collections.put_in_use(
                     self._client, self._prefix, missing, self._aliases(embedder, dimension)
                 )
         self._ask(embedder, dimension)
@@ -109,10 +112,11 @@ class QdrantIndex(QdrantWriter):
         self._names, self._dimension = self._aliases(embedder, dimension), dimension
 
     async def _check_made_for(self, name: str, embedder: str, dimension: int) -> None:
-        made = await collections.made_for(self._client, name)
+        made = await collections.model_of(self._client, name)
         if made != (embedder, dimension):
             raise IncompatibleSettings(
-                f"embedder: the vector index was made with {made[0]} ({made[1]} dimensions), now it is {embedder} ({dimension});"
+                f"embedder: the vector index was made with {made[0]} ({made[1]} dimensions),"
+                f" now it is {embedder} ({dimension});"
                 " go back to that one, or run `propagation reindex`"
             )
 
@@ -162,7 +166,7 @@ class QdrantIndex(QdrantWriter):
     async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
         with translated_errors():
             await check_version(self._client)
-            await collections.drop_unserved(self._client, self._prefix)
+            await collections.delete_unused(self._client, self._prefix)
             names = {
                 collection: await collections.create(
                     self._client, self._prefix, collection, embedder, dimension
@@ -172,11 +176,11 @@ class QdrantIndex(QdrantWriter):
 
         async def publish() -> None:
             with translated_errors():
-                await collections.serve(
+                await collections.put_in_use(
                     self._client, self._prefix, names, self._aliases(embedder, dimension)
                 )
                 self._ask(embedder, dimension)
-                await collections.drop_unserved(self._client, self._prefix)
+                await collections.delete_unused(self._client, self._prefix)
 
         return QdrantSuccessor(self._client, names, dimension, publish)
 

@@ -1,5 +1,4 @@
-"""Points as Qdrant has them: a number stays the id it is, a name becomes a UUID; ours is kept
-beside it."""
+"""Converts points to the server's structures, and back."""
 
 import uuid
 from collections import defaultdict
@@ -16,17 +15,17 @@ ATTRIBUTES, VERSION, NAME = "attributes", "version", "name"
 
 
 def id_of(key: int | str) -> int | str:
-    """7 and "7" stay two."""
+    """Return the server's id of a key: a number as it is, a name as a UUID."""
     return key if isinstance(key, int) else str(uuid.uuid5(NAMES, key))
 
 
 def key_of(id_: int | str | uuid.UUID, payload: dict[str, object] | None) -> int | str:
-    """Ours, from an id and a payload that holds the name where there is one."""
+    """Return our key; the payload holds the name of a named point."""
     return id_ if isinstance(id_, int) else str((payload or {})[NAME])
 
 
-def newest(points: Sequence[Point]) -> list[Point]:
-    """One a key: of several in a call the newest version, and of equal ones the later."""
+def newest_points(points: Sequence[Point]) -> list[Point]:
+    """Keep one point per key: the newest version, and of equal versions the last."""
     kept: dict[int | str, Point] = {}
     for point in points:
         other = kept.get(point.key)
@@ -35,10 +34,10 @@ def newest(points: Sequence[Point]) -> list[Point]:
     return list(kept.values())
 
 
-def upserts(points: Sequence[Point]) -> list[models.UpdateOperation]:
-    """One operation for each version among these points: each writes where nothing newer is stored."""
+def upsert_operations(points: Sequence[Point]) -> list[models.UpdateOperation]:
+    """Build one operation for each version; it writes only where nothing newer is stored."""
     by_version: dict[int, list[models.PointStruct]] = defaultdict(list)
-    for point in newest(points):
+    for point in newest_points(points):
         by_version[point.version].append(_struct(point))
     return [
         models.UpsertOperation(

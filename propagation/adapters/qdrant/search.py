@@ -1,4 +1,4 @@
-"""Exact search, to the last result."""
+"""Exact search that returns every result."""
 
 from collections.abc import Sequence
 
@@ -21,9 +21,11 @@ async def all_above(
     tau: float,
     matching: models.Filter | None,
 ) -> list[Hit]:
-    """Every point with a cosine above tau, compared in 32 bits. An answer that is as long as its
-    limit may have been cut: then all points that could match are counted, and it is asked again
-    with room for them."""
+    """Find every point with a cosine above tau, compared in 32 bits.
+
+    An answer as long as its limit may have been cut. Then all points that could match are counted,
+    and the search is repeated with room for them.
+    """
     bound, limit = np.float32(tau), FIRST_LIMIT
     below = float(np.nextafter(bound, np.float32(-np.inf)))
     while True:
@@ -42,8 +44,11 @@ async def nearest(
     vector: NDArray[np.float32],
     limit: int,
 ) -> list[Hit]:
-    """Of several points at the last place the server gives any: then all of that score are asked
-    for, to take the first by key."""
+    """Find the nearest points.
+
+    Of points with equal scores at the last place the server returns any. Then all points with this
+    score are read, to take the first ones by key.
+    """
     if limit < 1:
         return []
     hits = await _search(client, alias, collection, vector, limit + 1, None, None)
@@ -62,7 +67,7 @@ async def _search(
     threshold: float | None,
     matching: models.Filter | None,
 ) -> list[Hit]:
-    """Order (-score, key); the server's own order of equal scores is any."""
+    """Search once and order by (-score, key), because the server orders ties arbitrarily."""
     answer = await client.query_points(
         alias,
         query=vector.tolist(),

@@ -1,0 +1,1 @@
+"""The connection to the server: statements, transactions, errors, schema, leases."""

@@ -53,6 +53,11 @@ class Transaction:
         rows = await self.rows(name, **parameters)
         return rows[0] if rows else None
 
+    async def single_row(self, name: str, /, **parameters: object) -> list[Any]:
+        """Return the row of a statement that always has one."""
+        (row,) = await self.rows(name, **parameters)
+        return row
+
     async def value(self, name: str, /, **parameters: object) -> Any:
         """Return the first column of the first row; None without rows."""
         row = await self.row(name, **parameters)

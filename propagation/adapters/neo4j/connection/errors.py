@@ -16,7 +16,8 @@ from propagation.model.errors import PropagationError, StoreFull, StoreRefused, 
 
 TIMED_OUT = (
     StoreUnreachable,
-    "{uri} ended a transaction that took longer than neo4j.answer_seconds; nothing of it was stored",
+    "{uri} ended a transaction that took longer than neo4j.answer_seconds; nothing of it was"
+    " stored",
 )
 DISK_FULL = (
     StoreFull,
@@ -25,7 +26,8 @@ DISK_FULL = (
 BY_CODE: Mapping[str, tuple[type[PropagationError], str]] = {
     "Neo.ClientError.Security.AuthenticationRateLimit": (
         StoreUnreachable,
-        "{uri} accepts no logins of this user for some seconds, after too many with a wrong password",
+        "{uri} accepts no logins of this user for some seconds, after too many with a wrong"
+        " password",
     ),
     "Neo.ClientError.Database.DatabaseNotFound": (
         StoreRefused,
@@ -37,7 +39,8 @@ BY_CODE: Mapping[str, tuple[type[PropagationError], str]] = {
     # after such a failure the database answers this to every request until its server restarts
     "Neo.DatabaseError.Transaction.TransactionStartFailed": (
         StoreUnreachable,
-        "{uri} has stopped working ({message}); look at the server's disk and its log, then restart the server",
+        "{uri} has stopped working ({message}); look at the server's disk and its log, then"
+        " restart the server",
     ),
     "Neo.ClientError.Transaction.TransactionTimedOut": TIMED_OUT,
     "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration": TIMED_OUT,
@@ -62,11 +65,13 @@ def translate(error: Exception, uri: str, *, writing: bool) -> Exception:
         return kind(text.format(uri=uri, code=error.code, message=_first_line(error.message)))
     if isinstance(error, AuthError | Forbidden):
         return StoreRefused(
-            f"{uri} refuses this user or password ({error.code}); set neo4j.user and PROPAGATION_NEO4J__PASSWORD"
+            f"{uri} refuses this user or password ({error.code}); set neo4j.user and"
+            " PROPAGATION_NEO4J__PASSWORD"
         )
     if isinstance(error, TransientError):
         return StoreUnreachable(
-            f"{uri} asks to try again later ({error.code}), and did so until neo4j.retry_seconds had passed"
+            f"{uri} asks to try again later ({error.code}), and did so until"
+            " neo4j.retry_seconds had passed"
         )
     if isinstance(error, ConfigurationError):
         return PropagationError(f"neo4j.uri is {uri!r}: {error}")
@@ -74,7 +79,8 @@ def translate(error: Exception, uri: str, *, writing: bool) -> Exception:
         reason = _first_line(str(error)) or "no answer within neo4j.answer_seconds"
         lost = ". The commit may or may not be stored: send it again" if writing else ""
         return StoreUnreachable(
-            f"{uri} does not answer ({type(error).__name__}: {reason}); start the server, or set neo4j.uri{lost}"
+            f"{uri} does not answer ({type(error).__name__}: {reason}); start the server, or"
+            f" set neo4j.uri{lost}"
         )
     return error
 

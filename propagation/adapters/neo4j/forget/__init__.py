@@ -1,0 +1,1 @@
+"""Withdrawals, erasure, export and retention."""

@@ -1,4 +1,4 @@
-"""ExportStore on Neo4j: a statement a kind of record."""
+"""Exports everything stored about a client (ExportStore): one statement per kind of record."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from propagation.adapters.neo4j.connection.database import StorePart
-from propagation.adapters.neo4j.forget.learned_rows import written_by
+from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of
 from propagation.adapters.neo4j.index.outbox import COLLECTIONS
 from propagation.adapters.neo4j.maintenance.sweeper import CLIENT_MODULES
 from propagation.adapters.neo4j.reason.text_nodes import text_of
@@ -33,7 +33,7 @@ AS_JSON = "metadata"
 
 
 class Neo4jExport(StorePart):
-    """Kind after kind; each kind is read in one snapshot."""
+    """Exports one kind after another; each kind is read in one snapshot."""
 
     async def export_client(self, ref: int) -> AsyncIterator[ExportRecord]:
         for name in BEFORE_VERSIONS:
@@ -43,7 +43,9 @@ class Neo4jExport(StorePart):
             yield ExportRecord("written", written)
         for row in await self._database.rows("forget/export/profile_versions", ref=ref):
             yield ExportRecord("profile_version", _version(row))
-        for gradient in await self._records("forget/export/gradient", ref=ref, modules=CLIENT_MODULES):
+        for gradient in await self._records(
+            "forget/export/gradient", ref=ref, modules=CLIENT_MODULES
+        ):
             yield ExportRecord("gradient", gradient)
         for name in AFTER_VERSIONS:
             for record in await self._records(name, ref=ref):
@@ -60,9 +62,9 @@ class Neo4jExport(StorePart):
         return records
 
     async def _written(self, ref: int) -> AsyncIterator[Mapping[str, object]]:
-        """By event, what it wrote to each bank (rule 5)."""
+        """Yield the weights that interactions wrote to each bank (rule 5 of docs/numbers.md)."""
         row = await self._database.row("forget/search/events_of_client", ref=ref) or [[], []]
-        written = await written_by(self._database, [sequence for sequence, _ in row[0]])
+        written = await learned_weights_of(self._database, [sequence for sequence, _ in row[0]])
         refs = sorted(
             {ref_of(ClientKind.ITEM, item) for item in written.negative.tolist() if item >= 0}
         )
@@ -81,7 +83,7 @@ def _kind(name: str) -> str:
 
 
 def _version(row: list[Any]) -> Mapping[str, object]:
-    """A row of cypher/forget/export/profile_versions, with its lines and filter rules."""
+    """Convert a row of cypher/forget/export/profile_versions."""
     *columns, sequence, at, author = row
     text = text_of(columns)
     return {

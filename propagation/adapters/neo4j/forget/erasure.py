@@ -1,5 +1,4 @@
-"""ErasureStore on Neo4j: what is to be known before anything is taken back; taking_back.py is the
-commit."""
+"""Searches for what a withdrawal must change (ErasureStore); withdrawal.py makes the commit."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -7,13 +6,13 @@ from collections.abc import Sequence
 import orjson
 
 from propagation.adapters.neo4j.connection.database import Transaction
-from propagation.adapters.neo4j.forget.learned_rows import write_marked, written_by
+from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of, write_marked_rows
 from propagation.adapters.neo4j.forget.withdrawal import withdraw
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
 from propagation.adapters.neo4j.reason.reason import interaction_of
 from propagation.adapters.neo4j.reason.text_nodes import text_of
 from propagation.adapters.neo4j.reason.texts import merged_of
-from propagation.adapters.neo4j.record.forgotten_events import forgotten_among
+from propagation.adapters.neo4j.record.forgotten_events import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.own_text_search import ascii_word, says
 from propagation.model.clients.client_text import MERGED_OUTCOME, MessageMerge
@@ -40,18 +39,19 @@ CLIENTS_A_READ, VERSIONS_A_READ = 10_000, 10_000
 
 
 class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
-    """Searches before a withdrawal, and its publication."""
+    """Searches what a withdrawal concerns, publishes it, and wipes afterwards."""
 
     async def event_statuses(self, event_ids: Sequence[str]) -> Sequence[EventState]:
         async def work(
             transaction: Transaction,
         ) -> Sequence[EventState]:
-            row = await transaction.row("forget/search/event_states", events=sorted(set(event_ids)))
-            assert row is not None, "a statement that only collects has one row"
+            row = await transaction.single_row(
+                "forget/search/event_states", events=sorted(set(event_ids))
+            )
             recorded = {found[1]: interaction_of(found) for found in row[0]}
             retracted = dict.fromkeys(row[1], EventStatus.RETRACTED)
             forgotten = dict.fromkeys(
-                await forgotten_among(transaction, row[2], event_ids), EventStatus.FORGOTTEN
+                await find_forgotten(transaction, row[2], event_ids), EventStatus.FORGOTTEN
             )
             others = {**forgotten, **retracted}
             return [
@@ -77,7 +77,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         )
 
     async def learned_weights(self, sequences: Sequence[int]) -> LearnedWeights:
-        return await written_by(self._database, sequences)
+        return await learned_weights_of(self._database, sequences)
 
     async def find_citing_texts(self, trails: Sequence[CitationSearch]) -> Sequence[StoredText]:
         current: dict[MessageKey, bool] = {}
@@ -190,7 +190,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         done = await withdraw(self._database, lease, withdrawal, barrier)
         self.sweep_after_commit()
         if withdrawal.erased is None:  # nothing of a retraction is wiped
-            await write_marked(self._database)
+            await write_marked_rows(self._database)
         return done
 
     async def last_withdrawal(self) -> int:
@@ -200,17 +200,20 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         return bool(await self._database.value("forget/wiping/wiping_pending"))
 
     async def wipe(self) -> None:
-        """What is marked in blocks is written, what was taken back is swept. What the server leaves
-        in free parts of its files and in its transaction log is its own; docs/erasure.md says how
-        an operator gets rid of it. What another process takes back meanwhile stays due."""
+        """Write marked rows into their blocks and delete what was dropped.
+
+        What the server leaves in free parts of its files and in its transaction log stays:
+        docs/erasure.md says how an operator removes it. What another process withdraws meanwhile
+        stays pending.
+        """
         times = await self._database.value("forget/wiping/count_erasures")
-        await write_marked(self._database)
+        await write_marked_rows(self._database)
         await self.sweep_checkpoints()
         await self._database.execute("forget/wiping/finish_wiping", times=times)
 
 
 def _trail(trail: CitationSearch) -> dict[str, object]:
-    """Of cypher/forget/search/citing_texts."""
+    """Convert a search to the parameter of cypher/forget/search/citing_texts."""
     citing = trail.citations or Citations()
     return {
         "ref": trail.ref,
@@ -225,5 +228,5 @@ def _trail(trail: CitationSearch) -> dict[str, object]:
 
 
 def _escaped(words: frozenset[str]) -> list[str]:
-    """As JSON holds them."""
+    """Return the words as they are written inside JSON strings."""
     return [orjson.dumps(word)[1:-1].decode() for word in sorted(words)]

@@ -1,5 +1,8 @@
-"""Single rows of learned blocks: read for what interactions wrote, marked in the commit that takes
-them back, written into their blocks after it, some blocks a commit."""
+"""Rows of learned blocks that a withdrawal reads, marks and clears.
+
+They are marked in the commit of the withdrawal and written into their blocks after it, some blocks
+per commit.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 
@@ -21,7 +24,7 @@ BLOCKS_A_COMMIT = 16
 Marks = dict[int, tuple[list[int], list[PromotedRepeat], list[int]]]
 
 
-async def written_by(database: Neo4jDatabase, sequences: Sequence[int]) -> LearnedWeights:
+async def learned_weights_of(database: Neo4jDatabase, sequences: Sequence[int]) -> LearnedWeights:
     """See ErasureStore.learned_weights."""
     found = [part async for part in _blocks(database, np.array(sorted(set(sequences)), np.int64))]
     total, learned = 0, {}
@@ -53,8 +56,11 @@ async def _blocks(
 async def mark_rows(
     transaction: Transaction, emptied: Sequence[int], promoted: Sequence[PromotedRepeat]
 ) -> frozenset[int]:
-    """The rows of these interactions hold nothing from now on, or what was promoted; which of the
-    emptied ones had one."""
+    """Mark rows as empty, and those of promoted repeats with their new weights.
+
+    Returns:
+        Those of the emptied interactions that had a row.
+    """
     moved = {row.sequence: row for row in promoted}
     wanted = np.array(sorted({*emptied, *moved}), np.int64)
     gone, rows, known = frozenset(emptied), [], []
@@ -89,8 +95,8 @@ async def mark_rows(
     return frozenset(known)
 
 
-async def write_marked(database: Neo4jDatabase) -> None:
-    """What is marked into its blocks."""
+async def write_marked_rows(database: Neo4jDatabase) -> None:
+    """Write marked rows into their blocks."""
 
     async def work(transaction: Transaction) -> int:
         blocks = await transaction.rows("forget/learned_rows/marked_blocks", limit=BLOCKS_A_COMMIT)

@@ -1,9 +1,9 @@
-"""RetentionStore on Neo4j: what ended before a sequence and is cited by nothing goes, some rows a
-commit.
+"""Deletes what ended before a sequence and is cited by nothing (RetentionStore).
 
-What is cited, and which versions have ended, is looked up once a run. What has ended never starts
-again; but a message that waits for a client that sleeps may be merged meanwhile, which the
-statement that drops it looks at."""
+A run looks up once which rows are cited and which versions were replaced. A replaced version never
+becomes current again; but a message that waits for an inactive client may be merged meanwhile,
+which the statement that deletes it checks.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,8 +16,13 @@ Keys = list[list[int]]
 
 @dataclass
 class Plan:
-    """For one `before`: messages that lines cite now or cited then, and versions and messages that
-    may go, by key."""
+    """What may be deleted for one `before`.
+
+    Attributes:
+        cited: Messages that lines cite now or cited then.
+        messages: Messages that may go.
+        texts: Versions of texts that may go.
+    """
 
     before: int
     cited: Keys
@@ -26,7 +31,7 @@ class Plan:
 
 
 class Neo4jRetention(StorePart):
-    """Drops by plan."""
+    """Deletes in batches, following a plan."""
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)
@@ -49,7 +54,7 @@ class Neo4jRetention(StorePart):
         return await self._database.value("forget/retention/oldest_sequence") or 0
 
     async def _drop(self, name: str, limit: int, parameters: dict[str, object]) -> int:
-        """At most `limit` rows of one kind; keys that were dropped leave the plan."""
+        """Delete at most `limit` rows of one kind; deleted keys leave the plan."""
         keys = parameters.get("keys")
         asked = (
             {**parameters, "keys": keys[-limit:]}
@@ -94,7 +99,7 @@ class Neo4jRetention(StorePart):
 
 
 def _steps(plan: Plan) -> Iterator[tuple[str, dict[str, object]]]:
-    """Statements and their parameters besides the limit, in the order in which things may go."""
+    """Yield statements with their parameters besides the limit, in the order of deletion."""
     yield "forget/retention/delete_merges", {"cited": plan.cited, "before": plan.before}
     for module in Module:
         yield "forget/retention/delete_gradients", {"module": module.value, "before": plan.before}

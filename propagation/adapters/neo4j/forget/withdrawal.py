@@ -1,6 +1,9 @@
-"""The one commit of a retraction or an erasure. Nodes are held in the order of every other commit:
-lease, log, claims, clients, texts. What goes is made invisible there, and removed in parts by
-sweeping.py."""
+"""The commit of a retraction or an erasure.
+
+Its steps are those of propagation/graph_rules/withdrawal_order.py. Locks are taken in the order of
+every other commit: lease, log, claims, clients, texts. The commit makes things invisible; the sweep
+deletes them later.
+"""
 
 from collections.abc import Sequence
 
@@ -9,13 +12,13 @@ import orjson
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
 from propagation.adapters.neo4j.forget.learned_rows import mark_rows
-from propagation.adapters.neo4j.index.outbox import COLLECTIONS, put_messages_out, put_texts_out
-from propagation.adapters.neo4j.learn.checkpoints import completed
-from propagation.adapters.neo4j.reason.texts import hold_clients, put_texts, rows_of
-from propagation.adapters.neo4j.record.forgotten_events import forget_events
-from propagation.adapters.neo4j.record.log import advance, append_entry, hold_log
+from propagation.adapters.neo4j.index.outbox import COLLECTIONS, enqueue_messages, enqueue_texts
+from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
+from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, text_rows
+from propagation.adapters.neo4j.record.forgotten_events import store_forgotten_events
+from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.messages import SENDERS_KEPT
-from propagation.adapters.neo4j.rounds.rounds import ROWS_A_COMMIT, discard_unpublished
+from propagation.adapters.neo4j.rounds.rounds import ROWS_A_COMMIT, discard_staged_round
 from propagation.model.clients.client import kind_of
 from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.gradient import Module
@@ -34,21 +37,23 @@ async def withdraw(
     withdrawal: Withdrawal,
     barrier: StagedCheckpoint,
 ) -> WithdrawalResult:
-    """One publication; what would make it large is in commits of its own before it, or swept after
-    it."""
+    """Publish a withdrawal in one commit.
+
+    What would make this commit large is done in commits before it, or by the sweep after it.
+    """
     past, current = _by_age(withdrawal)
 
     async def discard(transaction: Transaction) -> int:
         await check_fence(transaction, lease)
-        return await discard_unpublished(transaction)
+        return await discard_staged_round(transaction)
 
     async def work(transaction: Transaction) -> WithdrawalResult:
         await check_fence(transaction, lease)
-        end = await hold_log(transaction)
+        end = await lock_log(transaction)
         await transaction.execute("reason/claims/delete_claims")
-        await hold_clients(transaction, withdrawal.texts)
-        await check_nothing_cited_since(transaction, withdrawal)
-        while await discard_unpublished(transaction):
+        await lock_clients(transaction, withdrawal.texts)
+        await check_citations(transaction, withdrawal)
+        while await discard_staged_round(transaction):
             pass
         await transaction.execute("learn/blocks/discard_staged_blocks")
         sequences = await _interactions_go(transaction, withdrawal)
@@ -68,26 +73,29 @@ async def withdraw(
             )
         await _attributes_change(transaction, withdrawal)
         await _messages_change(transaction, transaction.now(), withdrawal)
-        await completed(transaction, barrier.id)
+        await publish_checkpoint(transaction, barrier.id)
         await transaction.execute("learn/blocks/drop_trust", through=barrier.sequence)
         await transaction.execute("forget/withdrawal/set_last_withdrawal", sequence=sequence)
         if withdrawal.erased is not None:
             await transaction.execute("forget/wiping/add_pending_client", ref=withdrawal.erased)
-        await advance(transaction, end)
+        await set_log_end(transaction, end)
         return WithdrawalResult(sequence=sequence, interactions=len(sequences))
 
     while await database.write(discard) >= ROWS_A_COMMIT:
         pass
     for start in range(0, len(past), ROWS_A_STATEMENT):
-        rows = rows_of([(text, 0) for text in past[start : start + ROWS_A_STATEMENT]])
+        rows = text_rows([(text, 0) for text in past[start : start + ROWS_A_STATEMENT]])
         await database.write(lambda transaction, rows=rows: _rewrite(transaction, lease, rows))  # type: ignore[misc]
     return await database.write(work)
 
 
 def _by_age(withdrawal: Withdrawal) -> tuple[list[ClientText], list[ClientText]]:
-    """(past versions, current ones) that are rewritten. Past ones are in commits of their own ahead
-    of the one that counts, for they may be as many as a client ever met others: where that one
-    fails, what happened is still there, and only past texts say less of it."""
+    """Separate rewritten texts into past versions and current ones.
+
+    Past versions are rewritten in commits of their own, before the one that counts, because a
+    client may be cited in any number of them. If that one fails, nothing is withdrawn, and only
+    past texts have lost some content.
+    """
     follow = {(text.profile.ref, text.profile.version - 1) for text in withdrawal.texts}
     past: list[ClientText] = []
     current: list[ClientText] = []
@@ -101,9 +109,12 @@ async def _rewrite(transaction: Transaction, lease: Lease, rows: Sequence[list[o
     await transaction.execute("forget/withdrawal/update_texts", rows=rows)
 
 
-async def check_nothing_cited_since(transaction: Transaction, withdrawal: Withdrawal) -> None:
-    """No text that was committed after this was read rests on what goes; none is committed until
-    this is. Raises VersionClash."""
+async def check_citations(transaction: Transaction, withdrawal: Withdrawal) -> None:
+    """Check that no text committed since the search cites what goes, and block new ones.
+
+    Raises:
+        VersionClash: A newer text cites it.
+    """
     await transaction.execute("reason/texts/lock_commit_numbers")
     ref = await transaction.value(
         "forget/search/cited_since",
@@ -116,14 +127,18 @@ async def check_nothing_cited_since(transaction: Transaction, withdrawal: Withdr
 
 
 async def _interactions_go(transaction: Transaction, withdrawal: Withdrawal) -> list[int]:
-    """With what hangs on them; their sequences. An erasure takes what was recorded of the client
-    meanwhile, too."""
+    """Withdraw interactions and what hangs on them; return their sequences.
+
+    An erasure also takes those of the client that were recorded since the search.
+    """
     if withdrawal.erased is not None:
         row = await transaction.row("forget/search/events_of_client", ref=withdrawal.erased) or [
             [],
             [],
         ]
-        await forget_events(transaction, sorted({*(event_id for _, event_id in row[0]), *row[1]}))
+        await store_forgotten_events(
+            transaction, sorted({*(event_id for _, event_id in row[0]), *row[1]})
+        )
         await transaction.execute("forget/client/delete_retracted_events", ref=withdrawal.erased)
         sequences = sorted({sequence for sequence, _ in row[0]})
     else:
@@ -152,14 +167,14 @@ async def _texts_change(
     current: Sequence[ClientText],
     sequence: int,
 ) -> None:
-    """Current versions in place, and the next ones."""
+    """Rewrite current versions in place, and create the next ones."""
     for start in range(0, len(current), ROWS_A_STATEMENT):
         some = current[start : start + ROWS_A_STATEMENT]
         await transaction.execute(
-            "forget/withdrawal/update_texts", rows=rows_of([(text, sequence) for text in some])
+            "forget/withdrawal/update_texts", rows=text_rows([(text, sequence) for text in some])
         )
-    await put_texts_out(transaction, texts, now)
-    await put_texts(transaction, now, rows_of([(text, sequence) for text in texts]), ())
+    await enqueue_texts(transaction, texts, now)
+    await create_texts(transaction, now, text_rows([(text, sequence) for text in texts]), ())
 
 
 async def _client_goes(
@@ -181,8 +196,7 @@ async def _client_goes(
 
 
 async def _attributes_change(transaction: Transaction, withdrawal: Withdrawal) -> None:
-    """What clients hold and how many hold what; what is gone leaves messages, mappings and what was
-    said, too."""
+    """Change attributes of clients, holders, and everything that names a lost attribute."""
     if withdrawal.client_attributes:
         await transaction.execute(
             "forget/withdrawal/set_client_attributes",
@@ -226,7 +240,7 @@ async def _messages_change(
     ]
     if rows:
         await transaction.execute("forget/withdrawal/update_messages", rows=rows)
-        await put_messages_out(transaction, withdrawal.messages, now)
+        await enqueue_messages(transaction, withdrawal.messages, now)
     if withdrawal.reduced_messages:
         await transaction.execute(
             "forget/withdrawal/update_senders",

@@ -1,0 +1,1 @@
+"""The outbox of the vector index, and points kept in the graph."""

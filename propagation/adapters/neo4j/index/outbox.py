@@ -1,4 +1,4 @@
-"""OutboxStore on Neo4j."""
+"""The outbox: changes that wait for the vector index (OutboxStore)."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,7 +19,7 @@ COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.IT
 
 
 class Neo4jOutbox(StorePart):
-    """A node `(:Waiting)` for each (collection, key, round)."""
+    """Keeps one node `(:Waiting)` for each (collection, key, round)."""
 
     async def stage_changes(
         self, lease: Lease, round_: Round, changes: Sequence[IndexChange]
@@ -60,11 +60,13 @@ class Neo4jOutbox(StorePart):
         return int(await self._database.value("index/outbox/count_changes"))
 
 
-async def put_texts_out(
+async def enqueue_texts(
     transaction: Transaction, texts: Sequence[ClientText], now: int | None
 ) -> None:
-    """These texts wait for the index: in the transaction that writes them; always in the same
-    order, as clients are held."""
+    """Add texts to the outbox, in the transaction that writes them.
+
+    Rows are sorted, as locks on clients are, so that writers never deadlock.
+    """
     versions = {text.profile.ref: text.profile.version for text in texts}
     rows = sorted(
         [*_row(COLLECTIONS[kind_of(ref)], ref, 0, version), 0] for ref, version in versions.items()
@@ -73,11 +75,10 @@ async def put_texts_out(
         await transaction.execute("index/outbox/add_changes", rows=rows, now=now)
 
 
-async def put_messages_out(
+async def enqueue_messages(
     transaction: Transaction, messages: Iterable[RouterVersion], now: int | None
 ) -> None:
-    """These messages read differently from now on, under the version that they have: in the
-    transaction that changes them."""
+    """Add messages whose text changed to the outbox, in the transaction that changes them."""
     rows = sorted(
         [*_row(Collection.ROUTERS, sent.router, sent.round, sent.version), sent.round]
         for sent in messages

@@ -1,5 +1,7 @@
-"""The NumPy index's points in the graph (adapters/numpy/point_store.py): derived, versioned. A
-start embeds only what changed."""
+"""Points of the NumPy index, kept in the graph (see adapters/numpy/point_store.py).
+
+They are derived and versioned, so that a start embeds only what changed.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,8 +17,11 @@ POINTS_A_READ = 5_000
 
 
 class Neo4jPoints(StorePart):
-    """Nodes `(:Point)`; keys as JSON, so that 7 and "7" stay two. Several processes with the same
-    embedder may keep theirs here: a point's vector follows from its version."""
+    """Stores points as nodes `(:Point)`; keys are JSON, so that 7 and "7" differ.
+
+    Several processes with the same embedder may share them: a point's vector follows from its
+    version.
+    """
 
     async def get_description(self) -> bytes | None:
         kept = await self._database.value("connection/load_fact", name=DESCRIPTION)

@@ -1,0 +1,1 @@
+"""Blocks of learned numbers, checkpoints and epochs."""

@@ -1,5 +1,4 @@
-"""Checkpoints on Neo4j: arrays in pieces of a MiB, written a few a transaction, dropped by
-sweeping."""
+"""Checkpoints: arrays in pieces of a MiB, each written in its own transaction."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,15 +18,14 @@ PARTS_A_READ = 16
 
 
 class Neo4jCheckpoints(Neo4jSweeper):
-    """The newest barrier, the newest complete checkpoint that is none, and at most one that is
-    being written."""
+    """Keeps the newest barrier, the newest other checkpoint, and at most one incomplete one."""
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
         id_ = (await self.stage_checkpoint(lease, checkpoint)).id
 
         async def work(transaction: Transaction) -> None:
             await check_fence(transaction, lease)
-            await completed(transaction, id_)
+            await publish_checkpoint(transaction, id_)
 
         await self._database.write(work)
         await self.sweep_checkpoints()
@@ -35,7 +33,7 @@ class Neo4jCheckpoints(Neo4jSweeper):
     async def stage_checkpoint(
         self, lease: Lease, checkpoint: Checkpoint, onto: StagedCheckpoint | None = None
     ) -> StagedCheckpoint:
-        """Everything written, nothing visible."""
+        """Write a checkpoint that stays invisible until it is published."""
 
         async def begin(transaction: Transaction) -> int:
             await check_fence(transaction, lease)
@@ -70,8 +68,13 @@ class Neo4jCheckpoints(Neo4jSweeper):
         return StagedCheckpoint(id_, checkpoint.sequence)
 
     async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
-        """Read piece by piece; where another one takes its place meanwhile, that one is read.
-        Raises StoreCorrupt where pieces are gone and none does."""
+        """Read the newest checkpoint, piece by piece.
+
+        If another one replaces it meanwhile, that one is read.
+
+        Raises:
+            StoreCorrupt: Pieces are missing, and no other checkpoint has replaced it.
+        """
         lacking = None
         while (
             row := await self._database.row("learn/checkpoints/newest_checkpoint", barrier=barrier)
@@ -82,13 +85,14 @@ class Neo4jCheckpoints(Neo4jSweeper):
                 return Checkpoint(sequence=sequence, epoch=epoch, barrier=is_barrier, arrays=arrays)
             if id_ == lacking:
                 raise StoreCorrupt(
-                    f"the checkpoint of the numbers at sequence {sequence} lacks a piece; restore a back-up"
+                    f"the checkpoint of the numbers at sequence {sequence} lacks a piece;"
+                    " restore a back-up"
                 )
             lacking = id_
         return None
 
     async def _arrays(self, id_: int) -> dict[str, NDArray[Any]] | None:
-        """Every array of a checkpoint; None where pieces of it are gone."""
+        """Read every array of a checkpoint; None if pieces are missing."""
         arrays: dict[str, NDArray[Any]] = {}
         for name, dtype, shape in await self._database.rows(
             "learn/checkpoints/list_arrays", id=id_
@@ -114,15 +118,18 @@ class Neo4jCheckpoints(Neo4jSweeper):
         return arrays or None
 
 
-async def completed(transaction: Transaction, id_: int) -> None:
-    """This one is visible; older ones are gone, but the newest barrier (their pieces go with the
-    next sweep). Raises LeaseLost."""
+async def publish_checkpoint(transaction: Transaction, id_: int) -> None:
+    """Make a checkpoint visible, and drop older ones except the newest barrier.
+
+    Raises:
+        LeaseLost: Another checkpoint was begun meanwhile.
+    """
     if await transaction.value("learn/checkpoints/publish_checkpoint", id=id_) is None:
         raise LeaseLost("another checkpoint was begun before this one was complete")
 
 
 def _parts(id_: int, name: str, array: NDArray[np.generic]) -> Iterator[dict[str, object]]:
-    """Parameters of cypher/learn/checkpoints/create_piece."""
+    """Yield the parameters of cypher/learn/checkpoints/create_piece."""
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
         yield {

@@ -1,12 +1,12 @@
-"""LearnStore on Neo4j."""
+"""Stores blocks of learned columns, checkpoints and epochs."""
 
 from collections.abc import Mapping, Sequence
 
 from propagation.adapters.neo4j.connection.database import Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
-from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, completed
+from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, publish_checkpoint
 from propagation.adapters.neo4j.learn.learned_blocks import block_of, properties_of
-from propagation.adapters.neo4j.record.log import advance, append_entry, hold_log
+from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.shared.learned_block_bytes import taste_written_by
 from propagation.model.errors import LeaseLost
 from propagation.model.interactions.learned_block import Checkpoint, LearnedBlock
@@ -28,7 +28,8 @@ class Neo4jLearn(Neo4jCheckpoints):
             through = await transaction.value("learn/blocks/learned_through") or 0
             if block.after != through:
                 raise LeaseLost(
-                    f"this block starts after sequence {block.after}, but the store has learned through {through}"
+                    f"this block starts after sequence {block.after}, but the store has"
+                    f" learned through {through}"
                 )
             await transaction.execute(
                 "learn/blocks/create_block",
@@ -83,14 +84,14 @@ class Neo4jLearn(Neo4jCheckpoints):
 
         async def work(transaction: Transaction) -> int:
             await check_fence(transaction, lease)
-            end = await hold_log(transaction)
+            end = await lock_log(transaction)
             sequence = await append_entry(transaction, end, EntryKind.BOOTSTRAP, (), epoch.number)
-            await advance(transaction, end)
+            await set_log_end(transaction, end)
             await transaction.execute("learn/blocks/drop_blocks", through=start.sequence)
             await transaction.execute("learn/blocks/publish_staged_blocks")
             await transaction.execute("learn/blocks/clear_withdrawn_rows", through=start.sequence)
-            await put_epoch(transaction, epoch, sequence)
-            await completed(transaction, id_)
+            await create_epoch(transaction, epoch, sequence)
+            await publish_checkpoint(transaction, id_)
             await transaction.execute("learn/blocks/drop_trust", through=start.sequence)
             return sequence
 
@@ -116,7 +117,8 @@ class Neo4jLearn(Neo4jCheckpoints):
         ]
 
 
-async def put_epoch(transaction: Transaction, epoch: Epoch, sequence: int) -> None:
+async def create_epoch(transaction: Transaction, epoch: Epoch, sequence: int) -> None:
+    """Open an epoch at a sequence."""
     await transaction.execute(
         "learn/epochs/create_epoch",
         **{**{name: getattr(epoch, name) for name in EPOCH}, "sequence": sequence},

@@ -1,5 +1,7 @@
-"""A learned block as properties of its node, and back. What claims read (negatives and scores) is
-apart from the weights."""
+"""Converts a learned block to properties of its node, and back.
+
+Negatives and scores, which claims read, are separate from the weights.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,12 +15,11 @@ from propagation.graph_rules.claims import DrawColumns
 from propagation.model.interactions.learned_block import NEGATIVES, WRITTEN, LearnedBlock
 
 DRAWN_BYTES = 8 + 4 * NEGATIVES + 2 * 4
-"""Of each interaction in the first part of `packed`: its sequence, its negatives, its two scores.
-"""
+"""Bytes of each interaction in `drawn`: its sequence, its negatives, its two scores."""
 
 
 def properties_of(block: LearnedBlock) -> dict[str, object]:
-    """Of cypher/learn/blocks/stage_blocks, and of cypher/learn/blocks/create_block without its trust."""
+    """Convert a block for cypher/learn/blocks/stage_blocks, and create_block without its trust."""
     drawn, wrote = split_columns(len(block.sequence), packed(block))
     return {
         "after": block.after,
@@ -44,7 +45,7 @@ def block_of(
     trust: bytes | None = None,
     combiner: bytes | None = None,
 ) -> LearnedBlock:
-    """With what was taken back of it; see `marked_columns`."""
+    """Convert a row to a block, with its marked rows applied; see `marked_columns`."""
     columns = marked_columns(size, drawn, wrote, emptied, promoted, routers, weights)
     return unpacked(after, through, epoch, size, columns, trust, combiner)
 
@@ -58,9 +59,15 @@ def marked_columns(
     routers: Sequence[int] | None,
     weights: Sequence[float] | None,
 ) -> bytes:
-    """The packed columns, with the rows at the places `promoted` as these numbers and those at
-    `emptied` empty: a retraction marks them in its commit, and they are written into the block
-    after it, for a client's rows may lie in every block."""
+    """Apply marked rows to the packed columns.
+
+    A withdrawal marks rows in its commit, and they are written into the block after it, because a
+    client's rows may lie in every block.
+
+    Args:
+        emptied: Places of rows to clear.
+        promoted: Places of rows that get the numbers in `routers` and `weights`.
+    """
     columns = bytearray(drawn) + bytearray(wrote)
     shape = (-1, BANKS, WRITTEN)
     moved = zip(
@@ -77,7 +84,7 @@ def marked_columns(
 
 
 def split_columns(size: int, columns: bytes) -> tuple[bytes, bytes]:
-    """(drawn, wrote) of the packed columns."""
+    """Split packed columns into `drawn` and `wrote`."""
     return columns[: DRAWN_BYTES * size], columns[DRAWN_BYTES * size :]
 
 

@@ -1,0 +1,1 @@
+"""The consistency check, and the sweep that deletes in batches."""

@@ -6,15 +6,29 @@ from propagation.adapters.neo4j.connection.database import Neo4jDatabase
 
 FINDINGS_PER_QUERY = 5
 QUERIES = {
-    "maintenance/check/double_sequences": "sequence {} belongs to an interaction and to another log entry",
+    "maintenance/check/double_sequences": (
+        "sequence {} belongs to an interaction and to another log entry"
+    ),
     "maintenance/check/unconnected_interactions": "interaction {} has lost user {} or item {}",
-    "maintenance/check/block_gaps": "learned block {} does not start where the one before it ends, at {}",
-    "maintenance/check/wrong_block_sizes": "learned block {} holds {} interactions, the log has {} there",
-    "maintenance/check/text_gaps": "client {}: version {} of its profile does not follow the one before it",
-    "maintenance/check/missing_current_texts": "client {}: version {} of its profile, the current one, is missing",
-    "maintenance/check/ownerless_texts": "a profile belongs to client {}, which does not exist (version {})",
+    "maintenance/check/block_gaps": (
+        "learned block {} does not start where the one before it ends, at {}"
+    ),
+    "maintenance/check/wrong_block_sizes": (
+        "learned block {} holds {} interactions, the log has {} there"
+    ),
+    "maintenance/check/text_gaps": (
+        "client {}: version {} of its profile does not follow the one before it"
+    ),
+    "maintenance/check/missing_current_texts": (
+        "client {}: version {} of its profile, the current one, is missing"
+    ),
+    "maintenance/check/ownerless_texts": (
+        "a profile belongs to client {}, which does not exist (version {})"
+    ),
     "maintenance/check/double_edges": "router {} has two current edges to client {}",
-    "maintenance/check/unpublished_watermarks": "client {} has merged through round {}, which was never published",
+    "maintenance/check/unpublished_watermarks": (
+        "client {} has merged through round {}, which was never published"
+    ),
 }
 """Each row of a query is one inconsistency; its columns fill the text."""
 
@@ -35,7 +49,8 @@ async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
     first = await database.value("maintenance/check/first_trust_gap")
     if first is not None:
         found.append(
-            f"increments of trust are missing from sequence {first} on, which no checkpoint covers; run `rebuild`"
+            f"increments of trust are missing from sequence {first} on, which no checkpoint"
+            " covers; run `rebuild`"
         )
     return found
 

@@ -1,0 +1,1 @@
+"""Claims, texts, merges and gradients of stage 1."""

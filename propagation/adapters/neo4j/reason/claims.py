@@ -1,4 +1,4 @@
-"""Reads what the rules of a claim need to know (propagation/graph_rules/claims.py)."""
+"""Fetches the facts for the rules of a claim (propagation/graph_rules/claims.py)."""
 
 from collections.abc import Collection, Sequence
 
@@ -34,15 +34,13 @@ async def load_work(transaction: Transaction, sequences: Sequence[int]) -> list[
     """Load the work of a claim; `sequences` ascending."""
     draws: dict[int, Draw] = {}
     while remaining := sequences[len(draws) :]:
-        row = await transaction.row("learn/blocks/draws_at", sequence=remaining[0])
-        assert row is not None, "a pending interaction is learned"
+        row = await transaction.single_row("learn/blocks/draws_at", sequence=remaining[0])
         draws |= read_draws(draw_columns(*row), remaining)
-    row = await transaction.row(
+    row = await transaction.single_row(
         "reason/claims/claimed_interactions",
         sequences=list(sequences),
         drawn=drawn_items(draws.values()),
     )
-    assert row is not None, "a statement that only collects has one row"
     interactions, known_items = row
     return reason_work(
         (ClaimedInteraction(*interaction) for interaction in interactions), draws, set(known_items)

@@ -1,21 +1,22 @@
-"""ReasonStore on Neo4j."""
+"""Claims, commits and reads of stage 1 (ReasonStore)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from propagation.adapters.neo4j.connection.database import StorePart, Transaction
-from propagation.adapters.neo4j.index.outbox import put_texts_out
+from propagation.adapters.neo4j.index.outbox import enqueue_texts
 from propagation.adapters.neo4j.reason.claims import choose_pending, load_work
 from propagation.adapters.neo4j.reason.text_nodes import text_of
 from propagation.adapters.neo4j.reason.texts import (
-    check_still,
+    check_no_withdrawal,
+    create_gradients,
+    create_texts,
+    current_texts,
     gradient_of,
-    hold_clients,
+    lock_clients,
     merged_of,
-    newest_texts,
-    put_gradients,
-    put_texts,
-    rows_of,
+    text_rows,
 )
 from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.gradient import Gradient, Module
@@ -25,43 +26,67 @@ from propagation.model.interactions.reasoning import DeadLetter, ReasonClaim, Re
 from propagation.model.routers.router import MessageReach
 from propagation.model.watch_events import NumberedMerge, NumberedText
 
+Choose = Callable[[Transaction, "Claims"], Awaitable[Sequence[int]]]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The state of all claims, locked until the transaction ends.
+
+    Attributes:
+        reasoned: The reason watermark: everything at or below it is reasoned.
+        learned: The sequence through which everything is learned.
+        held: The interactions that claims hold.
+    """
+
+    reasoned: int
+    token: int
+    now: int
+    learned: int
+    held: frozenset[int]
+
 
 class Neo4jReason(StorePart):
-    """Texts as versions, claims by token."""
+    """Claims by token, texts by version (ReasonStore)."""
 
     async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
-        async def work(transaction: Transaction) -> ReasonClaim | None:
-            row = await transaction.row("reason/claims/lock_claims", now=self._database.now())
-            assert row is not None, "opening makes this node"
-            after, token, now, claims, learned = row
-            held = {sequence for claim in claims for sequence in claim}
-            chosen = (
-                await choose_pending(transaction, held, after, learned[0], limit) if learned else []
-            )
-            return (
-                await _claimed(transaction, token + 1, worker, now + ttl_ms, chosen)
-                if chosen
-                else None
+        async def choose(transaction: Transaction, claims: Claims) -> Sequence[int]:
+            if not claims.learned:
+                return []
+            return await choose_pending(
+                transaction, claims.held, claims.reasoned, claims.learned, limit
             )
 
-        return await self._database.write(work)
+        return await self._claim(worker, ttl_ms, choose)
 
     async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
+        async def choose(transaction: Transaction, claims: Claims) -> Sequence[int]:
+            rows = await transaction.rows(
+                "reason/claims/free_dead_letters", held=sorted(claims.held), limit=limit
+            )
+            return [sequence for (sequence,) in rows]
+
+        return await self._claim(worker, ttl_ms, choose)
+
+    async def _claim(self, worker: str, ttl_ms: int, choose: Choose) -> ReasonClaim | None:
         async def work(transaction: Transaction) -> ReasonClaim | None:
-            row = await transaction.row("reason/claims/lock_claims", now=self._database.now())
-            assert row is not None, "opening makes this node"
-            _, token, now, claims, _ = row
-            held = [sequence for claim in claims for sequence in claim]
-            chosen = [
-                row[0]
-                for row in await transaction.rows(
-                    "reason/claims/free_dead_letters", held=held, limit=limit
-                )
-            ]
-            return (
-                await _claimed(transaction, token + 1, worker, now + ttl_ms, chosen)
-                if chosen
-                else None
+            claims = await _lock_claims(transaction)
+            sequences = await choose(transaction, claims)
+            if not sequences:
+                return None
+            token, expires = claims.token + 1, claims.now + ttl_ms
+            await transaction.execute(
+                "reason/claims/create_claim",
+                token=token,
+                worker=worker,
+                expires=expires,
+                work=list(sequences),
+            )
+            return ReasonClaim(
+                token=token,
+                worker=worker,
+                expires=expires,
+                work=tuple(await load_work(transaction, sequences)),
             )
 
         return await self._database.write(work)
@@ -78,28 +103,29 @@ class Neo4jReason(StorePart):
         self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
         claimed = {work.sequence for work in claim.work}
-        if strange := [result.sequence for result in reasoned if result.sequence not in claimed]:
-            raise LeaseLost(f"claim {claim.token} does not hold interaction {strange[0]}")
+        if unclaimed := [result.sequence for result in reasoned if result.sequence not in claimed]:
+            raise LeaseLost(f"claim {claim.token} does not hold interaction {unclaimed[0]}")
         texts = [(text, result) for result in reasoned for text in result.texts]
-        rows = rows_of([(text, result.written_at) for text, result in texts])
+        rows = text_rows([(text, result.written_at) for text, result in texts])
 
         async def work(transaction: Transaction) -> None:
             if await transaction.value("reason/claims/lock_claim", token=claim.token) is None:
                 raise LeaseLost(
-                    f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired and was taken over, or"
-                    " something was taken back, or routers evolved, meanwhile"
+                    f"claim {claim.token} of worker {claim.worker!r} is no longer held: it"
+                    " expired and was taken over, or"
+                    " something was withdrawn, or routers evolved"
                 )
-            await hold_clients(transaction, [text for text, _ in texts])
-            await put_texts_out(transaction, [text for text, _ in texts], self._database.now())
-            await put_texts(
+            await lock_clients(transaction, [text for text, _ in texts])
+            await enqueue_texts(transaction, [text for text, _ in texts], self._database.now())
+            await create_texts(
                 transaction,
                 self._database.now(),
                 rows,
                 [(merge, result.written_at) for result in reasoned for merge in result.merges],
                 [result.sequence for _, result in texts],
             )
-            await put_gradients(transaction, reasoned)
-            await _mark(transaction, reasoned)
+            await create_gradients(transaction, reasoned)
+            await _store_outcomes(transaction, reasoned)
             if not more:
                 await transaction.execute("reason/claims/finish_claim", token=claim.token)
 
@@ -113,24 +139,24 @@ class Neo4jReason(StorePart):
         after_withdrawal: int | None = None,
         written_by: str = "",
     ) -> None:
-        rows = rows_of([(text, sequence) for text in texts])
+        rows = text_rows([(text, sequence) for text in texts])
 
         async def work(transaction: Transaction) -> None:
-            await hold_clients(transaction, texts)
-            await put_texts_out(transaction, texts, self._database.now())
-            await put_texts(
+            await lock_clients(transaction, texts)
+            await enqueue_texts(transaction, texts, self._database.now())
+            await create_texts(
                 transaction,
                 self._database.now(),
                 rows,
                 [(merge, sequence) for merge in merged],
                 written_by=written_by,
             )
-            await check_still(transaction, after_withdrawal, texts)
+            await check_no_withdrawal(transaction, after_withdrawal, texts)
 
         await self._database.write(work)
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
-        found = await newest_texts(self._database, refs)
+        found = await current_texts(self._database, refs)
         return {ref: found.get(ref) or ClientText.empty(ref) for ref in refs}
 
     async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
@@ -164,7 +190,7 @@ class Neo4jReason(StorePart):
         ]
 
     async def _numbers(self) -> list[int]:
-        """[texts, merges] that were ever committed."""
+        """Return the numbers of all texts and merges that were ever committed."""
         return await self._database.row("reason/texts/commit_numbers") or [0, 0]
 
     async def message_reach(self, newest: int) -> Sequence[MessageReach]:
@@ -246,26 +272,17 @@ class Neo4jReason(StorePart):
         ]
 
 
-async def _claimed(
-    transaction: Transaction, token: int, worker: str, expires: int, sequences: Sequence[int]
-) -> ReasonClaim:
-    await transaction.execute(
-        "reason/claims/create_claim",
-        token=token,
-        worker=worker,
-        expires=expires,
-        work=list(sequences),
+async def _lock_claims(transaction: Transaction) -> Claims:
+    reasoned, token, now, held, learned = await transaction.single_row(
+        "reason/claims/lock_claims", now=transaction.now()
     )
-    return ReasonClaim(
-        token=token,
-        worker=worker,
-        expires=expires,
-        work=tuple(await load_work(transaction, sequences)),
-    )
+    sequences = frozenset(sequence for claim in held for sequence in claim)
+    return Claims(reasoned, token, now, learned[0] if learned else 0, sequences)
 
 
-async def _mark(transaction: Transaction, reasoned: Sequence[ReasonedInteraction]) -> None:
-    """Each interaction of a claim as what became of it."""
+async def _store_outcomes(
+    transaction: Transaction, reasoned: Sequence[ReasonedInteraction]
+) -> None:
     if reasoned:
         await transaction.execute(
             "reason/claims/set_reasoned",
@@ -275,22 +292,23 @@ async def _mark(transaction: Transaction, reasoned: Sequence[ReasonedInteraction
                     result.reward,
                     result.written_at,
                     result.failure,
-                    *_written_with(result),
+                    *_authors(result),
                 ]
                 for result in reasoned
             ],
         )
     failed = [result.sequence for result in reasoned if result.failure is not None]
-    mended = [
+    recovered = [
         result.sequence for result in reasoned if result.late is not None and result.failure is None
     ]
     if failed:
         await transaction.execute("reason/claims/mark_dead_letters", sequences=failed)
-    if mended:
-        await transaction.execute("reason/claims/unmark_dead_letters", sequences=mended)
+    if recovered:
+        await transaction.execute("reason/claims/unmark_dead_letters", sequences=recovered)
 
 
 def interaction_of(row: Sequence[Any]) -> InteractionRow:
+    """Build an interaction from a row of cypher/reason/interactions."""
     return InteractionRow(
         sequence=row[0],
         event_id=row[1],
@@ -304,8 +322,8 @@ def interaction_of(row: Sequence[Any]) -> InteractionRow:
     )
 
 
-def _written_with(result: ReasonedInteraction) -> tuple[list[str] | None, str | None]:
-    """As an interaction's properties; a dead letter wrote nothing."""
+def _authors(result: ReasonedInteraction) -> tuple[list[str] | None, str | None]:
+    """Return the prompts and the fallback of an interaction; a dead letter has none."""
     if result.failure is not None:
         return None, None
     return list(result.usage.prompts) or None, result.usage.stand_in or None

@@ -1,5 +1,7 @@
-"""A text as properties of its version's node, and back. Lines are lists of one length, so that
-Cypher can read them."""
+"""Converts texts to properties of their nodes, and back.
+
+Lines are stored as lists of one length, so that Cypher can read them.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,11 +14,15 @@ from propagation.model.clients.filter_memory import FilterMemory, FilterRule
 from propagation.model.clients.profile import Author, Line, Profile, Source
 
 NONE = -1
-"""In lists of numbers, which the server keeps without gaps."""
+"""Stands for None in lists of numbers, which have no gaps on the server."""
 
 
-def row_of(text: ClientText, sequence: int) -> list[object]:
-    """Of cypher/reason/texts/create_texts. Raises InvalidInput on U+0000 in a text."""
+def text_row(text: ClientText, sequence: int) -> list[object]:
+    """Convert a text to a row of cypher/reason/texts/create_texts.
+
+    Raises:
+        InvalidInput: A text holds U+0000.
+    """
     profile = text.profile
     sources = [(line.id, source) for line in profile.lines for source in line.sources]
     rules = [_rule_row(rule) for rule in text.filter_memory.rules]
@@ -46,7 +52,7 @@ def row_of(text: ClientText, sequence: int) -> list[object]:
 
 
 def text_of(row: Sequence[Any]) -> ClientText:
-    """A row of cypher/reason/texts/current_texts."""
+    """Convert a row of cypher/reason/texts/current_texts to a text."""
     (
         ref,
         version,

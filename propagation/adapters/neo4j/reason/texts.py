@@ -1,4 +1,4 @@
-"""Texts of clients in the graph: profile versions, merges, gradients."""
+"""Writes and reads texts, merges and gradients."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
-from propagation.adapters.neo4j.reason.text_nodes import row_of, text_of
+from propagation.adapters.neo4j.reason.text_nodes import text_of, text_row
 from propagation.adapters.shared.json_text import without_nul
 from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.gradient import Gradient, Module
@@ -18,9 +18,12 @@ INTERACTIONS_A_STATEMENT = 500
 TEXTS_A_READ, READS_SIDE_BY_SIDE = 2_000, 2
 
 
-async def hold_clients(transaction: Transaction, texts: Sequence[ClientText]) -> None:
-    """Hold the texts' clients until the commit, always in the same order, so that two writers never
-    wait for each other. Raises VersionClash where a text does not follow its stored version."""
+async def lock_clients(transaction: Transaction, texts: Sequence[ClientText]) -> None:
+    """Lock the texts' clients until the commit, in one order, so that writers never deadlock.
+
+    Raises:
+        VersionClash: A text does not follow its client's stored version.
+    """
     refs = sorted({text.profile.ref for text in texts})
     newest = dict(await transaction.table("reason/texts/lock_clients", refs=refs)) if refs else {}
     for text in texts:
@@ -30,11 +33,16 @@ async def hold_clients(transaction: Transaction, texts: Sequence[ClientText]) ->
         newest[profile.ref] = profile.version
 
 
-async def check_still(
+async def check_no_withdrawal(
     transaction: Transaction, taken_back: int | None, texts: Sequence[ClientText]
 ) -> None:
-    """After `put_texts`, which holds what a retraction waits for: nothing was taken back since
-    these texts' sources were read. Raises VersionClash."""
+    """Check that nothing was withdrawn since the sources of these texts were read.
+
+    To be called after `create_texts`, which takes the lock that a withdrawal waits for.
+
+    Raises:
+        VersionClash: Something was withdrawn.
+    """
     if (
         taken_back is not None
         and texts
@@ -43,7 +51,7 @@ async def check_still(
         raise VersionClash(texts[0].profile.ref)
 
 
-async def put_texts(
+async def create_texts(
     transaction: Transaction,
     now: int | None,
     rows: Sequence[list[object]],
@@ -51,8 +59,14 @@ async def put_texts(
     interactions: Sequence[int] | None = None,
     written_by: str = "",
 ) -> None:
-    """Rows of `rows_of` and merges with their sequences, numbered on from those committed before.
-    `interactions`: the one that wrote each text; `written_by`: outside of one."""
+    """Create versions of texts and merges, with the next commit numbers.
+
+    Args:
+        rows: As `text_rows` makes them.
+        merged: Merges with their sequences.
+        interactions: The interaction that wrote each text, or None.
+        written_by: The prompts or the fallback of texts that no interaction wrote.
+    """
     merges = [
         [
             merge.ref,
@@ -67,10 +81,9 @@ async def put_texts(
     without_nul(orjson.dumps(merges))
     if not rows and not merges:
         return
-    before = await transaction.row(
+    before = await transaction.single_row(
         "reason/texts/take_commit_numbers", texts=len(rows), merges=len(merges)
     )
-    assert before is not None, "opening makes this node"
     numbered = [[*row, number] for number, row in enumerate(rows, before[0] + 1)]
     if numbered and interactions is not None:
         await transaction.execute(
@@ -90,8 +103,10 @@ async def put_texts(
         )
 
 
-async def put_gradients(transaction: Transaction, reasoned: Sequence[ReasonedInteraction]) -> None:
-    """Each interaction is looked up once."""
+async def create_gradients(
+    transaction: Transaction, reasoned: Sequence[ReasonedInteraction]
+) -> None:
+    """Create gradients; each interaction is matched once."""
     rows: dict[int, list[list[object]]] = {}
     for result in reasoned:
         for g in result.gradients:
@@ -114,8 +129,11 @@ async def put_gradients(transaction: Transaction, reasoned: Sequence[ReasonedInt
         )
 
 
-async def newest_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
-    """The current text of each client that has one; some are read while others are translated."""
+async def current_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
+    """Read the current text of each client that has one.
+
+    Pages are read concurrently: the server reads one while this process converts another.
+    """
     wanted = sorted(set(refs))
     found: dict[int, ClientText] = {}
     turns = asyncio.Semaphore(READS_SIDE_BY_SIDE)
@@ -129,7 +147,7 @@ async def newest_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int
 
 
 async def _newest(database: Neo4jDatabase, wanted: Sequence[int]) -> dict[int, ClientText]:
-    """A version whose commit is just being shown is waited for."""
+    """Read one page; wait for a version whose commit is not visible as a whole yet."""
     found: dict[int, ClientText] = {}
     while wanted:
         rows = await database.table("reason/texts/current_texts", refs=list(wanted))
@@ -145,12 +163,14 @@ async def _newest(database: Neo4jDatabase, wanted: Sequence[int]) -> dict[int, C
 
 
 def merged_of(row: Sequence[Any]) -> MessageMerge:
+    """Build a merge from a row."""
     return MessageMerge(
         ref=row[0], profile_version=row[1], router=row[2], router_version=row[3], outcome=row[4]
     )
 
 
 def gradient_of(row: Sequence[Any]) -> Gradient:
+    """Build a gradient from a row."""
     return Gradient(
         sequence=row[0],
         module=Module(row[1]),
@@ -163,6 +183,6 @@ def gradient_of(row: Sequence[Any]) -> Gradient:
     )
 
 
-def rows_of(texts: Sequence[tuple[ClientText, int]]) -> list[list[object]]:
-    """Of cypher/reason/texts/create_texts, each text with the sequence that it is a version of."""
-    return [row_of(text, sequence) for text, sequence in texts]
+def text_rows(texts: Sequence[tuple[ClientText, int]]) -> list[list[object]]:
+    """Convert texts, each with the sequence that it is written for, to rows."""
+    return [text_row(text, sequence) for text, sequence in texts]

@@ -1,4 +1,4 @@
-"""ClientStore on Neo4j."""
+"""Clients by ref and by id (ClientStore)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ Refs = dict[tuple[int, str], int]
 
 
 class Neo4jClients(StorePart):
-    """Clients by ref and by id, asked of the server each time: other processes add to them."""
+    """Reads clients from the server each time, because other processes change them."""
 
     async def find_refs(self, keys: Sequence[ClientKey]) -> Sequence[int | None]:
         row = await self._database.row("record/clients/client_refs", **ids_by_kind(keys))
@@ -46,7 +46,7 @@ class Neo4jClients(StorePart):
 
 
 def ids_by_kind(keys: Iterable[ClientKey]) -> dict[str, list[str]]:
-    """Distinct ids as the parameters `users` and `items`."""
+    """Group distinct ids into the parameters `users` and `items`."""
     ids: tuple[dict[str, None], dict[str, None]] = ({}, {})
     for key in keys:
         ids[key.kind][key.id] = None
@@ -54,7 +54,7 @@ def ids_by_kind(keys: Iterable[ClientKey]) -> dict[str, list[str]]:
 
 
 def refs_of(users: Iterable[Sequence[Any]], items: Iterable[Sequence[Any]]) -> Refs:
-    """Refs by (kind, id) from [id, ref] of users and of items."""
+    """Map (kind, id) to ref, from pairs [id, ref] of users and of items."""
     return {
         (int(kind), id_): ref
         for kind, pairs in ((USER, users), (ITEM, items))
@@ -65,7 +65,7 @@ def refs_of(users: Iterable[Sequence[Any]], items: Iterable[Sequence[Any]]) -> R
 async def clients_of(
     transaction: Transaction, refs: Iterable[int], as_of: int | None = None
 ) -> dict[int, Client]:
-    """Clients by ref; unknown refs are left out."""
+    """Read clients by ref; unknown refs are left out."""
     wanted = sorted(set(refs))
     if as_of is None:
         rows = await transaction.table("record/clients/clients", refs=wanted)
@@ -77,7 +77,7 @@ async def clients_of(
 async def create_clients(
     transaction: Transaction, clients: Sequence[Client], sequence: int
 ) -> None:
-    """New ones, with what they are made of at this sequence."""
+    """Create clients with their contents at a sequence."""
     for kind in ClientKind:
         rows = [
             {
@@ -94,10 +94,10 @@ async def create_clients(
             await transaction.execute(CREATES[kind], rows=rows)
 
 
-async def change_clients(
+async def update_clients(
     transaction: Transaction, clients: Sequence[Client], sequence: int
 ) -> None:
-    """New content of known ones; what they were until this sequence is kept."""
+    """Set new contents of clients; the old ones are kept with the sequence of the change."""
     if clients:
         await transaction.execute(
             "record/clients/update_clients",
@@ -109,7 +109,7 @@ async def change_clients(
 
 
 def _content(client: Client) -> Mapping[str, object]:
-    """Properties; what is empty is none."""
+    """Convert the contents to properties; empty ones are left out."""
     return {
         "title": client.title or None,
         "description": client.description or None,

@@ -1,4 +1,4 @@
-"""Event ids that were forgotten, as keyed hashes; key and hashes as hexadecimal digits."""
+"""Forgotten event ids, stored as keyed hashes in hexadecimal digits."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,8 @@ from propagation.adapters.neo4j.connection.database import Transaction
 from propagation.adapters.shared.keyed_hash import hash_of, new_key
 
 
-async def forget_events(transaction: Transaction, event_ids: Sequence[str]) -> None:
+async def store_forgotten_events(transaction: Transaction, event_ids: Sequence[str]) -> None:
+    """Store hashes of event ids; the first call creates the key."""
     key = bytes.fromhex(
         await transaction.value("record/events/create_hash_key", key=new_key().hex())
     )
@@ -16,10 +17,14 @@ async def forget_events(transaction: Transaction, event_ids: Sequence[str]) -> N
     )
 
 
-async def forgotten_among(
+async def find_forgotten(
     transaction: Transaction, key: str | None, event_ids: Sequence[str]
 ) -> frozenset[str]:
-    """Those that were forgotten under this key (None: nothing ever was)."""
+    """Find the forgotten ones of these event ids.
+
+    Args:
+        key: The key of the hashes; None if no event was ever forgotten.
+    """
     if key is None:
         return frozenset()
     hashes = {hash_of(bytes.fromhex(key), event_id).hex(): event_id for event_id in event_ids}

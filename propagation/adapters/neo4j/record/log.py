@@ -1,4 +1,4 @@
-"""The log: one node says where it ends, and whoever appends holds that node until the commit."""
+"""The log. One node holds its end; a transaction that appends locks that node until its commit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,15 +13,19 @@ from propagation.model.interactions.log import EntryKind, Interactions, LogEntry
 
 @dataclass
 class LogEnd:
-    """Where the log ends as a transaction goes on; held from `hold_log` to the commit. `given`:
-    refs of users and items."""
+    """The end of the log inside a transaction that has locked it.
+
+    Attributes:
+        given: How many refs of users and of items were given.
+        at: The time of the commit.
+    """
 
     sequence: int
     given: list[int]
     at: int
 
     def take_sequences(self, count: int) -> int:
-        """The first of `count` new sequences."""
+        """Take `count` new sequences; return the first."""
         first = self.sequence + 1
         self.sequence += count
         return first
@@ -32,15 +36,14 @@ class LogEnd:
         return ref
 
 
-async def hold_log(transaction: Transaction) -> LogEnd:
-    """Nobody else appends until this transaction ends: commits come in order of their sequences."""
-    row = await transaction.row("record/log/lock_log", now=transaction.now())
-    assert row is not None, "opening makes this node"
+async def lock_log(transaction: Transaction) -> LogEnd:
+    """Lock the end of the log, so that commits come in the order of their sequences."""
+    row = await transaction.single_row("record/log/lock_log", now=transaction.now())
     return log_end(row)
 
 
 def log_end(row: Sequence[Any]) -> LogEnd:
-    """Of a statement whose row begins as log/begin's does."""
+    """Build it from a row that begins as that of cypher/record/log/lock_log."""
     sequence, users, items, at = row[:4]
     return LogEnd(sequence, [users, items], at)
 
@@ -52,7 +55,7 @@ async def append_entry(
     refs: Sequence[int] = (),
     number: int = 0,
 ) -> int:
-    """One entry that is no interaction; its sequence. `advance` is the caller's."""
+    """Append an entry other than an interaction; the caller calls `set_log_end` later."""
     sequence = end.take_sequences(1)
     await transaction.execute(
         "record/log/create_entry",
@@ -65,20 +68,23 @@ async def append_entry(
     return sequence
 
 
-async def advance(transaction: Transaction, end: LogEnd) -> None:
-    """The last statement of whatever appends."""
-    await transaction.execute("record/log/set_log_end", **end_of(end))
+async def set_log_end(transaction: Transaction, end: LogEnd) -> None:
+    """Store the new end of the log, as the last statement of a commit that appends."""
+    await transaction.execute("record/log/set_log_end", **end_parameters(end))
 
 
-def end_of(end: LogEnd) -> dict[str, int]:
-    """Parameters of log/advance."""
+def end_parameters(end: LogEnd) -> dict[str, int]:
+    """Return the parameters of cypher/record/log/set_log_end."""
     return {"sequence": end.sequence, "at": end.at, "users": end.given[0], "items": end.given[1]}
 
 
 class Neo4jLog(StorePart):
-    """Reading the log. Neo4j shows a commit's nodes a moment before or after its counters; a part
-    of the log has no gaps but those of what was taken back, so one that has is read again when the
-    commit under way has let go of the log's end."""
+    """Reads the log.
+
+    Neo4j may show the nodes of a commit a moment before or after its counters. The log has no gaps
+    except those of withdrawn interactions, so a part with other gaps is read again after the
+    running commit.
+    """
 
     async def recorded_through(self) -> int:
         return int(await self._database.value("record/log/log_end"))
@@ -99,8 +105,9 @@ class Neo4jLog(StorePart):
 
     async def _read(self, after: int, through: int) -> LogSlice:
         async def work(transaction: Transaction) -> LogSlice:
-            row = await transaction.row("record/log/interactions", after=after, through=through)
-            assert row is not None, "a statement that only collects has one row"
+            row = await transaction.single_row(
+                "record/log/interactions", after=after, through=through
+            )
             sequence, user, item, negative, weight, seed, day = row
             interactions = Interactions(
                 sequence=np.array(sequence, np.int64),

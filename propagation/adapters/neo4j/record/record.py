@@ -1,4 +1,4 @@
-"""RecordStore on Neo4j: clients' changes and events, each commit holding the log's end."""
+"""Changes of clients, and events (RecordStore)."""
 
 from collections.abc import Sequence
 
@@ -7,21 +7,21 @@ import orjson
 from propagation.adapters.neo4j.connection.call_batcher import CallBatcher
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.record.clients import (
-    change_clients,
     clients_of,
     create_clients,
     ids_by_kind,
     refs_of,
+    update_clients,
 )
-from propagation.adapters.neo4j.record.forgotten_events import forgotten_among
+from propagation.adapters.neo4j.record.forgotten_events import find_forgotten
 from propagation.adapters.neo4j.record.log import (
     LogEnd,
     Neo4jLog,
-    advance,
     append_entry,
-    end_of,
-    hold_log,
+    end_parameters,
+    lock_log,
     log_end,
+    set_log_end,
 )
 from propagation.adapters.neo4j.record.record_plan import RecordCall, Recording
 from propagation.adapters.shared.json_text import without_nul
@@ -40,7 +40,7 @@ EVENTS_A_COMMIT = 4_000
 
 
 class Neo4jRecords(Neo4jLog):
-    """Callers who record at the same time share a commit: commits, not events, are what costs."""
+    """Records events; concurrent callers share a commit, because commits cost more than events."""
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)
@@ -68,20 +68,19 @@ class Neo4jRecords(Neo4jLog):
         ids = ids_by_kind(key for event in events for key in _clients_named(event))
 
         async def work(transaction: Transaction) -> Sequence[RecordResult]:
-            row = await transaction.row(
+            row = await transaction.single_row(
                 "record/events/lock_log_and_look_up",
                 now=self._database.now(),
                 events=[event.event_id for event in events],
                 **ids,
             )
-            assert row is not None, "opening makes the log's node"
             end = log_end(row)
             known, *clients, key = row[4:]
             recording = Recording(
                 end,
                 {id_: (hash_, sequence) for id_, hash_, sequence in known},
                 refs_of(*clients),
-                await forgotten_among(transaction, key, [event.event_id for event in events]),
+                await find_forgotten(transaction, key, [event.event_id for event in events]),
             )
             for call in calls:
                 recording.take(call)
@@ -104,7 +103,7 @@ class Neo4jRecords(Neo4jLog):
         without_nul(orjson.dumps([change.model_dump() for change in changes]))
 
         async def work(transaction: Transaction) -> Sequence[ClientOutcome]:
-            end = await hold_log(transaction)
+            end = await lock_log(transaction)
             row = await transaction.row(
                 "record/clients/client_refs", **ids_by_kind(change.key for change in changes)
             )
@@ -132,10 +131,10 @@ class Neo4jRecords(Neo4jLog):
                 await create_clients(
                     transaction, [clients[ref] for ref in touched if ref not in before], sequence
                 )
-                await change_clients(
+                await update_clients(
                     transaction, [clients[ref] for ref in touched if ref in before], sequence
                 )
-                await advance(transaction, end)
+                await set_log_end(transaction, end)
             return [
                 ClientOutcome(
                     ref=ref,
@@ -159,7 +158,7 @@ def _clients_named(event: NewInteraction) -> list[ClientKey]:
 
 
 async def _insert(transaction: Transaction, rows: Sequence[list[object]], end: LogEnd) -> None:
-    await transaction.execute("record/events/create_interactions", rows=rows, **end_of(end))
+    await transaction.execute("record/events/create_interactions", rows=rows, **end_parameters(end))
     named = [[row[0], row[5]] for row in rows if row[5] is not None]
     if named:
         await transaction.execute("record/events/link_negatives", rows=named)

@@ -1,4 +1,4 @@
-"""What one record commit writes, put together from what is known."""
+"""The contents of one record commit, decided from known events and clients."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -18,7 +18,7 @@ USER, ITEM = ClientKind.USER, ClientKind.ITEM
 
 @dataclass(frozen=True)
 class RecordCall:
-    """One caller's events, which are recorded whole or not at all."""
+    """The events of one caller, which are recorded as a whole or not at all."""
 
     events: Sequence[NewInteraction]
     auto_create: bool
@@ -26,8 +26,13 @@ class RecordCall:
 
 @dataclass
 class Recording:
-    """Several calls in one commit, in order. `seen`: content hash and sequence by event id; `refs`
-    by (kind, id); `forgotten`: event ids."""
+    """Several calls that share a commit, in order.
+
+    Attributes:
+        seen: Content hash and sequence by event id.
+        refs: Refs by (kind, id).
+        forgotten: Event ids that were forgotten.
+    """
 
     end: LogEnd
     seen: dict[str, tuple[str, int]]
@@ -39,7 +44,7 @@ class Recording:
     creators: list[int] = field(default_factory=list)
 
     def take(self, call: RecordCall) -> None:
-        """The next call's events."""
+        """Add a call: decide the outcome of each of its events."""
         for event in call.events:
             outcome = (
                 FORGOTTEN
@@ -65,14 +70,14 @@ class Recording:
         return None
 
     def _create(self, event: NewInteraction) -> None:
-        """The event's clients that were not known."""
+        """Create the event's unknown clients."""
         for kind, id_ in ((USER, event.user_id), (ITEM, event.item_id), (ITEM, event.negative_id)):
             if id_ is not None and (kind, id_) not in self.refs:
                 ref = self.refs[kind, id_] = self.end.take_ref(kind)
                 self.created.append(Client(ref=ref, key=ClientKey(kind=kind, id=id_)))
 
     def rows(self, first: int) -> list[list[object]]:
-        """Of cypher/record/events/create_interactions, sequences from `first` on."""
+        """Return the rows of cypher/record/events/create_interactions."""
         return [
             [
                 first + place,
@@ -90,7 +95,7 @@ class Recording:
         ]
 
     def answers(self, calls: Sequence[RecordCall], first: int) -> list[RecordResult]:
-        """What each caller is told."""
+        """Return each caller's result."""
         outcomes = placed(self.outcomes, first)
         answers, start, known = [], 0, 0
         for call, created in zip(calls, self.creators, strict=True):
@@ -108,5 +113,5 @@ class Recording:
 
 
 def _signed(value: int) -> int:
-    """64 bits as the server keeps them."""
+    """Convert an unsigned 64-bit number to the signed one that the server stores."""
     return value - (1 << 64) if value >> 63 else value

@@ -1,0 +1,1 @@
+"""Rounds, messages, routing edges and evolution."""

@@ -1,6 +1,8 @@
-"""The routing table: ROUTES_TO relationships. They carry rounds' numbers, which decide what is
-visible, and sequences, which are set when their round is published; between the two a round's
-number stands in, negative."""
+"""The routing table: ROUTES_TO relationships.
+
+They carry the numbers of rounds, which decide what is visible, and sequences, which are set after
+their round is published. Until then the negative number of the round stands in for the sequence.
+"""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +17,7 @@ ROUTERS_A_READ = 4
 
 
 class Neo4jEdges(StorePart):
-    """Published edges."""
+    """Reads published edges, and sets the sequences of a published round."""
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)
@@ -81,7 +83,7 @@ class Neo4jEdges(StorePart):
         )
 
     async def _sequences(self, places: Iterable[int]) -> dict[int, int]:
-        """Of rounds that stand in, negative, for their sequences: which those are."""
+        """Map the negative numbers of rounds among these places to the rounds' sequences."""
         numbers = sorted({-place for place in places if place < 0})
         rows = (
             await self._database.rows("rounds/sequences_of_rounds", numbers=numbers)
@@ -91,13 +93,15 @@ class Neo4jEdges(StorePart):
         return {-number: sequence for number, sequence in rows}
 
     def settle_after_commit(self, round_: Round) -> None:
-        """Nobody but an analyst waits for it."""
+        """Set the sequences of a published round in the background; only analysts read them."""
         self._database.after_commit(f"settling round {round_.number}", lambda: self.settle(round_))
 
     async def settle(self, round_: Round) -> None:
-        """Sequences onto a published round's edges: of all routers at once, or router by router
-        where they are many. Repeating it changes nothing, so that the next round finishes what a
-        crash cut short."""
+        """Set the sequence of a published round on its edges.
+
+        This happens for all routers at once, or router by router if there are many edges. It can be
+        repeated: the next round finishes what a crash cut short.
+        """
         if self._settled == round_.number:
             return
         numbers = await self._database.value("rounds/edges/list_routers")

@@ -1,17 +1,19 @@
-"""EvolutionStore on Neo4j: one transaction makes an evolution visible; its barrier and its round
-were staged before."""
+"""Evolution runs, router maps and lineage (EvolutionStore).
+
+One transaction publishes an evolution; its barrier and its round were staged before.
+"""
 
 from collections.abc import Iterator, Sequence
 
 from propagation.adapters.neo4j.connection.database import Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
-from propagation.adapters.neo4j.learn.checkpoints import completed
-from propagation.adapters.neo4j.learn.learn import put_epoch
+from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
+from propagation.adapters.neo4j.learn.learn import create_epoch
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.adapters.neo4j.reason.texts import hold_clients, put_texts, rows_of
-from propagation.adapters.neo4j.record.log import advance, append_entry, hold_log
+from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, text_rows
+from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
-from propagation.adapters.neo4j.rounds.rounds import check_next, publish_staged
+from propagation.adapters.neo4j.rounds.rounds import check_round_is_next, publish_staged_round
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
 from propagation.model.interactions.log import EntryKind
 from propagation.model.routers.evolution import EvolutionRun, LineageStep
@@ -23,7 +25,7 @@ NEWEST = 1 << 62
 
 
 class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
-    """Runs, maps and lineage."""
+    """Stores and reads evolution runs."""
 
     async def publish_evolution(
         self, learn: Lease, round_lease: Lease, publication: Publication
@@ -33,21 +35,21 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
         async def work(transaction: Transaction) -> EvolutionRun:
             await check_fence(transaction, learn)
             await check_fence(transaction, round_lease)
-            await check_next(transaction, publication.round_)
-            end = await hold_log(transaction)
+            await check_round_is_next(transaction, publication.round_)
+            end = await lock_log(transaction)
             epoch = publication.epoch
             sequence = await append_entry(transaction, end, EntryKind.EVOLUTION, (), epoch.number)
-            await advance(transaction, end)
-            await put_epoch(transaction, epoch, sequence)
-            await completed(transaction, id_)
+            await set_log_end(transaction, end)
+            await create_epoch(transaction, epoch, sequence)
+            await publish_checkpoint(transaction, id_)
             await transaction.execute("learn/blocks/drop_trust", through=through)
             await transaction.execute("index/outbox/publish_changes", now=self._database.now())
-            await publish_staged(transaction, publication.round_, sequence)
-            await hold_clients(transaction, publication.texts)
-            await put_texts(
+            await publish_staged_round(transaction, publication.round_, sequence)
+            await lock_clients(transaction, publication.texts)
+            await create_texts(
                 transaction,
                 self._database.now(),
-                rows_of([(text, sequence) for text in publication.texts]),
+                text_rows([(text, sequence) for text in publication.texts]),
                 (),
             )
             await transaction.execute("reason/claims/delete_claims")
@@ -82,7 +84,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
 
     async def save_evolution(self, run: EvolutionRun) -> EvolutionRun:
         async def work(transaction: Transaction) -> EvolutionRun:
-            return await _kept(transaction, (await hold_log(transaction)).at, run)
+            return await _kept(transaction, (await lock_log(transaction)).at, run)
 
         return await self._database.write(work)
 
@@ -126,7 +128,7 @@ async def _kept(
     map_: RouterMap | None = None,
     to_epoch: int | None = None,
 ) -> EvolutionRun:
-    """The run with its number and time, stored."""
+    """Store a run under the next number; return it with number and time."""
     numbered = run.model_copy(
         update={"run": await transaction.value("rounds/evolution/take_run_number"), "time": time}
     )

@@ -1,5 +1,4 @@
-"""Router versions, which are the messages, as nodes; and who is waiting for which (DESIGN, "Copies
-are not needed")."""
+"""Messages, which are versions of routers, and the messages that wait for clients."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
@@ -21,7 +20,7 @@ STANDS = -1
 
 
 class Neo4jMessages(StorePart):
-    """Published messages."""
+    """Reads published messages."""
 
     async def waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
@@ -112,7 +111,7 @@ class Neo4jMessages(StorePart):
         return [replace(versions[key], integrated=tuple(of)) for key, of in parts.items()]
 
     async def brief(self, keys: Sequence[MessageKey]) -> dict[MessageKey, RouterVersion]:
-        """Published messages by key, in this order, with at most two of their senders."""
+        """Read published messages by key, in this order, with at most two of their senders."""
         rows = (
             await self._database.table("rounds/messages/messages", keys=[list(key) for key in keys])
             if keys
@@ -148,10 +147,9 @@ async def _receivers(
     transaction: Transaction, refs_after: Mapping[int, int], through: int
 ) -> list[Receiver]:
     edges: dict[int, list[ClientEdge]] = {}
-    columns = await transaction.row(
+    columns = await transaction.single_row(
         "rounds/messages/receiver_edges", refs=sorted(refs_after), through=through
     )
-    assert columns is not None, "a statement that only collects has one row"
     for ref, router, opened, closed in zip(*columns, strict=True):
         edges.setdefault(ref, []).append(
             ClientEdge(router, opened, None if closed == STANDS else closed)
@@ -163,7 +161,7 @@ async def _receivers(
 
 
 def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
-    """Of cypher/rounds/staging/stage_messages."""
+    """Convert a router version to a row of cypher/rounds/staging/stage_messages."""
     first: dict[int, IntegratedAttribute] = {}
     for part in version.integrated:
         if part.ref not in first and len(first) < SENDERS_KEPT:
@@ -189,7 +187,7 @@ def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
 
 
 def parts_of(version: RouterVersion) -> list[list[object]]:
-    """For cypher/rounds/staging/stage_parts, in order."""
+    """List the parts of a router version for cypher/rounds/staging/stage_parts, in order."""
     return [
         [
             version.router,

@@ -1,5 +1,8 @@
-"""RoundStore on Neo4j: what a round stages carries its number; what is above the last published one
-is invisible."""
+"""Rounds: staged in many commits, published in one (RoundStore).
+
+Everything that a round stages carries its number; numbers above that of the last published round
+are invisible.
+"""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,7 +12,7 @@ import orjson
 from propagation.adapters.neo4j.connection.call_batcher import CallBatcher
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
-from propagation.adapters.neo4j.record.log import advance, append_entry, hold_log
+from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages, parts_of, properties_of
 from propagation.adapters.neo4j.rounds.staged_rows import (
@@ -39,7 +42,7 @@ DISCARDS: Mapping[str, Sequence[str]] = {
     "rounds/discard/delete_edges": ("last",),
     "rounds/discard/reopen_edges": ("last",),
 }
-"""In order, each with the parameters that it takes beside its limit."""
+"""In order; each with its parameters besides the limit."""
 ROUND = (
     "number",
     "boundary",
@@ -53,7 +56,7 @@ ROUND = (
 
 
 class Neo4jRounds(Neo4jEdges, Neo4jMessages):
-    """Staging in many commits, one publication."""
+    """Stages, publishes and reads rounds."""
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)
@@ -84,7 +87,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
 
         async def discard(transaction: Transaction) -> int:
             await check_fence(transaction, lease)
-            return await discard_unpublished(transaction)
+            return await discard_staged_round(transaction)
 
         while await self._database.write(discard):
             pass
@@ -145,12 +148,12 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     async def publish_round(self, lease: Lease, round_: Round) -> Round:
         async def work(transaction: Transaction) -> Round:
             await check_fence(transaction, lease)
-            await check_next(transaction, round_)
-            end = await hold_log(transaction)
+            await check_round_is_next(transaction, round_)
+            end = await lock_log(transaction)
             sequence = await append_entry(transaction, end, EntryKind.ROUND, (), round_.number)
-            await advance(transaction, end)
+            await set_log_end(transaction, end)
             await transaction.execute("index/outbox/publish_changes", now=self._database.now())
-            return await publish_staged(transaction, round_, sequence)
+            return await publish_staged_round(transaction, round_, sequence)
 
         published = await self._database.write(work)
         self.settle_after_commit(published)
@@ -188,9 +191,15 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         ]
 
     async def _stage(self, calls: Sequence[StageCall]) -> Sequence[None]:
-        """In one commit where it fits, for the fences even where there is nothing; else in several:
-        first what the rest hangs on, then what touches no client, one commit after another, beside
-        what changes at clients. Raises LeaseLost."""
+        """Stage calls in one commit if they fit into it, otherwise in several.
+
+        Even an empty call checks its lease. Of several commits, routers and attributes come first,
+        because the others need them. Then parts of messages, which touch no client, are written
+        one commit after another, while other commits change clients.
+
+        Raises:
+            LeaseLost: The round's lease was taken over.
+        """
         first = [
             *(some for call in calls for some in call.first),
             _routers(edge.router for call in calls for edge in call.opened),
@@ -221,12 +230,12 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     async def _one_by_one(
         self, leases: Sequence[Lease], commits: Iterator[Sequence[StagedCheckpoint]]
     ) -> None:
-        """Those that nobody else took."""
+        """Make the commits that no other task has taken from the iterator."""
         for commit in commits:
             await self._commit(leases, commit)
 
     async def _commit(self, leases: Sequence[Lease], staged: Sequence[StagedCheckpoint]) -> None:
-        """The fence comes last, so that others can write at the same time until then."""
+        """Write rows, then check the leases: last, so that other commits can run meanwhile."""
 
         async def work(transaction: Transaction) -> None:
             for some in staged:
@@ -241,15 +250,19 @@ def _routers(numbers: Iterable[int]) -> StagedCheckpoint:
     return StagedCheckpoint("rounds/staging/create_routers", sorted(set(numbers)))
 
 
-async def check_next(transaction: Transaction, round_: Round) -> None:
-    """Raises LeaseLost where another round was published since this one was begun."""
+async def check_round_is_next(transaction: Transaction, round_: Round) -> None:
+    """Check that no other round was published since this one began.
+
+    Raises:
+        LeaseLost: One was.
+    """
     row = await transaction.row("rounds/newest_rounds", limit=1)
     if round_.number != (row[0] if row else 0) + 1:
         raise LeaseLost(f"round {round_.number} was published before, or discarded")
 
 
-async def publish_staged(transaction: Transaction, round_: Round, sequence: int) -> Round:
-    """From now on everything that was staged for it is visible."""
+async def publish_staged_round(transaction: Transaction, round_: Round, sequence: int) -> Round:
+    """Make everything visible that was staged for the round."""
     await transaction.execute("rounds/staging/publish_attributes", round=round_.number)
     await transaction.execute("rounds/staging/publish_client_attributes", round=round_.number)
     published = round_.model_copy(update={"sequence": sequence})
@@ -259,9 +272,8 @@ async def publish_staged(transaction: Transaction, round_: Round, sequence: int)
     return published
 
 
-async def discard_unpublished(transaction: Transaction) -> int:
-    """What an unfinished round staged goes, at most 10,000 pieces of it; how many went or are as
-    they were."""
+async def discard_staged_round(transaction: Transaction) -> int:
+    """Discard up to 10,000 rows that an unfinished round staged; return how many."""
     row = await transaction.row("rounds/newest_rounds", limit=1)
     last = row[0] if row else 0
     gone = 0

@@ -1,4 +1,4 @@
-"""Rows on their way into the graph, in commits that the server's memory takes."""
+"""Splits the rows that a round stages into commits that fit the server's memory."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,8 +10,11 @@ from propagation.ports.graph.leases import Lease
 
 @dataclass(frozen=True)
 class StagedCheckpoint:
-    """Rows for one statement, and its other parameters. `packed`: the rows of one commit as the
-    statement takes them."""
+    """Rows of one statement, and its other parameters.
+
+    Attributes:
+        packed: Converts the rows of one commit to the statement's parameter.
+    """
 
     name: str
     rows: Sequence[Any]
@@ -21,9 +24,15 @@ class StagedCheckpoint:
 
 @dataclass(frozen=True)
 class StageCall:
-    """What one call stages for a round: `first`, on which the rest hangs; `then`, which touches no
-    client; and what changes at clients: the attributes that they hold, edges to close by (router,
-    ref), edges to open."""
+    """The rows that one call stages for a round.
+
+    Attributes:
+        first: Rows that the others need.
+        then: Rows that touch no client.
+        held: The attributes that clients now hold.
+        closed: Edges to close, as (router, ref).
+        opened: Edges to open.
+    """
 
     lease: Lease
     round: int
@@ -35,7 +44,7 @@ class StageCall:
 
     @property
     def rows(self) -> int:
-        """How many it writes."""
+        """Return the number of rows."""
         return (
             sum(len(some.rows) for some in (*self.first, *self.then))
             + len(self.held)
@@ -45,7 +54,7 @@ class StageCall:
 
 
 def in_commits(staged: Sequence[StagedCheckpoint], most: int) -> Iterator[list[StagedCheckpoint]]:
-    """The same rows in order, at most `most` a commit."""
+    """Split rows, in order, into commits of at most `most` rows."""
     commit: list[StagedCheckpoint] = []
     room = most
     for some in staged:
@@ -62,8 +71,11 @@ def in_commits(staged: Sequence[StagedCheckpoint], most: int) -> Iterator[list[S
 
 
 def by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[StagedCheckpoint]]:
-    """What changes at clients, in order of their refs: all that changes at one is in one commit, of
-    some `most` rows. Commits share no client, so that they can be made side by side."""
+    """Split the changes of clients into commits of about `most` rows, by ref.
+
+    All changes of a client are in one commit. Commits share no client, so that they can run
+    concurrently.
+    """
     held: dict[int, Sequence[str]] = {
         ref: names for call in calls for ref, names in call.held.items()
     }
@@ -94,8 +106,11 @@ def _at_clients(
     leaving: Mapping[int, Sequence[int]],
     entering: Mapping[int, Sequence[RoutingEdge]],
 ) -> list[StagedCheckpoint]:
-    """Rows of cypher/rounds/staging/stage_client_attributes [ref, [name, ...]], close_edges [ref, [router, ...]] and
-    open_edges [ref, [[place, score], ...]], places among its parameter `routers`."""
+    """Build the rows of the three statements that change clients.
+
+    They are stage_client_attributes [ref, [name, ...]], close_edges [ref, [router, ...]] and
+    open_edges [ref, [[place, score], ...]], with places in its parameter `routers`.
+    """
     routers = sorted({edge.router for ref in refs for edge in entering.get(ref, ())})
     places = {router: place for place, router in enumerate(routers)}
     staged = [
@@ -123,8 +138,10 @@ def _at_clients(
 
 
 def by_attribute(parts: Sequence[Sequence[Any]]) -> list[list[object]]:
-    """Rows of cypher/rounds/staging/stage_parts: [router, version, [[attribute, [[ref, profile version,
-    sequence, place], ...]], ...]]."""
+    """Group parts into rows of cypher/rounds/staging/stage_parts.
+
+    A row is [router, version, [[attribute, [[ref, profile version, sequence, place], ...]], ...]].
+    """
     rows: dict[tuple[int, int], dict[str, list[list[object]]]] = {}
     for router, version, name, *part in parts:
         rows.setdefault((router, version), {}).setdefault(name, []).append(part)
