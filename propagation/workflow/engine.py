@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from propagation.model.clients.client import (
     ClientChange,
@@ -47,6 +47,7 @@ from propagation.workflow.read.reasoner_ranking import ReasonerRanking
 from propagation.workflow.read.recommend import Recommendations, Recommender, RecommendRequest
 from propagation.workflow.read.similar_clients import By, Neighbours, SimilarClients
 from propagation.workflow.reason.cold_start import ColdStart
+from propagation.workflow.reason.pipeline import Pipeline
 from propagation.workflow.reason.reason_step import CLAIM, Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.round import PropagationRound
@@ -437,9 +438,14 @@ class Engine:
         await self.learner.synchronize()
 
     @property
-    def models(self) -> tuple[str, str]:
-        """Return the names of the reasoner and the embedder."""
-        return self.reasoner.name, self.embedder.name
+    def reasoner_name(self) -> str:
+        """Return the name of the reasoner."""
+        return self.reasoner.name
+
+    @property
+    def embedder_name(self) -> str:
+        """Return the name of the embedder, which includes its fitted state."""
+        return self.embedder.name
 
     @property
     def pause_reason(self) -> str:
@@ -447,6 +453,6 @@ class Engine:
         return self.reasoner.pause_reason
 
     @property
-    def pipeline(self) -> Any:
-        """Return the counts of the reasoning pipeline: `done` and `redone` interactions."""
+    def pipeline(self) -> Pipeline:
+        """Return the reasoning pipeline, which counts its `done` and `redone` interactions."""
         return self.reasoning.pipeline

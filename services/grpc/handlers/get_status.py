@@ -41,7 +41,6 @@ class GetStatusHandler(Servicer):
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
         gauge = await engine.gauge()
         evolutions = await store.evolution_runs(1)
-        reasoner, embedder = engine.models
         redact = str if current_caller().sees_places else self._redaction.redact
         answer = pb.GetStatusResponse(
             recorded_through=recorded,
@@ -63,8 +62,8 @@ class GetStatusHandler(Servicer):
             version=release(),
             policy=engine.settings.policy,
             failing={name: redact(reason) for name, reason in self._failing().items()},
-            reasoner=reasoner,
-            embedder=embedder,
+            reasoner=engine.reasoner_name,
+            embedder=engine.embedder_name,
             propagate=engine.settings.propagate,
             spending=spending_to_proto(engine),
             budgets=[
