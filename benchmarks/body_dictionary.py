@@ -1,6 +1,6 @@
 """The dictionary under which bodies of profile versions are packed, trained on generated towns:
 `python -m benchmarks.body_dictionary FILE`. A released dictionary is never replaced
-(propagation/adapters/sqlite/reason/text_bodies.py): a new one is the next form's."""
+(propagation/adapters/sqlite/reason/text_bodies.py)."""
 
 import asyncio
 import sqlite3

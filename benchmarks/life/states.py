@@ -31,7 +31,7 @@ SOURCES = (
     "benchmarks/service/town.py",
     "benchmarks/life/states.py",
     "propagation/numbers/**/*.py",
-    "propagation/adapters/sqlite/migrations/*.sql",
+    "propagation/adapters/sqlite/schema.sql",
     "propagation/adapters/offline/embedder.py",
     "propagation/workflow/bootstrap/new_epoch.py",
 )

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -11,11 +10,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from propagation.adapters.sqlite.connection.schema import migrations
+from propagation.adapters.sqlite.connection import schema
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientKey, ClientKind
-from propagation.model.clients.client_text import MessageMerge
-from propagation.model.errors import SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
+from propagation.model.errors import (
+    PropagationError,
+    SchemaTooNew,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+)
 from propagation.model.interactions.log import EntryKind
 from propagation.model.interactions.withdrawal import Withdrawal
 from tests.contract.graph_store import (
@@ -24,9 +28,7 @@ from tests.contract.graph_store import (
     checkpoint,
     event,
     learn_all,
-    message,
     recorded,
-    run_round,
     user,
     withdraw,
 )
@@ -91,14 +93,14 @@ async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_witho
 
 
 @pytest.mark.parametrize(
-    ("schema", "error", "said"),
+    ("version", "error", "said"),
     [(-3, StoreCorrupt, "its schema is -3"), (999, SchemaTooNew, "has schema 999")],
     ids=["damage", "newer"],
 )
-async def test_a_schema_that_is_none_of_ours_is_refused(path, schema, error, said):
+async def test_a_schema_that_is_none_of_ours_is_refused(path, version, error, said):
     await opening(path)
     with sqlite3.connect(path) as other:
-        other.execute(f"PRAGMA user_version={schema}")
+        other.execute(f"PRAGMA user_version={version}")
     other.close()
     with pytest.raises(error, match=said):
         await opening(path)
@@ -245,76 +247,52 @@ async def test_a_closed_store_says_so(path):
             await call
 
 
-def test_migrations_are_numbered_one_after_another():
-    assert [number for number, _ in migrations()] == list(range(1, len(migrations()) + 1))
+def _next_version(monkeypatch, statements):
+    """A release whose schema is the one after the newest."""
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, statements))
 
 
-async def test_the_first_schema_is_migrated_with_its_rows(path, monkeypatch):
-    """A database as the first release left it: schema 1, one learned block, one message, made by
-    its own statements."""
-    with sqlite3.connect(path) as old:
-        old.executescript(migrations()[0][1])
-        old.executescript("""
-            PRAGMA application_id=1347571761; PRAGMA user_version=1;
-            INSERT INTO client VALUES (0, 0, 'u', '', '', '[]', '[]', 0, '{}', 1), (1, 1, 'i', 'A', '', '[]', '[]', 0, '{}', 1);
-            INSERT INTO log VALUES (1, 'clients', '[0,1]', 0, 5), (4, 'round', '[]', 1, 7);
-            INSERT INTO interaction VALUES (2, 'e', 'h', 0, 1, NULL, 5, 1.0, 3, 6, NULL);
-            INSERT INTO interaction VALUES (3, 'f', 'h', 0, 1, NULL, 5, 1.0, 3, 6, NULL);
-            INSERT INTO learned VALUES (1, 0, 0, x''), (3, 0, 0, x'');
-            INSERT INTO round VALUES (1, 3, 4, 1, 1, 0, 0, 0);
-            INSERT INTO router_version VALUES (3, 1, 1, 0, 'Jazz', 'more jazz', '["jazz"]', '[]');
-            INSERT INTO integrated VALUES (3, 1, 'jazz', 0, 1, 2), (3, 1, 'jazz', 1, 1, 3), (3, 1, 'bop', 0, 1, 2);
-        """)
-    old.close()
-    shutil.copy(path, path.with_suffix(".v1"))
+async def test_a_database_is_migrated_to_the_next_version_with_its_rows(path, monkeypatch):
     store = new(path)
     await store.open()
-    assert [(block.after, block.through) for block in await store.read_learned(0, 9)] == [
-        (0, 1),
-        (1, 3),
-    ]
-    (version,) = await store.router_versions([3])
-    assert version.senders == {0, 1}
-    assert await recorded(store, ("u", "i")) == [5]
-    await run_round(store, versions=(message(3, 2, user(0)),))
+    await recorded(store, ("u", "i"))
     await store.close()
-    monkeypatch.setattr(
-        "propagation.adapters.sqlite.connection.schema.migrations",
-        lambda: [
-            *migrations(),
-            (len(migrations()) + 1, "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1);"),
-        ],
-    )
+    _next_version(monkeypatch, "CREATE TABLE added (x); INSERT INTO added VALUES (7);")
+    store = new(path)
+    await store.open()
+    assert await recorded(store, ("u", "j")) == [4]
+    await store.close()
+    with sqlite3.connect(path) as migrated:
+        assert migrated.execute("PRAGMA user_version").fetchone() == (schema.newest_version(),)
+        assert migrated.execute("SELECT x FROM added").fetchall() == [(7,)]
+    migrated.close()
+    await opening(path)
+
+
+async def test_a_migration_that_fails_leaves_the_database_as_it_was(path, monkeypatch):
+    await opening(path)
+    before = schema.newest_version()
+    _next_version(monkeypatch, "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1);")
     with pytest.raises(sqlite3.OperationalError):
-        await opening(path.with_suffix(".v1"))
-    with sqlite3.connect(path.with_suffix(".v1")) as half:
-        assert half.execute("PRAGMA user_version").fetchone() == (1,)
-        assert half.execute(
-            "SELECT count(*) FROM sqlite_schema WHERE name = 'half'"
-        ).fetchone() == (0,)
+        await opening(path)
+    with sqlite3.connect(path) as half:
+        assert half.execute("PRAGMA user_version").fetchone() == (before,)
+        tables = half.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'")
+        assert tables.fetchone() == (0,)
     half.close()
 
 
-async def test_merges_of_an_older_schema_are_numbered_as_they_were_committed(path):
+async def test_a_database_of_a_development_version_is_refused_with_a_way_out(path):
     with sqlite3.connect(path) as old:
-        old.executescript("\n".join(sql for number, sql in migrations() if number <= 6))
-        old.executescript("""
-            PRAGMA application_id=1347571761; PRAGMA user_version=6;
-            INSERT INTO merged VALUES (4, 1, 3, 1, 'merged', 9), (2, 1, 3, 1, 'filtered', 5);
-        """)
+        old.executescript(
+            "CREATE TABLE meta (name, value);"
+            f"PRAGMA application_id={schema.DEVELOPMENT_APPLICATION_ID}; PRAGMA user_version=14;"
+        )
     old.close()
-    store = new(path)
-    await store.open()
-    assert [
-        (one.number, one.merge.ref, one.sequence) for one in await store.merges_after(0, 9, 9)
-    ] == [(1, 4, 9), (2, 2, 5)]
-    await store.commit_texts(
-        [],
-        [MessageMerge(ref=6, profile_version=1, router=3, router_version=1, outcome="merged")],
-        10,
-    )
-    assert [one.number for one in await store.merges_after(2, 9, 9)] == [3]
-    await store.close()
+    before = path.read_bytes()
+    with pytest.raises(PropagationError, match="export it with that version"):
+        await opening(path)
+    assert path.read_bytes() == before
 
 
 async def test_numbers_of_older_checkpoints_are_in_no_page_once_it_is_wiped(path, monkeypatch):

@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 from contextlib import closing
+from hashlib import blake2b
 
 import numpy as np
 import orjson
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from propagation.adapters.sqlite.connection.schema import migrations
+from propagation.adapters.sqlite.connection import schema
 from propagation.adapters.sqlite.maintenance import file_swap as exchange
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
@@ -31,7 +32,6 @@ from tests.contract.graph_store import (
     change,
     checkpoint,
     edge,
-    edges_at,
     event,
     gradient,
     item,
@@ -253,12 +253,16 @@ def test_what_is_none_of_ours_is_not_looked_into(tmp_path):
                 look()
 
 
-def test_of_an_older_schema_opening_is_the_first_look(tmp_path):
-    with sqlite3.connect(tmp_path / "old.db") as old:
-        old.executescript(migrations()[0][1])
-        old.executescript("PRAGMA application_id=1347571761; PRAGMA user_version=1;")
-    old.close()
-    assert SqliteFiles(tmp_path / "old.db").leftovers() == []
+async def test_a_database_of_an_older_schema_has_no_leftovers_before_it_is_migrated(
+    path, monkeypatch
+):
+    store = new(path)
+    await store.open()
+    await store.acquire_lease("learn", "killed", 10_000)
+    await store.close()
+    assert SqliteFiles(path).leftovers() != []
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "CREATE TABLE added (x);"))
+    assert SqliteFiles(path).leftovers() == []
 
 
 async def test_a_restored_copy_is_the_database_it_was(kept, tmp_path):
@@ -343,50 +347,19 @@ async def test_a_harmed_export_says_where(kept, tmp_path, said):
     assert not (tmp_path / "new.db").exists()
 
 
-async def test_an_export_of_an_older_schema_is_migrated(tmp_path):
-    old, source = tmp_path / "old.db", tmp_path / "old.jsonl"
-    with sqlite3.connect(old) as connection:
-        connection.executescript("\n".join(sql for number, sql in migrations() if number <= 4))
-        connection.executescript(
-            "PRAGMA application_id=1347571761; PRAGMA user_version=4;"
-            "INSERT INTO client VALUES (0, 0, 'u', '', '', '[]', '[]', 0, '{}', 1);"
-            "INSERT INTO log VALUES (1, 'clients', '[0]', 0, 5)"
-        )
-    connection.close()
-    SqliteFiles(old).export(source, silent)
+async def test_an_export_of_the_last_development_version_is_restored(kept, tmp_path):
+    source = tmp_path / "all.jsonl"
+    SqliteFiles(kept).export(source, silent)
+    head, *rows, _ = source.read_bytes().splitlines(keepends=True)
+    head = head.replace(b'"schema":1,', b'"schema":14,')
+    digest = blake2b(b"".join((head, *rows)), digest_size=16).hexdigest()
+    end = {"end": {"rows": len(rows), "blake2b": digest}}
+    source.write_bytes(b"".join((head, *rows, orjson.dumps(end), b"\n")))
     SqliteFiles(tmp_path / "new.db").restore(source, silent)
     store = new(tmp_path / "new.db")
     await store.open()
-    assert await store.recorded_through() == 1
+    assert await store.check() == []
     await store.close()
-
-
-async def test_the_routing_table_of_schema_11_keeps_what_stands_what_ended_and_nothing_of_an_unfinished_round(
-    tmp_path,
-):
-    old = tmp_path / "old.db"
-    with sqlite3.connect(old) as connection:
-        connection.executescript("\n".join(sql for number, sql in migrations() if number <= 11))
-        connection.executescript("""
-            PRAGMA application_id=1347571761; PRAGMA user_version=11;
-            INSERT INTO client VALUES (0, 0, 'u', '', '', '[]', '[]', 0, '{}', 1);
-            INSERT INTO log VALUES (1, 'clients', '[0]', 0, 5), (2, 'round', '[]', 1, 6), (3, 'round', '[]', 2, 7);
-            INSERT INTO round VALUES (1, 1, 2, 1, 1, 2, 0, 1), (2, 2, 3, 1, 1, 1, 1, 1);
-            INSERT INTO edge VALUES (4, 0, .25, 1, NULL), (5, 0, .5, 1, 2), (5, 0, .75, 2, 3);
-            INSERT INTO edge VALUES (5, 0, 1, 3, NULL), (6, 0, 1, 3, NULL);
-            """)
-    connection.close()
-    store = new(old)
-    await store.open()
-    now, before = await store.edges_of([0]), await edges_at(store, 0, 2)
-    members = await store.count_members([4, 5, 6])
-    await store.close()
-    assert [(edge.router, edge.score, edge.from_sequence) for edge in now[0]] == [
-        (5, 0.75, 3),
-        (4, 0.25, 2),
-    ]
-    assert [(edge.router, edge.score) for edge in before] == [(5, 0.5), (4, 0.25)]
-    assert members == {4: 1, 5: 1}
 
 
 async def test_a_database_in_use_is_neither_replaced_nor_compacted(path, tmp_path):

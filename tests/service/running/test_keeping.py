@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from propagation.adapters.sqlite.connection.schema import migrations
+from propagation.adapters.sqlite.connection.schema import DEVELOPMENT_APPLICATION_ID
 from propagation.v1 import propagation_pb2 as pb
 
 COMMAND = [sys.executable, "-m", "services.cli.main"]
@@ -96,20 +96,16 @@ async def test_doctor_finds_what_was_left_and_mends_it_when_told(copied, tmp_pat
     assert not [finding for finding in after["findings"] if finding["problem"]]
 
 
-def test_doctor_migrates_a_database_of_an_older_release_only_when_told(tmp_path):
+def test_doctor_refuses_a_database_of_a_development_version(tmp_path):
     old = tmp_path / "old.db"
     with sqlite3.connect(old) as connection:
-        connection.executescript("\n".join(sql for number, sql in migrations() if number <= 11))
-        connection.executescript("PRAGMA application_id=1347571761; PRAGMA user_version=11;")
+        connection.executescript(
+            "CREATE TABLE meta (name, value);"
+            f"PRAGMA application_id={DEVELOPMENT_APPLICATION_ID}; PRAGMA user_version=14;"
+        )
     connection.close()
     before = old.read_bytes()
-    looked = run("doctor", "--database", old)
+    looked = run("doctor", "--mend", "--database", old)
     assert looked.returncode == 2
-    assert "schema 11" in looked.stderr
+    assert "start anew" in looked.stderr
     assert old.read_bytes() == before
-    mended = answer("doctor", "--mend", "--database", old)
-    assert mended["sound"]
-    assert {
-        finding["done"] for finding in mended["findings"] if finding["looked_at"] == "schema"
-    } == {"migrated"}
-    assert answer("doctor", "--database", old)["sound"]

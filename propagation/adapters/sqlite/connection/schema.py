@@ -15,7 +15,10 @@ from propagation.model.errors import (
     StoreFull,
 )
 
-APPLICATION_ID = 0x50525031
+DEVELOPMENT_APPLICATION_ID = 0x50525031
+APPLICATION_ID = 0x50525032
+MIGRATIONS: tuple[str, ...] = ()
+"""The SQL that leads from schema 1 to 2, from 2 to 3 and so on; schema.sql has the newest one."""
 CHECKPOINT_PAGES = 16_000
 WAL_KEPT_BYTES = 64 << 20
 # What a start can look through within a second; of a larger file `propagation doctor` does it.
@@ -31,7 +34,10 @@ def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
     make_file(path)
     connection = connect(path)
     try:
-        _check_owner(connection, path)
+        # Another program's file must stay as it is, its journal mode included.
+        is_empty = not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        if not is_empty:
+            check_ours(connection, path)
         _check_pages(connection, path)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
@@ -42,7 +48,10 @@ def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
         if max_bytes is not None:
             page = connection.execute("PRAGMA page_size").fetchone()[0]
             connection.execute(f"PRAGMA max_page_count={max(max_bytes // page, 1)}")
-        migrate(connection, path)
+        if is_empty:
+            create_tables(connection)
+        else:
+            migrate(connection)
     except BaseException:
         connection.close()
         raise
@@ -85,48 +94,64 @@ def connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
 
 
-def _check_owner(connection: sqlite3.Connection, path: Path) -> None:
-    """Nothing is written to a file that is not ours, not even its journal mode."""
-    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    if tables and application != APPLICATION_ID:
+def check_ours(connection: sqlite3.Connection, path: Path) -> None:
+    """Check that a file is a database of this service in a schema that this release can read.
+
+    Raises:
+        StoreCorrupt: It is another program's, or damaged.
+        SchemaTooNew: A newer release wrote it.
+        PropagationError: A development version wrote it.
+    """
+    try:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        raise translated(error, path) from error
+    if application == DEVELOPMENT_APPLICATION_ID:
+        raise PropagationError(
+            f"a development version of this service wrote {path}; export it with that version and"
+            " restore the export with this one, or start anew in another file"
+        )
+    if application != APPLICATION_ID:
         raise StoreCorrupt(
             f"{path} is another program's database; name a file of your own with --database"
         )
-
-
-def migrations() -> list[tuple[int, str]]:
-    """(schema version it leads to, SQL), ascending: migrations/NNNN_what.sql."""
-    folder = files("propagation.adapters.sqlite").joinpath("migrations")
-    found = [
-        (int(file.name[:4]), file.read_text())
-        for file in folder.iterdir()
-        if file.name.endswith(".sql")
-    ]
-    return sorted(found)
-
-
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """All missing migrations in one transaction: the file has its old schema or the newest one,
-    never one between."""
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    steps = migrations()
-    newest = steps[-1][0]
-    if version > newest:
+    if version > newest_version():
         raise SchemaTooNew(
-            f"{path} has schema {version}, this release knows up to {newest}; upgrade the service"
+            f"{path} has schema {version}, this release knows up to {newest_version()};"
+            " upgrade the service"
         )
-    if version == newest:
-        return
-    if version < 0:
+    if version < 1:
         raise StoreCorrupt(
-            f"{path} says that its schema is {version}, which none is; restore it from a back-up"
+            f"{path} says that its schema is {version}, which does not exist;"
+            " restore it from a back-up"
         )
-    script = "\n".join(sql for number, sql in steps if number > version)
+
+
+def newest_version() -> int:
+    """Return the schema version of this release."""
+    return 1 + len(MIGRATIONS)
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Make the tables of this release in an empty database."""
+    tables = files("propagation.adapters.sqlite").joinpath("schema.sql").read_text()
+    _run_script(connection, tables)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a database to the schema of this release, in one transaction."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version < newest_version():
+        _run_script(connection, "\n".join(MIGRATIONS[version - 1 :]))
+
+
+def _run_script(connection: sqlite3.Connection, script: str) -> None:
+    """Run statements that lead to the newest schema, all of them or none."""
     try:
         connection.executescript(
             f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id={APPLICATION_ID};\n"
-            f"PRAGMA user_version={newest};\nCOMMIT;"
+            f"PRAGMA user_version={newest_version()};\nCOMMIT;"
         )
     except sqlite3.Error:
         if connection.in_transaction:

@@ -13,14 +13,13 @@ from pathlib import Path
 
 from propagation.adapters.sqlite.connection.atomic_file import made_in_place
 from propagation.adapters.sqlite.connection.schema import (
-    APPLICATION_ID,
+    check_ours,
     connect,
-    migrations,
     open_reader,
     translated,
 )
 from propagation.adapters.sqlite.maintenance.leftovers import drop_leftovers
-from propagation.model.errors import PropagationError, SchemaTooNew, StoreCorrupt
+from propagation.model.errors import PropagationError
 
 PAGES_A_STEP = 1_024
 # After each step the disk has what was copied, so that a service's commit never waits for more than
@@ -46,23 +45,6 @@ def backup(source: Path, target: Path, progress: OnProgress, *, replace: bool = 
             return partial.stat().st_size
     except sqlite3.Error as error:
         raise translated(error, source) from error
-
-
-def check_ours(connection: sqlite3.Connection, path: Path) -> None:
-    """Raises StoreCorrupt where this is not a database of ours, SchemaTooNew where a newer release
-    wrote it."""
-    try:
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        schema = connection.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.DatabaseError as error:
-        raise translated(error, path) from error
-    if application != APPLICATION_ID:
-        raise StoreCorrupt(f"{path} is no database of this service")
-    newest = migrations()[-1][0]
-    if schema > newest:
-        raise SchemaTooNew(
-            f"{path} has schema {schema}, this release knows up to {newest}; upgrade the service"
-        )
 
 
 def settle(partial: Path) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from propagation.adapters.sqlite.connection.atomic_file import begun, drop_begun
 from propagation.adapters.sqlite.connection.schema import (
+    check_ours,
     connect,
-    migrations,
+    newest_version,
     open_reader,
     translated,
 )
-from propagation.adapters.sqlite.maintenance.backup import OnProgress, backup, check_ours
+from propagation.adapters.sqlite.maintenance.backup import OnProgress, backup
 from propagation.adapters.sqlite.maintenance.file_swap import compact, held, restore
 from propagation.adapters.sqlite.maintenance.json_export import export, import_export
 from propagation.adapters.sqlite.maintenance.leftovers import drop_leftovers, leftovers
@@ -85,4 +86,4 @@ def _older(connection: sqlite3.Connection) -> int | None:
     """The schema of a database of ours that opening would migrate: its tables are not yet those of
     this release."""
     schema = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    return schema if schema < migrations()[-1][0] else None
+    return schema if schema < newest_version() else None

@@ -8,12 +8,13 @@ from pathlib import Path
 from propagation.adapters.sqlite.connection.atomic_file import BESIDE, made_in_place
 from propagation.adapters.sqlite.connection.lock import take_lock
 from propagation.adapters.sqlite.connection.schema import (
+    check_ours,
     connect,
     open_file,
     open_reader,
     translated,
 )
-from propagation.adapters.sqlite.maintenance.backup import OnProgress, check_ours, settle
+from propagation.adapters.sqlite.maintenance.backup import OnProgress, settle
 from propagation.adapters.sqlite.maintenance.consistency_check import findings
 from propagation.model.errors import StoreBusy, StoreCorrupt
 

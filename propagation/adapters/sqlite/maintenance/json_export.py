@@ -18,18 +18,21 @@ import orjson
 
 from propagation.adapters.sqlite.connection.atomic_file import made_in_place
 from propagation.adapters.sqlite.connection.schema import (
-    APPLICATION_ID,
+    check_ours,
     connect,
-    migrations,
+    create_tables,
+    newest_version,
     open_reader,
     translated,
 )
-from propagation.adapters.sqlite.maintenance.backup import OnProgress, check_ours
+from propagation.adapters.sqlite.maintenance.backup import OnProgress
 from propagation.adapters.sqlite.maintenance.file_swap import in_place_of, look_over
 from propagation.adapters.sqlite.reason.text_bodies import packed_body, plain_body
 from propagation.model.errors import BrokenData, SchemaTooNew
 
 FORM = 1
+DEVELOPMENT_SCHEMA = 14
+"""The last schema of the development versions, whose tables are those of schema 1."""
 BODIES = {("profile_version", "body")}
 LINES_A_REPORT = 5_000
 ROWS_A_STATEMENT = 2_000
@@ -137,7 +140,8 @@ def _stored(table: str, column: str, value: Any) -> object:
 def _read(new: sqlite3.Connection, file: BinaryIO, source: Path, progress: OnProgress) -> int:
     lines = _Lines(file, source)
     schema, total, tables = lines.head()
-    _create(new, schema, source)
+    _check_schema(schema, source)
+    create_tables(new)
     if tables != _tables(new):
         raise BrokenData(str(source), 1, "tables", f"are not those of schema {schema}")
     for name in ("journal_mode=OFF", "synchronous=OFF"):
@@ -173,17 +177,13 @@ def _parts(
         yield part
 
 
-def _create(new: sqlite3.Connection, schema: int, source: Path) -> None:
-    """Empty tables of an older schema are filled, and migrated when the database is opened."""
-    steps = migrations()
-    if schema > steps[-1][0]:
+def _check_schema(schema: int, source: Path) -> None:
+    """Raise SchemaTooNew or PropagationError if this release cannot read exports of a schema."""
+    if schema > newest_version() and schema != DEVELOPMENT_SCHEMA:
         raise SchemaTooNew(
-            f"{source} has schema {schema}, this release knows up to {steps[-1][0]}; upgrade the service"
+            f"{source} has schema {schema}, this release knows up to {newest_version()};"
+            " upgrade the service"
         )
-    script = "\n".join(sql for number, sql in steps if number <= schema)
-    new.executescript(
-        f"BEGIN;\n{script}\nPRAGMA application_id={APPLICATION_ID};\nPRAGMA user_version={schema};\nCOMMIT;"
-    )
 
 
 def _named(columns: Sequence[str]) -> str:

@@ -1,12 +1,11 @@
-"""The body of a profile version (its lines and filter rules) as stored bytes, and back.
+"""The body of a profile version: its lines and filter rules as compressed JSON.
 
-The first byte names the form: "[" is JSON as it stands (what schema 4 and earlier wrote), 1 is raw
-deflate of the same JSON under the dictionary of form 1, 2 is zstd under that of form 2
-(benchmarks/body_dictionary.py made it). All are read, 2 is written. A form, its dictionary
-included, is never edited: a change is the next number."""
+The JSON is compressed with zstd and a dictionary (text_body_dictionary.zstd, which
+benchmarks/body_dictionary.py made). The dictionary of a released version is never replaced:
+stored bodies can be read with it alone.
+"""
 
 import threading
-import zlib
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import starmap
@@ -20,31 +19,12 @@ from propagation.adapters.shared.json_text import without_nul
 from propagation.model.clients.filter_memory import FilterMemory, FilterRule
 from propagation.model.clients.profile import Author, Line, Source
 
-DEFLATED, ZSTD = b"\x01", b"\x02"
-WINDOW = -13
 ZSTD_LEVEL = 3
 SOURCES_HELD = 65_536
-# What bodies have in common, the most frequent last: deflate reaches back to it from the first byte
-# on.
-DICTIONARY_1 = (
-    b'"evidence":["age":Be wary of what theWelcome what thePut news ofWeigh as any other.Leave out : it did not fit the choices '
-    b'made. first: choices bear it out."Chosen once by someone drawn to Has found a first taker fond of People fond of  have '
-    b"chosen itHas some takers among lovers of Often chosen by people drawn to Well liked by those who enjoy A favourite of "
-    b"people drawn to Lovers of  choose it again and again.Has had a first taste of Once tried Made a single choice of Enjoys "
-    b"Has a liking for , such as Comes back now and then to , as with Often chooses , lately Has a steady taste for , as in "
-    b"Regularly picks : recently Keeps returning to : lately Loves ; the latest choices are Is drawn above all to , most recently "
-    b"The  community, which it reaches, still asks for Its audience, drawn to , stays with The  community, too, stays with "
-    b"Others drawn to  share the taste for People who share the taste for  now choose Word from the  community: it is discovering "
-    b"Heard from lovers of : look at Heard from those around it (): they now choose The  community, which it reaches, is "
-    b"discovering Others drawn to  are turning to Its audience, drawn to , is turning to  and , seen around \xe2\x80\x9c"
-    b'\xe2\x80\x9d, listed under .",["],2.0,"catalogue",[]],[1,"\xe2\x80\x9c","],1.0,"interaction",[[,null,null],['
-    b']],"rules":[{"router":null,"attribute":"","factor":0.8,"text":","factor":1.25,"text":"'
-    b' (1994)\xe2\x80\x9d.",["","],0.4,"reception",[[null,'
-)
 
 
 def body_of(lines: Sequence[Line], rules: Sequence[FilterRule]) -> bytes:
-    """In form 2. Raises InvalidInput on U+0000 in a text."""
+    """Encode lines and rules. Raise InvalidInput if a text holds U+0000."""
     return packed_body(
         without_nul(
             orjson.dumps([[_line_row(line) for line in lines], [_rule_row(rule) for rule in rules]])
@@ -53,7 +33,7 @@ def body_of(lines: Sequence[Line], rules: Sequence[FilterRule]) -> bytes:
 
 
 def parts_of(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
-    """Lines and filter memory, of any form."""
+    """Decode lines and filter memory."""
     lines, rules = _plain(body)
     return tuple(_line(line) for line in lines), FilterMemory(
         rules=tuple(_rule(rule) for rule in rules)
@@ -98,18 +78,13 @@ def cited_messages(body: bytes) -> list[tuple[int, int]]:
 
 
 def plain_body(body: bytes) -> bytes:
-    """The JSON of a body of any form."""
-    if body[:1] == ZSTD:
-        return _zstd().unpack.decompress(memoryview(body)[1:])
-    if body[:1] == DEFLATED:
-        inflate = zlib.decompressobj(WINDOW, DICTIONARY_1)
-        return inflate.decompress(memoryview(body)[1:])
-    return body
+    """Return the JSON of a body."""
+    return _zstd().unpack.decompress(body)
 
 
 def packed_body(plain: bytes) -> bytes:
-    """A body's JSON in form 2."""
-    return ZSTD + _zstd().pack.compress(plain)
+    """Compress the JSON of a body."""
+    return _zstd().pack.compress(plain)
 
 
 def _plain(body: bytes) -> Any:
@@ -162,7 +137,7 @@ def _rule(row: dict[str, Any]) -> FilterRule:
 @cache
 def _dictionary() -> zstandard.ZstdCompressionDict:
     dictionary = zstandard.ZstdCompressionDict(
-        (Path(__file__).parent / "body_dictionary_2.zstd").read_bytes()
+        (Path(__file__).parent / "text_body_dictionary.zstd").read_bytes()
     )
     dictionary.precompute_compress(level=ZSTD_LEVEL)
     return dictionary
