@@ -1,4 +1,4 @@
-"""Which attributes a text speaks of."""
+"""Attributes that a text names."""
 
 import re
 
@@ -22,6 +22,6 @@ def test_whole_words_outside_of_quoted_titles():
 
 
 @given(TEXTS.map(normalize_name).filter(bool), TEXTS)
-def test_as_a_pattern_of_whole_words_would_say(name, text):
+def test_names_in_text_agrees_with_a_regular_expression(name, text):
     found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", normalize_name(text))
     assert bool(names_in_text((name,), text)) == bool(found)

@@ -1,5 +1,4 @@
-"""ForgetClient and RetractInteractions through the whole loop: what is gone, and that nothing else
-is."""
+"""Erasure and retraction in a whole engine: everything of a client goes, and nothing else changes."""
 
 import asyncio
 from dataclasses import replace
@@ -43,14 +42,14 @@ async def engine(tmp_path):
 
 
 @pytest.fixture(params=["written anew", "in place"])
-def wiping_way(request, monkeypatch):
-    """As a small file is wiped, and as a large one."""
+def wiping_method(request, monkeypatch):
+    """Wipe in place, as for a small file, and by writing anew, as for a large one."""
     if request.param == "in place":
         monkeypatch.setattr(wiping, "SMALL_BYTES", 0)
 
 
-async def is_sound(engine):
-    """The graph, the numbers, the index agree."""
+async def assert_sound(engine):
+    """Check that graph, numbers and index agree."""
     assert await engine.store.check() == []
     view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
     assert differing_arrays(view.state, engine.numbers.view.state) == []
@@ -61,8 +60,8 @@ async def texts_of(engine):
     return await engine.store.load_texts(sorted(await engine.store.text_versions()))
 
 
-async def masses_add_up(engine):
-    """N, n, c and the lists of what was seen, from the stored weights of what is left."""
+async def assert_masses_add_up(engine):
+    """Check N, n, c and the adoption lists against the stored weights that remain."""
     state = engine.numbers.view.state
     items, users = engine.numbers.view.items, engine.numbers.view.users
     for place, bank in enumerate((state.session, state.taste)):
@@ -92,8 +91,8 @@ async def masses_add_up(engine):
     assert {(int(key) >> 32, int(key) & 0xFFFFFFFF) for key in state.seen_set if key >= 0} == pairs
 
 
-@pytest.mark.usefixtures("wiping_way")
-async def test_nothing_of_a_user_is_left(engine, tmp_path):
+@pytest.mark.usefixtures("wiping_method")
+async def test_an_erasure_removes_every_trace_of_a_user(engine, tmp_path):
     events = await live(engine, 1, 120)
     key = user_key(3)
     mine = [one for one in events if one.user_id == key.id]
@@ -107,13 +106,13 @@ async def test_nothing_of_a_user_is_left(engine, tmp_path):
     assert left_in(tmp_path, words) == []
     assert await left_in_rows(engine, words) == []
     assert await engine.store.find_refs([key]) == [None]
-    await is_sound(engine)
-    await masses_add_up(engine)
+    await assert_sound(engine)
+    await assert_masses_add_up(engine)
     left = {row.sequence for row in await engine.store.interactions(range(1, done.sequence))}
-    await others_are_untouched(engine, before, ref, left)
+    await assert_others_unchanged(engine, before, ref, left)
 
 
-async def others_are_untouched(engine, before, ref, left):
+async def assert_others_unchanged(engine, before, ref, left):
     """Lines that cited nothing of the client, and were not heard in a message of it, are the same
     objects' equals."""
     after = await texts_of(engine)
@@ -127,8 +126,8 @@ async def others_are_untouched(engine, before, ref, left):
                 assert kept[line.id] == line
 
 
-@pytest.mark.usefixtures("wiping_way")
-async def test_nothing_of_an_item_is_left(engine, tmp_path):
+@pytest.mark.usefixtures("wiping_method")
+async def test_an_erasure_removes_every_trace_of_an_item(engine, tmp_path):
     events = await live(engine, 2, 120)
     key = item_key(3)
     words = [key.id, title_of(3), "theremin 77"]
@@ -139,8 +138,8 @@ async def test_nothing_of_an_item_is_left(engine, tmp_path):
     words += [one.event_id for one in mine]
     assert left_in(tmp_path, words) == []
     assert await left_in_rows(engine, words) == []
-    await is_sound(engine)
-    await masses_add_up(engine)
+    await assert_sound(engine)
+    await assert_masses_add_up(engine)
     view = engine.numbers.view
     assert not view.state.visible[index_of(ref)]
     assert not (view.state.neighbour[np.arange(view.items)] == index_of(ref))[
@@ -148,7 +147,7 @@ async def test_nothing_of_an_item_is_left(engine, tmp_path):
     ].any()
 
 
-async def test_a_replay_of_what_was_forgotten_is_rejected_and_the_id_starts_anew(engine):
+async def test_erased_events_are_rejected_and_the_id_starts_anew(engine):
     events = await live(engine, 3, 60)
     key = user_key(1)
     mine = [one for one in events if one.user_id == key.id]
@@ -164,10 +163,10 @@ async def test_a_replay_of_what_was_forgotten_is_rejected_and_the_id_starts_anew
     (new,) = await engine.store.find_refs([key])
     assert new not in (None, ref)
     assert engine.numbers.view.state.history_length[index_of(new)] == 1
-    await is_sound(engine)
+    await assert_sound(engine)
 
 
-async def test_it_survives_a_restart_and_life_goes_on(tmp_path):
+async def test_an_erasure_survives_a_restart(tmp_path):
     engine = engine_on(tmp_path)
     await engine.open()
     await begin(engine)
@@ -181,15 +180,15 @@ async def test_it_survives_a_restart_and_life_goes_on(tmp_path):
     try:
         assert differing_arrays(again.numbers.view.state, numbers) == []
         await live(again, 5, 60)
-        await is_sound(again)
-        await masses_add_up(again)
+        await assert_sound(again)
+        await assert_masses_add_up(again)
         await again.init()
-        await is_sound(again)
+        await assert_sound(again)
     finally:
         await again.close()
 
 
-async def test_what_was_recorded_and_not_learned_goes_too(engine, tmp_path):
+async def test_an_erasure_takes_events_that_are_not_learned_yet(engine, tmp_path):
     await live(engine, 6, 30)
     late = [event(7_000 + n, 2, n) for n in range(5)]
     await engine.record([*late, event(7_100, 5, 1)])
@@ -197,10 +196,10 @@ async def test_what_was_recorded_and_not_learned_goes_too(engine, tmp_path):
     assert done.events_erased >= 5
     assert left_in(tmp_path, [one.event_id for one in late]) == []
     await engine.drain()
-    await is_sound(engine)
+    await assert_sound(engine)
 
 
-async def test_retraction_takes_back_what_the_event_wrote(engine):
+async def test_a_retraction_withdraws_what_the_event_wrote(engine):
     events = await live(engine, 7, 90)
     one = next(one for one in events if one.user_id == user_key(2).id)
     state = engine.numbers.view.state
@@ -221,8 +220,8 @@ async def test_retraction_takes_back_what_the_event_wrote(engine):
     ]
     repeat = await engine.record(mine)
     assert {outcome.status for outcome in repeat.outcomes} == {RecordStatus.DUPLICATE}
-    await is_sound(engine)
-    await masses_add_up(engine)
+    await assert_sound(engine)
+    await assert_masses_add_up(engine)
 
 
 async def test_a_repeat_takes_the_place_of_a_retracted_first_adoption(engine):
@@ -238,11 +237,11 @@ async def test_a_repeat_takes_the_place_of_a_retracted_first_adoption(engine):
     ((_, row),) = await engine.store.event_statuses([repeat.event_id])
     written = await engine.store.learned_weights([row.sequence])
     assert written.weights[0].sum(axis=1) == pytest.approx([0.5, 0.5], abs=1e-5)
-    await is_sound(engine)
-    await masses_add_up(engine)
+    await assert_sound(engine)
+    await assert_masses_add_up(engine)
 
 
-async def test_a_users_only_event_retracted_leaves_a_user_without_history(engine):
+async def test_retracting_the_only_event_leaves_a_user_without_history(engine):
     await live(engine, 9, 30)
     only = event(9_500, USERS + 5, 3)
     await engine.record([only])
@@ -256,10 +255,10 @@ async def test_a_users_only_event_retracted_leaves_a_user_without_history(engine
     text = (await engine.store.load_texts([ref]))[ref]
     assert text.profile.lines == ()
     assert await engine.store.gradients("profile", ref, 0, 9) == []
-    await is_sound(engine)
+    await assert_sound(engine)
 
 
-async def test_an_items_changed_text_is_subtracted_as_it_was(engine):
+async def test_a_changed_items_text_is_subtracted_as_it_was_learned(engine):
     await live(engine, 10, 60)
     await engine.upsert_clients(
         [
@@ -279,13 +278,13 @@ async def test_an_items_changed_text_is_subtracted_as_it_was(engine):
     assert state.totals[0] == 0
     for bank in (state.session, state.taste):
         assert bank.total.sum() == pytest.approx(0.2 * items, rel=1e-4)
-    await is_sound(engine)
+    await assert_sound(engine)
 
 
-@pytest.mark.usefixtures("wiping_way")
+@pytest.mark.usefixtures("wiping_method")
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
-async def test_whatever_is_forgotten_nothing_of_it_is_left(tmp_path, seed):
+async def test_erasures_of_random_clients_leave_no_trace(tmp_path, seed):
     draw = np.random.default_rng(seed)
     engine = engine_on(tmp_path, min_support=int(draw.integers(1, 4)))
     await engine.open()
@@ -306,8 +305,8 @@ async def test_whatever_is_forgotten_nothing_of_it_is_left(tmp_path, seed):
             words = [client.title, *mine] if client.title else mine
             assert left_in(tmp_path, words) == []
             assert await left_in_rows(engine, words) == []
-            await is_sound(engine)
-            await masses_add_up(engine)
+            await assert_sound(engine)
+            await assert_masses_add_up(engine)
             events += await live(engine, 40 + seed, 20)
     finally:
         await engine.close()
@@ -323,7 +322,7 @@ def learner_on(engine, name):
     )
 
 
-async def test_another_process_follows_by_the_log(engine):
+async def test_another_process_follows_an_erasure_by_the_log(engine):
     await live(engine, 12, 60)
     other = learner_on(engine, "another process")
     await other.open()
@@ -338,7 +337,7 @@ async def test_another_process_follows_by_the_log(engine):
     other._numbers.close()
 
 
-async def test_a_process_that_stood_still_over_clients_and_a_forgetting_follows(engine):
+async def test_an_idle_process_catches_up_after_new_clients_and_an_erasure(engine):
     """What it missed begins with a block of no interactions, of which the barrier has left nothing
     to follow by."""
     await live(engine, 16, 60)
@@ -354,7 +353,7 @@ async def test_a_process_that_stood_still_over_clients_and_a_forgetting_follows(
     other._numbers.close()
 
 
-async def test_a_round_of_another_process_is_waited_for(engine, monkeypatch):
+async def test_an_erasure_waits_for_a_round_of_another_process(engine, monkeypatch):
     await live(engine, 13, 30)
     lease = await engine.store.acquire_lease("round", "another process", 60_000)
     with monkeypatch.context() as patch:
@@ -375,7 +374,7 @@ async def lease_of(learner):
         return lease
 
 
-async def test_who_learns_lets_go_when_another_process_asks(engine):
+async def test_a_learner_gives_its_lease_to_a_process_that_erases(engine):
     await live(engine, 15, 40)
     other = learner_on(engine, "another process")
     third = learner_on(engine, "a third one")
@@ -404,7 +403,7 @@ async def test_who_learns_lets_go_when_another_process_asks(engine):
     third._numbers.close()
 
 
-async def test_what_an_evolution_moved_is_subtracted_where_it_is_now(engine):
+async def test_weights_are_subtracted_where_an_evolution_moved_them(engine):
     """Weights are stored in the routers of their epoch and read through the maps of the runs since."""
     events = await live(engine, 14, 60)
     sequence = await engine.store.learned_through()

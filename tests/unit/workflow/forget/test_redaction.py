@@ -1,4 +1,4 @@
-"""What a text loses when a client is forgotten or an event taken back, by hand."""
+"""Redaction of texts and messages, with examples computed by hand."""
 
 from dataclasses import replace
 
@@ -46,12 +46,12 @@ def gone(*sequences, least=2, **fields):
     return Gone(frozenset(sequences), least, **fields)
 
 
-def test_a_line_of_other_interactions_is_the_same_object():
+def test_a_line_without_withdrawn_sources_is_the_same_object():
     same = line(2, 3)
     assert redact_line(same, BLUE, gone(1), WHO) is same
 
 
-def test_an_items_line_needs_min_support_takers_besides_itself():
+def test_an_items_line_needs_min_support_users():
     left = redact_line(line(1, 2, 3), BLUE, gone(1), WHO)
     assert [source.sequence for source in left.sources] == [2, 3]
     assert redact_line(line(1, 2), BLUE, gone(1), WHO) is None
@@ -102,11 +102,11 @@ def test_a_quotation_of_the_title_goes_and_the_rest_stays(text, left):
         ("", "", False),
     ],
 )
-def test_a_title_is_known_in_the_forms_it_takes(title, quote, same):
+def test_a_title_is_recognised_in_its_forms(title, quote, same):
     assert OwnWords(title).is_quoted(quote) is same
 
 
-def test_a_title_of_one_word_is_a_word_like_any_other_elsewhere():
+def test_a_title_of_one_word_counts_only_where_the_text_cites_the_client():
     words = OwnWords("Jazz")
     other = line(2, text="Enjoys Jazz.")
     assert redact_line(other, CID, gone(1, words=words), WHO) is other
@@ -121,7 +121,7 @@ def test_a_title_of_one_word_is_a_word_like_any_other_elsewhere():
     )
 
 
-def test_what_was_heard_goes_with_what_its_message_no_longer_says():
+def test_a_merged_line_goes_with_the_attributes_that_its_message_lost():
     heard = line((5, 1), (5, 2), author=Author.RECEPTION)
     kept = redact_line(heard, ANN, gone(least=1, messages={(5, 2): None}), WHO)
     assert kept.sources == (Source(router=5, version=1),)
@@ -148,7 +148,7 @@ def test_rules_lose_evidence_and_go_with_the_last_of_it():
     assert after[1] is rules[3]
 
 
-def test_a_message_loses_what_only_that_client_brought():
+def test_a_message_loses_attributes_that_only_that_client_brought():
     message = RouterVersion(
         router=1,
         version=1,
@@ -194,7 +194,7 @@ def test_a_message_loses_what_only_that_client_brought():
         ),
     ],
 )
-def test_a_message_that_loses_words_says_what_is_left(text, want):
+def test_a_message_keeps_the_sentences_without_the_words(text, want):
     message = RouterVersion(
         router=1,
         version=1,
@@ -211,7 +211,7 @@ def test_a_message_that_loses_words_says_what_is_left(text, want):
     assert (after.attributes, after.name, after.text) == (("jazz", "opera"), "jazz and opera", want)
 
 
-def test_a_message_of_which_nothing_is_left_says_nothing():
+def test_a_message_without_attributes_has_an_empty_text():
     message = RouterVersion(
         router=1,
         version=1,

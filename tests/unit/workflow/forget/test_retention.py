@@ -1,4 +1,4 @@
-"""Retention runs when enough is new, and only then."""
+"""Retention starts a run when enough sequences are new, and only then."""
 
 from propagation.workflow.forget.retention import Retention
 

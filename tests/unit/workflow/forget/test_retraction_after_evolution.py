@@ -1,5 +1,4 @@
-"""What is taken back after routers were split, merged and led back: repeats that take a place were
-stored in another epoch."""
+"""Retractions after splits, merges and undos: a repeat may be stored in another epoch's routers."""
 
 import numpy as np
 import pytest
@@ -23,8 +22,8 @@ from tests.unit.workflow.learn.comparison import differing_arrays
 __all__ = ["made"]
 
 
-async def is_sound(engine):
-    """Memory, the store's weights and a rebuild agree, and the graph is whole."""
+async def assert_sound(engine):
+    """Check that view, stored weights and a rebuild agree, and that the graph is sound."""
     await mass_is_what_was_written(engine)
     view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
     assert differing_arrays(view.state, engine.numbers.view.state) == []
@@ -50,7 +49,7 @@ async def with_repeats(engine, count, draw):
         pytest.param(3, 2, marks=pytest.mark.slow),
     ],
 )
-async def test_repeats_take_places_over_splits_merges_and_undos(made, monkeypatch, seed, times):
+async def test_repeats_are_promoted_across_splits_merges_and_undos(made, monkeypatch, seed, times):
     monkeypatch.setattr(Verdict, "published", True)
     restless, draw = Restless(seed), np.random.default_rng(seed)
     engine = await made(
@@ -61,11 +60,11 @@ async def test_repeats_take_places_over_splits_merges_and_undos(made, monkeypatc
         assert undone
         taken = await engine.forgetting.retract(await with_repeats(engine, 12, draw))
         assert all(event.retracted for event in taken.events)
-        await is_sound(engine)
+        await assert_sound(engine)
     await push(engine, stream(STYLES[:3], 30, seed=9))
     await engine.evolve()
     await engine.forgetting.forget(ClientKey(kind=ClientKind.USER, id=f"{STYLES[0]}-1"))
-    await is_sound(engine)
+    await assert_sound(engine)
 
 
 async def test_a_repeat_from_before_a_split_is_stored_in_the_numbers_of_its_own_epoch(
@@ -90,10 +89,10 @@ async def test_a_repeat_from_before_a_split_is_stored_in_the_numbers_of_its_own_
         assert isinstance(block, LearnedBlock)
         if block.through <= before:
             assert block.routers[:, 1][block.weights[:, 1] > 0].max(initial=0) < routers
-    await is_sound(engine)
+    await assert_sound(engine)
 
 
-def test_between_two_events_only_the_runs_between_them_count():
+def test_only_the_runs_between_two_events_map_their_weights():
     def run(number, through, home, undoes=None):
         return RouterMap(
             run=number,

@@ -1,5 +1,4 @@
-"""The past across evolutions: before one, the old router set; and evolution is told to those who
-watch."""
+"""Time travel and watching across evolutions."""
 
 import pytest
 
@@ -70,7 +69,7 @@ async def test_before_an_evolution_the_old_routers_are_shown_and_after_it_the_ne
     assert [one.ref for one in await past.members(4, run.sequence, 9)] == [ANN]
 
 
-async def test_what_can_be_asked_for(store):
+async def test_the_sequences_and_times_that_can_be_shown(store):
     before, run = await evolved(store)
     past, ms = TimeTravel(store), TurnedClock().ms
     assert await past.check_sequence(run.sequence) == run.sequence
@@ -86,27 +85,32 @@ async def test_what_can_be_asked_for(store):
         await past.sequence_at_time(ms - 1, ms)
 
 
-async def told(watch):
+async def all_events(watch):
     return [one async for one in watch.step()]
 
 
-async def test_published_and_refused_runs_are_told_once_in_order(store):
+async def test_published_and_refused_runs_are_sent_once_in_order(store):
     begun = await newest_position(store)
     await evolved(store)
     refused = await store.save_evolution(REPORT)
     watch = Watcher(store, [WatchEventKind.EVOLUTION], begun, begun)
-    events = await told(watch)
+    events = await all_events(watch)
     assert [(one.run, one.published) for one, _ in events] == [(1, True), (2, False)]
     assert events[1][0] == refused
-    assert await told(watch) == []
+    assert await all_events(watch) == []
     (after_first, *_), (_, position) = events[1], events[0]
     assert [
-        one for one, _ in await told(Watcher(store, [WatchEventKind.EVOLUTION], position, position))
+        one
+        for one, _ in await all_events(
+            Watcher(store, [WatchEventKind.EVOLUTION], position, position)
+        )
     ] == [after_first]
 
 
-async def test_an_evolutions_round_is_told_with_its_messages(store):
+async def test_an_evolutions_round_is_sent_with_its_messages(store):
     _, run = await evolved(store)
     watch = Watcher(store, list(WatchEventKind), Position(), Position())
-    told_of = [one for one, _ in await told(watch) if getattr(one, "sequence", 0) == run.sequence]
-    assert [type(one).__name__ for one in told_of] == ["Round", "RouterVersion", "EvolutionRun"]
+    sent = [
+        one for one, _ in await all_events(watch) if getattr(one, "sequence", 0) == run.sequence
+    ]
+    assert [type(one).__name__ for one in sent] == ["Round", "RouterVersion", "EvolutionRun"]

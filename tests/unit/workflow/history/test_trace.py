@@ -1,4 +1,4 @@
-"""A path shows each profile as it read at that step, not as it reads now."""
+"""A path shows each profile as it was at that step, not as it is now."""
 
 from dataclasses import replace
 
@@ -74,7 +74,7 @@ async def ref_of(engine, user):
 
 
 async def rewrite(engine, user):
-    """Since then every line of this profile says something else, under the same ids and sources."""
+    """Change every line of a profile, under the same ids and sources."""
     ref = await ref_of(engine, user)
     text = (await engine.store.load_texts([ref]))[ref]
     edits = [
@@ -93,7 +93,7 @@ async def paths_from(engine, event):
     return [path async for path in engine.tracer.trace_event(event)]
 
 
-async def test_each_profile_of_a_path_reads_as_it_did_at_that_step(engine):
+async def test_a_path_shows_profiles_as_they_were_at_each_step(engine):
     await push(engine, "bob", "Aida")
     await engine.profiles.read_merged(await ref_of(engine, "ann"))
     for user in ("ann", "bob"):
@@ -115,7 +115,7 @@ async def test_each_profile_of_a_path_reads_as_it_did_at_that_step(engine):
         assert "opera" in next(hop.line for hop in path if isinstance(hop, ProfileHop)).attributes
 
 
-async def test_a_path_ends_at_a_profile_only_where_its_line_says_what_travelled(engine):
+async def test_a_path_ends_at_a_profile_only_if_its_line_has_the_attribute(engine):
     await engine.upsert_clients(
         [
             ClientChange(
@@ -143,7 +143,7 @@ async def test_a_path_ends_at_a_profile_only_where_its_line_says_what_travelled(
         assert name in (end.line.attributes if isinstance(end, ProfileHop) else end.text)
 
 
-async def test_what_another_event_brought_later_is_no_path_of_this_one(engine):
+async def test_an_attribute_that_another_event_brought_later_is_on_no_path(engine):
     await push(engine, "bob", "Aida")
     ref = await ref_of(engine, "bob")
     text = (await engine.store.load_texts([ref]))[ref]

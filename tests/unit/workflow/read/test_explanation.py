@@ -1,4 +1,4 @@
-"""An explanation in words says what is true of the item."""
+"""Explanations in words mention only what is true of the item."""
 
 import pytest
 
@@ -20,18 +20,18 @@ def part(feature, raw, value, weight):
         (Feature.LIFT_TASTE, -0.081),
     ],
 )
-def test_what_an_item_lacks_is_not_said_of_it_though_it_speaks_for_it(feature, raw):
+def test_a_feature_that_the_item_lacks_is_not_mentioned(feature, raw):
     assert explain_in_words([part(feature, raw, -1.6, -0.8)], [], [], cold=False) == NO_REASON
 
 
 @pytest.mark.parametrize(
     "feature", [Feature.LIFT_TASTE, Feature.LIFT_SESSION, Feature.PROFILE, Feature.CONTENT]
 )
-def test_less_bad_than_others_is_not_good(feature):
+def test_a_negative_raw_value_is_not_mentioned(feature):
     assert explain_in_words([part(feature, -0.1, 0.5, 0.8)], [], [], cold=False) == NO_REASON
 
 
-def test_the_strongest_that_are_there_are_said():
+def test_the_strongest_present_features_are_mentioned():
     said = explain_in_words(
         [part(Feature.POPULARITY, 2.0, 1.0, 0.5), part(Feature.RECENT, -0.5, 1.0, 0.3)],
         [],

@@ -1,4 +1,4 @@
-"""Stored weights read through maps, by hand."""
+"""Stored weights are read through maps; examples computed by hand."""
 
 import numpy as np
 
@@ -25,13 +25,13 @@ UNDO = one(3, 30, 3, [0, 1, 2, 3], {0: Halves(0, 2, np.array([False, True]), Fal
 USERS = np.array([0, 1, 2])
 
 
-def test_a_weight_goes_to_its_users_half_and_a_strangers_to_the_larger():
+def test_a_weight_maps_to_its_users_half_and_a_new_users_to_the_larger():
     routers = np.array([[1, 0], [1, 2], [1, 1]], np.uint16)
     assert SPLIT.map_routers(routers, USERS).tolist() == [[1, 0], [3, 2], [3, 3]]
     assert SPLIT.map_routers(np.array([1, 1, 0]), USERS).tolist() == [1, 3, 0]
 
 
-def test_what_belongs_to_nobody_goes_to_both_halves_and_a_merge_takes_both():
+def test_a_split_router_becomes_both_halves_and_merged_routers_one():
     maps = RouterMaps([SPLIT, MERGE])
     assert maps.since(1).successors_of(1) == (1, 3)
     assert maps.since(1).successors_of(2) == (0,)
@@ -39,7 +39,7 @@ def test_what_belongs_to_nobody_goes_to_both_halves_and_a_merge_takes_both():
     assert SPLIT.successors_of(9) == ()
 
 
-def test_only_later_runs_are_read_through():
+def test_only_later_runs_map_a_weight():
     maps = RouterMaps([SPLIT, MERGE])
     routers = np.array([2, 1, 1])
     assert maps.after(10).map_routers(routers, USERS).tolist() == [0, 3, 3]
@@ -47,7 +47,7 @@ def test_only_later_runs_are_read_through():
     assert maps.after(21).map_routers(routers, USERS).tolist() == [2, 1, 1]
 
 
-def test_after_an_undo_older_weights_are_where_they_were_and_newer_ones_with_their_users_earlier_half():
+def test_an_undo_restores_older_weights_and_maps_newer_ones_to_the_users_half():
     maps = RouterMaps([SPLIT, MERGE, UNDO])
     assert maps.after(15).map_routers(np.array([2, 0, 2]), USERS).tolist() == [2, 0, 2]
     assert maps.after(25).map_routers(np.array([0, 0, 0]), USERS).tolist() == [0, 2, 0]
