@@ -160,9 +160,10 @@ def _build(
     service = PropagationService(engine, worker, redaction)
     server = new_server(
         service,
-        CallInterceptor(priority, worker.timings, admission, readiness, redaction),
+        CallInterceptor(
+            priority, worker.timings, admission, readiness, redaction, monitoring.observe_call
+        ),
         settings.server.max_message_bytes,
-        monitoring.interceptors(),
     )
     health = Health(server)
     address = bind(server, settings.server)

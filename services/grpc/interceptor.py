@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import re
+import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ HANDLERS: dict[tuple[bool, bool], Callable[..., Any]] = {
     (True, False): grpc.stream_unary_rpc_method_handler,
     (True, True): grpc.stream_stream_rpc_method_handler,
 }
+CODE_NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
+CallObserver = Callable[[str, str, float], None]
+"""Takes the name of an RPC, the name of its status code, and its seconds."""
 log = structlog.get_logger()
 
 
@@ -47,12 +51,14 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # 
         admission: Admission,
         readiness: Readiness,
         redaction: PathRedaction,
+        observe: CallObserver,
     ) -> None:
         self.priority = priority
         self.timings = timings
         self.admission = admission
         self.readiness = readiness
         self.redaction = redaction
+        self.observe = observe
 
     async def intercept_service(
         self,
@@ -86,11 +92,16 @@ class InterceptedCall:
     metadata: Metadata
     handle: Callable[[Any, Context], Any]
 
+    @property
+    def rpc(self) -> str:
+        """The method's name without its service."""
+        return self.method.rpartition("/")[2]
+
     async def answer(self, request: Any, context: Context) -> Any:
         """Run a handler that returns one answer."""
         with (
             self.interceptor.priority.call(),
-            self.interceptor.timings.timed(self.method.rpartition("/")[2]),
+            self.interceptor.timings.timed(self.rpc),
         ):
             async with self._errors_as_statuses(context):
                 request = self._admit(request, context)
@@ -145,13 +156,16 @@ class InterceptedCall:
 
     @contextlib.asynccontextmanager
     async def _errors_as_statuses(self, context: Context) -> AsyncIterator[None]:
-        """Log under the call's request id, and end a failed call with a status."""
-        request_id = request_id_of(self.metadata)
+        """Log under the call's request id, end a failed call with a status, observe its time."""
+        start, request_id = time.perf_counter(), request_id_of(self.metadata)
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 yield
             except Exception as error:
                 await self._end_call(error, context, request_id)
+            finally:
+                seconds = time.perf_counter() - start
+                self.interceptor.observe(self.rpc, _code_name(context), seconds)
 
     async def _end_call(self, error: Exception, context: Context, request_id: str) -> NoReturn:
         """End the call with the error's status.
@@ -193,6 +207,11 @@ def request_id_of(metadata: Metadata) -> str:
         if key == "x-request-id" and isinstance(value, str) and REQUEST_ID.fullmatch(value):
             return value
     return uuid.uuid4().hex
+
+
+def _code_name(context: Context) -> str:
+    code: Any = context.code()  # an enum, its number, or None while all is well
+    return code.name if isinstance(code, grpc.StatusCode) else CODE_NAMES.get(code or 0, "UNKNOWN")
 
 
 def refuse_late_call(context: Context) -> None:

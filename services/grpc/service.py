@@ -1,7 +1,5 @@
 """The gRPC server: all calls of propagation.v1, health and reflection."""
 
-from collections.abc import Sequence
-
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
@@ -70,14 +68,10 @@ def new_server(
     service: PropagationService,
     interceptor: CallInterceptor,
     max_message_bytes: int,
-    outer_interceptors: Sequence[grpc.aio.ServerInterceptor] = (),  # type: ignore[type-arg]  # its stubs'
 ) -> grpc.aio.Server:
-    """Build a server with reflection, not started and without a port.
-
-    Every call passes the outer interceptors first.
-    """
+    """Build a server with reflection, not started and without a port."""
     server = grpc.aio.server(
-        interceptors=[*outer_interceptors, interceptor],
+        interceptors=[interceptor],
         options=[
             ("grpc.max_concurrent_streams", CALLS_A_CONNECTION),
             ("grpc.max_receive_message_length", max_message_bytes),

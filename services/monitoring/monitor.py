@@ -5,8 +5,6 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-import grpc
-
 from propagation.model.clients.client import ClientKind
 from propagation.model.errors import PropagationError
 from propagation.ports.graph.graph_store import GraphStore
@@ -16,7 +14,6 @@ from services.config.settings import MonitoringSettings, ServerSettings
 from services.monitoring.endpoint import metrics_endpoint
 from services.monitoring.instrumented_ports import InstrumentedPort
 from services.monitoring.metrics import Metrics
-from services.monitoring.rpc_timing import RpcTiming
 from services.monitoring.setup import Monitoring
 from services.runtime.errors import NotInstalled
 from services.security.admission import Admission
@@ -44,9 +41,9 @@ class Monitor(Monitoring):
         timed_index = InstrumentedPort(index, "index", metrics.index_seconds, metrics, None)
         return cast(GraphStore, timed_store), cast(VectorIndex, timed_index)
 
-    def interceptors(self) -> list[grpc.aio.ServerInterceptor]:  # type: ignore[type-arg]
-        """Return what times every call; it stands before the service's own interceptor."""
-        return [RpcTiming(self._metrics.rpc_seconds)]
+    def observe_call(self, rpc: str, code: str, seconds: float) -> None:
+        """Add a call to the histogram of RPCs."""
+        self._metrics.rpc_seconds.labels(rpc, code).observe(seconds)
 
     @contextlib.asynccontextmanager
     async def shown(

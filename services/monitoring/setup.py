@@ -1,9 +1,7 @@
 """Monitoring as the settings ask for it; what is off is not imported."""
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
-
-import grpc
+from collections.abc import AsyncIterator
 
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.vector_index import VectorIndex
@@ -20,9 +18,8 @@ class Monitoring:
         """Wrap the ports before the engine is built from them."""
         return store, index
 
-    def interceptors(self) -> Sequence[grpc.aio.ServerInterceptor]:  # type: ignore[type-arg]
-        """Return the interceptors that every call passes first."""
-        return ()
+    def observe_call(self, rpc: str, code: str, seconds: float) -> None:
+        """Take in a call that has ended, with the name of its status code."""
 
     @contextlib.asynccontextmanager
     async def shown(
