@@ -24,7 +24,7 @@ from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import OFF, ON
 from propagation.workflow.views.pending_events import PendingEvents
 
-FEW = 4_096
+LISTED_ROWS = 4_096
 
 
 @dataclass(frozen=True)
@@ -87,72 +87,73 @@ class Recommender:
         numbers: NumbersOwner,
         embedder: Embedder,
         catalogue: Catalogue,
-        unlearned: PendingEvents,
+        pending_events: PendingEvents,
         router_attributes: RouterAttributes,
     ) -> None:
         self._store = store
         self._numbers = numbers
         self._embedder = embedder
         self._catalogue = catalogue
-        self._unlearned = unlearned
+        self._pending_events = pending_events
         self.batcher = ReadBatcher(numbers)
         self._explainer = Explainer(store, embedder)
         self.texts = FilterMemoryCache(store)
         self._router_attributes = router_attributes
 
-    async def recommend(self, wish: RecommendRequest) -> Recommendations:
+    async def recommend(self, request: RecommendRequest) -> Recommendations:
         """Rank the best `limit` items, or as many as there are.
 
         Equal scores are ordered by a seeded hash of user and item.
         """
-        candidates, unknown = await self._candidates(wish)
-        (ref,) = await self._store.find_refs([ClientKey(kind=ClientKind.USER, id=wish.user_id)])
+        candidates, unknown = await self._candidates(request)
+        (ref,) = await self._store.find_refs([ClientKey(kind=ClientKind.USER, id=request.user_id)])
         text = await self.texts.get(ref) if ref is not None else None
-        ask = await self._ask(wish, ref, text, candidates)
-        read = await self.batcher.read(ask)
-        explanations: Sequence[Explanation | None] = [None] * len(read.ranked.rows)
-        if wish.explain:
-            explanations = await self._explainer.explain(read, text, ask.arm)
+        read = await self._read_request(request, ref, text, candidates)
+        result = await self.batcher.read(read)
+        rows, scores = result.ranked.rows.tolist(), result.ranked.scores.tolist()
+        explanations: Sequence[Explanation | None] = [None] * len(rows)
+        if request.explain:
+            explanations = await self._explainer.explain(result, text, read.arm)
         items = [
             Recommended(
                 self._catalogue.id_of(row), self._catalogue.title_of(row), score, explanation
             )
-            for row, score, explanation in zip(
-                read.ranked.rows.tolist(), read.ranked.scores.tolist(), explanations, strict=True
-            )
+            for row, score, explanation in zip(rows, scores, explanations, strict=True)
         ]
-        return Recommendations(items, read.applied_through, read.cold, unknown)
+        return Recommendations(items, result.applied_through, result.cold, unknown)
 
-    async def _ask(
+    async def _read_request(
         self,
-        wish: RecommendRequest,
+        request: RecommendRequest,
         ref: int | None,
         text: ClientText | None,
         candidates: NDArray[np.int64] | None,
     ) -> ReadRequest:
         user = -1 if ref is None else index_of(ref)
-        rows, allowed = self._filtered(wish, candidates)
-        propagate = wish.propagate
+        rows, allowed = self._filtered(request, candidates)
+        factors = None
+        if request.propagate and text is not None:
+            factors = await self.factors(text)
         return ReadRequest(
             user=user,
-            arm=ON if propagate else OFF,
-            limit=wish.limit,
-            factors=await self.factors(text) if propagate and text is not None else None,
+            arm=ON if request.propagate else OFF,
+            limit=request.limit,
+            factors=factors,
             own=await self._own(ref),
             candidates=rows,
             allowed=allowed,
-            left_out=await self._left_out(wish, user),
-            leave_seen=wish.exclude_seen,
-            explain=wish.explain,
+            left_out=await self._left_out(request, user),
+            leave_seen=request.exclude_seen,
+            explain=request.explain,
         )
 
     async def _candidates(
-        self, wish: RecommendRequest
+        self, request: RecommendRequest
     ) -> tuple[NDArray[np.int64] | None, list[str]]:
         """Return rows of the given candidates, each once, and the ids of unknown or hidden ones."""
-        if wish.candidates is None:
+        if request.candidates is None:
             return None, []
-        ids = list(dict.fromkeys(wish.candidates))
+        ids = list(dict.fromkeys(request.candidates))
         refs = await self._store.find_refs(
             [ClientKey(kind=ClientKind.ITEM, id=name) for name in ids]
         )
@@ -169,15 +170,15 @@ class Recommender:
         return np.array(rows, np.int64), unknown
 
     def _filtered(
-        self, wish: RecommendRequest, candidates: NDArray[np.int64] | None
+        self, request: RecommendRequest, candidates: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
         """Apply the filters: return rows to rank (None: all), and a mask if many rows pass."""
-        rows = self._catalogue.rows_with(wish.attributes, wish.categories)
+        rows = self._catalogue.rows_with(request.attributes, request.categories)
         if rows is None:
             return candidates, EVERYTHING
         if candidates is not None:
             return np.intersect1d(candidates, rows), EVERYTHING
-        if len(rows) <= FEW:
+        if len(rows) <= LISTED_ROWS:
             return rows, EVERYTHING
         allowed = np.zeros(max(int(rows[-1]) + 1, self._numbers.view.items), np.bool_)
         allowed[rows] = True
@@ -214,12 +215,12 @@ class Recommender:
             "a newcomer's text",
         )
 
-    async def _left_out(self, wish: RecommendRequest, user: int) -> NDArray[np.int64]:
+    async def _left_out(self, request: RecommendRequest, user: int) -> NDArray[np.int64]:
         """List rows of items whose recorded hiding or choice by the user is not learned yet."""
         rows = self._catalogue.pending_hidden
-        if wish.exclude_seen:
-            rows += self._unlearned.rows_of(user)
-            if ids := self._unlearned.ids_of(wish.user_id):
+        if request.exclude_seen:
+            rows += self._pending_events.rows_of(user)
+            if ids := self._pending_events.ids_of(request.user_id):
                 refs = await self._store.find_refs(
                     [ClientKey(kind=ClientKind.ITEM, id=name) for name in ids]
                 )
