@@ -6,12 +6,13 @@ from typing import Any
 import orjson
 
 from propagation.adapters.neo4j.connection.database import StorePart, Transaction
+from propagation.graph_rules.event_outcome import NamedClient
 from propagation.model.clients.client import Client, ClientKey, ClientKind, kind_of
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
 SCANS = {USER: "record/clients/list_users", ITEM: "record/clients/list_items"}
 CREATES = {USER: "record/clients/create_users", ITEM: "record/clients/create_items"}
-Refs = dict[tuple[int, str], int]
+Refs = dict[NamedClient, int]
 
 
 class Neo4jClients(StorePart):
@@ -20,7 +21,7 @@ class Neo4jClients(StorePart):
     async def find_refs(self, keys: Sequence[ClientKey]) -> Sequence[int | None]:
         row = await self._database.row("record/clients/client_refs", **ids_by_kind(keys))
         known = refs_of(*(row or ([], [])))
-        return [known.get((int(key.kind), key.id)) for key in keys]
+        return [known.get((key.kind, key.id)) for key in keys]
 
     async def find_keys(self, refs: Sequence[int]) -> Sequence[ClientKey | None]:
         if not refs:
@@ -56,9 +57,7 @@ def ids_by_kind(keys: Iterable[ClientKey]) -> dict[str, list[str]]:
 def refs_of(users: Iterable[Sequence[Any]], items: Iterable[Sequence[Any]]) -> Refs:
     """Map (kind, id) to ref, from pairs [id, ref] of users and of items."""
     return {
-        (int(kind), id_): ref
-        for kind, pairs in ((USER, users), (ITEM, items))
-        for id_, ref in pairs
+        (kind, id_): ref for kind, pairs in ((USER, users), (ITEM, items)) for id_, ref in pairs
     }
 
 

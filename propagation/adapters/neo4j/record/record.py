@@ -1,12 +1,14 @@
 """Changes of clients, and events (RecordStore)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import orjson
 
 from propagation.adapters.neo4j.connection.call_batcher import CallBatcher
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.record.clients import (
+    Refs,
     clients_of,
     create_clients,
     ids_by_kind,
@@ -15,7 +17,6 @@ from propagation.adapters.neo4j.record.clients import (
 )
 from propagation.adapters.neo4j.record.forgotten_events import find_forgotten
 from propagation.adapters.neo4j.record.log import (
-    LogEnd,
     Neo4jLog,
     append_entry,
     end_parameters,
@@ -23,8 +24,9 @@ from propagation.adapters.neo4j.record.log import (
     log_end,
     set_log_end,
 )
-from propagation.adapters.neo4j.record.record_plan import RecordCall, Recording
 from propagation.adapters.shared.json_text import without_nul
+from propagation.graph_rules.client_upsert import keys_to_create, merge_changes
+from propagation.graph_rules.event_outcome import EventDecisions, RecordedEvent, clients_of_event
 from propagation.model.clients.client import (
     Client,
     ClientChange,
@@ -36,7 +38,15 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.interactions.log import EntryKind
 from propagation.ports.graph.record import RecordResult
 
-EVENTS_A_COMMIT = 4_000
+EVENTS_PER_COMMIT = 4_000
+
+
+@dataclass(frozen=True)
+class RecordCall:
+    """The events of one caller, which are recorded as a whole or not at all."""
+
+    events: Sequence[NewInteraction]
+    auto_create: bool
 
 
 class Neo4jRecords(Neo4jLog):
@@ -44,121 +54,118 @@ class Neo4jRecords(Neo4jLog):
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)
-        self._calls = CallBatcher(self._record, lambda call: len(call.events), EVENTS_A_COMMIT)
+        self._calls = CallBatcher(self._record, lambda call: len(call.events), EVENTS_PER_COMMIT)
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
-        without_nul(
-            orjson.dumps(
-                [
-                    (
-                        event.event_id,
-                        event.user_id,
-                        event.item_id,
-                        event.negative_id,
-                        dict(event.metadata),
-                    )
-                    for event in events
-                ]
-            )
-        )
+        texts = [
+            (event.event_id, event.user_id, event.item_id, event.negative_id, dict(event.metadata))
+            for event in events
+        ]
+        without_nul(orjson.dumps(texts))
         return await self._calls.submit(RecordCall(events, auto_create))
 
     async def _record(self, calls: Sequence[RecordCall]) -> Sequence[RecordResult]:
-        events = [event for call in calls for event in call.events]
-        ids = ids_by_kind(key for event in events for key in _clients_named(event))
-
-        async def work(transaction: Transaction) -> Sequence[RecordResult]:
-            row = await transaction.single_row(
-                "record/events/lock_log_and_look_up",
-                now=self._database.now(),
-                events=[event.event_id for event in events],
-                **ids,
-            )
-            end = log_end(row)
-            known, *clients, key = row[4:]
-            recording = Recording(
-                end,
-                {id_: (hash_, sequence) for id_, hash_, sequence in known},
-                refs_of(*clients),
-                await find_forgotten(transaction, key, [event.event_id for event in events]),
-            )
-            for call in calls:
-                recording.take(call)
-            if recording.created:
-                entry = await append_entry(
-                    transaction,
-                    end,
-                    EntryKind.CLIENTS,
-                    [client.ref for client in recording.created],
-                )
-                await create_clients(transaction, recording.created, entry)
-            first = end.take_sequences(len(recording.accepted))
-            if recording.accepted:
-                await _insert(transaction, recording.rows(first), end)
-            return recording.answers(calls, first)
-
-        return await self._database.write(work)
+        return await self._database.write(lambda transaction: _record_calls(transaction, calls))
 
     async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:
         without_nul(orjson.dumps([change.model_dump() for change in changes]))
 
         async def work(transaction: Transaction) -> Sequence[ClientOutcome]:
             end = await lock_log(transaction)
-            row = await transaction.row(
-                "record/clients/client_refs", **ids_by_kind(change.key for change in changes)
+            refs = refs_of(
+                *await transaction.single_row(
+                    "record/clients/client_refs", **ids_by_kind(change.key for change in changes)
+                )
             )
-            refs = refs_of(*(row or ([], [])))
             clients = await clients_of(transaction, refs.values())
-            before = dict(clients)
-            touched: dict[int, None] = {}
-            facts: list[tuple[int, bool, bool]] = []
-            for change in changes:
-                key = (int(change.key.kind), change.key.id)
-                created = key not in refs
-                if created:
-                    refs[key] = end.take_ref(change.key.kind)
-                    clients[refs[key]] = Client(ref=refs[key], key=change.key)
-                ref = refs[key]
-                after = change.apply_to(clients[ref])
-                changed = created or after != clients[ref]
-                clients[ref] = after
-                if changed:
-                    touched[ref] = None
-                facts.append((ref, created, changed))
-            sequence = 0
-            if touched:
-                sequence = await append_entry(transaction, end, EntryKind.CLIENTS, list(touched))
-                await create_clients(
-                    transaction, [clients[ref] for ref in touched if ref not in before], sequence
-                )
-                await update_clients(
-                    transaction, [clients[ref] for ref in touched if ref in before], sequence
-                )
-                await set_log_end(transaction, end)
-            return [
-                ClientOutcome(
-                    ref=ref,
-                    created=created,
-                    changed=changed,
-                    sequence=sequence if ref in touched else before[ref].sequence,
-                )
-                for ref, created, changed in facts
-            ]
+            known = {client.key: client for client in clients.values()}
+            created = {key: end.take_ref(key.kind) for key in keys_to_create(changes, known)}
+            upsert = merge_changes(changes, known, created)
+            if not upsert.changed:
+                return upsert.outcomes(0)
+            touched = [client.ref for client in upsert.changed]
+            sequence = await append_entry(transaction, end, EntryKind.CLIENTS, touched)
+            new = [client for client in upsert.changed if client.ref in upsert.created]
+            old = [client for client in upsert.changed if client.ref not in upsert.created]
+            await create_clients(transaction, new, sequence)
+            await update_clients(transaction, old, sequence)
+            await set_log_end(transaction, end)
+            return upsert.outcomes(sequence)
 
         return await self._database.write(work)
 
 
-def _clients_named(event: NewInteraction) -> list[ClientKey]:
-    named = (
-        (ClientKind.USER, event.user_id),
-        (ClientKind.ITEM, event.item_id),
-        (ClientKind.ITEM, event.negative_id),
+async def _record_calls(
+    transaction: Transaction, calls: Sequence[RecordCall]
+) -> Sequence[RecordResult]:
+    """Record the events of several calls in one transaction."""
+    events = [event for call in calls for event in call.events]
+    ids = [event.event_id for event in events]
+    named = [
+        ClientKey(kind=kind, id=id_) for event in events for kind, id_ in clients_of_event(event)
+    ]
+    row = await transaction.single_row(
+        "record/events/lock_log_and_look_up",
+        now=transaction.now(),
+        events=ids,
+        **ids_by_kind(named),
     )
-    return [ClientKey(kind=kind, id=id_) for kind, id_ in named if id_ is not None]
+    end = log_end(row)
+    recorded, *clients, key = row[4:]
+    refs = refs_of(*clients)
+    decisions = EventDecisions(
+        {id_: RecordedEvent(hash_, sequence) for id_, hash_, sequence in recorded},
+        await find_forgotten(transaction, key, ids),
+        set(refs),
+    )
+    created: list[Mapping[tuple[int, str], int]] = []
+    for call in calls:
+        for event in call.events:
+            decisions.decide(event, auto_create=call.auto_create)
+        new = {
+            client: end.take_ref(client[0]) for client in decisions.created if client not in refs
+        }
+        refs |= new
+        created.append({(int(kind), id_): ref for (kind, id_), ref in new.items()})
+    if decisions.created:
+        new_clients = [
+            Client(ref=refs[client], key=ClientKey(kind=client[0], id=client[1]))
+            for client in decisions.created
+        ]
+        entry = await append_entry(
+            transaction, end, EntryKind.CLIENTS, [client.ref for client in new_clients]
+        )
+        await create_clients(transaction, new_clients, entry)
+    first = end.take_sequences(len(decisions.accepted))
+    if decisions.accepted:
+        rows = [
+            _interaction_row(event, first + place, refs)
+            for place, event in enumerate(decisions.accepted)
+        ]
+        await transaction.execute(
+            "record/events/create_interactions", rows=rows, **end_parameters(end)
+        )
+        negatives = [[row[0], row[5]] for row in rows if row[5] is not None]
+        if negatives:
+            await transaction.execute("record/events/link_negatives", rows=negatives)
+    outcomes = iter(decisions.outcomes(first))
+    return [
+        RecordResult([next(outcomes) for _ in call.events], new)
+        for call, new in zip(calls, created, strict=True)
+    ]
 
 
-async def _insert(transaction: Transaction, rows: Sequence[list[object]], end: LogEnd) -> None:
-    await transaction.execute("record/events/create_interactions", rows=rows, **end_parameters(end))
-    named = [[row[0], row[5]] for row in rows if row[5] is not None]
-    if named:
-        await transaction.execute("record/events/link_negatives", rows=named)
+def _interaction_row(event: NewInteraction, sequence: int, refs: Refs) -> list[object]:
+    """Convert an event to a row of cypher/record/events/create_interactions."""
+    return [
+        sequence,
+        event.event_id,
+        event.content_hash,
+        refs[ClientKind.USER, event.user_id],
+        refs[ClientKind.ITEM, event.item_id],
+        None if event.negative_id is None else refs[ClientKind.ITEM, event.negative_id],
+        event.time,
+        event.weight,
+        event.seed - (1 << 64) if event.seed >> 63 else event.seed,  # the server's are signed
+        orjson.dumps(dict(event.metadata)).decode() if event.metadata else None,
+    ]
