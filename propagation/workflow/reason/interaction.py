@@ -19,7 +19,6 @@ from propagation.optimization.credit_assignment import gradients_of_participants
 from propagation.optimization.prediction import receive_and_predict
 from propagation.ports.graph.reason import InteractionReader
 from propagation.ports.reasoner import AnswerPart, MergeAnswer, OptimizeAnswer, Party, Reasoner
-from propagation.reception.initial_profile import first_profile, lacks_profile
 from propagation.reception.merge import Inbox, apply_merge, fill_inbox
 from propagation.workflow.concurrency.tasks import yield_to_loop
 from propagation.workflow.settings import WorkflowSettings
@@ -199,7 +198,9 @@ class InteractionReasoning:
     async def _describe(self, draft: Draft, working_set: WorkingSet) -> None:
         """Write the first profiles of clients that have none yet."""
         new = [
-            ref for ref, text in draft.now.items() if lacks_profile(working_set.clients[ref], text)
+            ref
+            for ref, text in draft.now.items()
+            if not text.profile.version and working_set.clients[ref].has_text
         ]
         if not new:
             return
@@ -307,6 +308,13 @@ class InteractionReasoning:
     async def _load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
         """Load texts; without refs, save the round trip."""
         return await self._store.load_texts(refs) if refs else {}
+
+
+def first_profile(text: ClientText, edits: Sequence[Edit], max_lines: int) -> ClientText:
+    """Write the first version of a profile; without edits, return the same object."""
+    if not edits:
+        return text
+    return replace(text, profile=text.profile.apply_edits(edits, max_lines))
 
 
 def clients_of(work: ReasonWork) -> list[int]:

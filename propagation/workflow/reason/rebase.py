@@ -22,9 +22,8 @@ from propagation.model.errors import ReasonerFailed
 from propagation.model.interactions.reasoning import ReasonedInteraction
 from propagation.optimization.client_optimization import optimize_client
 from propagation.ports.reasoner import AnswerPart, MergeAnswer, OptimizeAnswer, Party
-from propagation.reception.initial_profile import first_profile
 from propagation.reception.merge import Inbox, apply_merge
-from propagation.workflow.reason.interaction import Draft
+from propagation.workflow.reason.interaction import Draft, first_profile
 
 
 def rebase_interaction(
