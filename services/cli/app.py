@@ -1,5 +1,7 @@
-"""The command line: which commands there are. Each is in a file of its own; heavy imports happen
-when one runs."""
+"""All commands of the command line.
+
+Each is in a file of its own; heavy imports happen only when a command runs.
+"""
 
 from typing import Annotated
 
@@ -29,8 +31,11 @@ from services.cli.research.fake_llm import fake_llm
 from services.cli.research.import_dataset import import_
 from services.cli.research.replay import replay
 
-EPILOG = """Exit codes: 0 done, 1 something is wrong with what was looked at, 2 wrong use, 3 bad data or settings, 4 service
-unreachable, 5 database held by another process, 6 refused by the service, 70 a fault of this program, 130 interrupted."""
+EPILOG = (
+    "Exit codes: 0 done, 1 the command found a problem, 2 wrong use, 3 bad data or settings, "
+    "4 service unreachable, 5 database held by another process, 6 refused by the service, "
+    "70 a fault of this program, 130 interrupted."
+)
 
 app = typer.Typer(
     add_completion=False,
@@ -61,8 +66,7 @@ def propagation(
         bool, typer.Option("--debug", help="Show the stack trace of an error; may stand anywhere.")
     ] = False,
 ) -> None:
-    """Preference propagation: profiles that change with what others do, and recommendations that
-    say why."""
+    """Run preference propagation: profiles that follow others, explained recommendations."""
 
 
 app.command("serve")(serve)

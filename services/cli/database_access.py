@@ -1,4 +1,4 @@
-"""Commands that open the database themselves: no service may hold it meanwhile."""
+"""Access for commands that open the database themselves; no service may hold it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,21 +14,31 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def there(settings: "Settings") -> "Settings":
-    """The same. Raises UsageProblem where there is no such file; whether a server is there, opening
-    says."""
+def existing_database(settings: "Settings") -> "Settings":
+    """Return the settings if their database exists.
+
+    The existence of a server's database shows only when it is opened.
+
+    Raises:
+        UsageProblem: There is no such file.
+    """
     if settings.store == "sqlite" and not settings.database.exists():
         raise UsageProblem(f"{settings.database} is not there; name the database with --database")
     return settings
 
 
-def in_a_file(settings: "Settings") -> "Settings":
-    """The same. Raises UsageProblem where the graph is no file that is there."""
+def database_in_file(settings: "Settings") -> "Settings":
+    """Return the settings if their database is an existing file.
+
+    Raises:
+        UsageProblem: It is not.
+    """
     if settings.store != "sqlite":
         raise UsageProblem(
-            f"the graph lies on {settings.graph}: keep and restore it with the server's own tools (neo4j-admin)"
+            f"the graph lies on {settings.graph}: keep and restore it with the server's own "
+            "tools (neo4j-admin)"
         )
-    return there(settings)
+    return existing_database(settings)
 
 
 def with_engine(
@@ -38,11 +48,18 @@ def with_engine(
     create: bool = False,
     adopt: bool = False,
 ) -> T:
-    """Run `work` on the opened engine, and close it whatever happens. `create`: a file that is not
-    there is made. `adopt`: open data that was made with other settings, to make it fit. Raises
-    StoreBusy naming the holder, UsageProblem where there is no such file."""
+    """Open the engine, run `work` on it, and close it in any case.
+
+    Args:
+        create: Create a file that does not exist.
+        adopt: Open data that was made with other settings, to make it fit.
+
+    Raises:
+        StoreBusy: Another process holds the database; the message names it.
+        UsageProblem: There is no such file.
+    """
     if not create:
-        there(settings)
+        existing_database(settings)
     from services.assembly import build_engine
     from services.runtime.process import collect_garbage_rarely
 
@@ -59,8 +76,8 @@ def with_engine(
 
 
 def with_store(settings: "Settings", work: "Callable[[GraphStore], Awaitable[T]]") -> T:
-    """Run `work` on the opened graph alone, which mends nothing; the same otherwise."""
-    there(settings)
+    """Open the graph alone, which repairs nothing, and run `work` on it."""
+    existing_database(settings)
     from services.assembly import graph_store
 
     async def run() -> T:

@@ -20,9 +20,12 @@ from services.client.errors import ChildFailed, Refused, Unreachable, UsageProbl
 
 
 class ExitCode(IntEnum):
-    """0 done · 1 something is wrong with what was looked at · 2 wrong use · 3 bad data or settings
-    · 4 service, or the graph's server, unreachable · 5 database held by another process · 6 refused
-    by the service · 70 a fault of this program · 130 interrupted."""
+    """Exit codes of the command line.
+
+    0 done; 1 the command found a problem; 2 wrong use; 3 bad data or settings; 4 the service or the
+    graph's server is unreachable; 5 another process holds the database; 6 the service refused; 70 a
+    fault of this program; 130 interrupted.
+    """
 
     DONE = 0
     WRONG = 1
@@ -49,11 +52,12 @@ CODES: tuple[tuple[type[Exception], ExitCode], ...] = (
 
 
 def code_of(error: PropagationError) -> ExitCode:
+    """Return the exit code of an error."""
     return next(code for kind, code in CODES if isinstance(error, kind))
 
 
-def guarded(command: Callable[[], int | None], debug: bool) -> int:
-    """Run a command; what it raises becomes one line on stderr and an exit code."""
+def run_command(command: Callable[[], int | None], debug: bool) -> int:
+    """Run a command; an error becomes one line on stderr and an exit code."""
     try:
         return command() or ExitCode.DONE
     except TyperException as error:
@@ -69,14 +73,17 @@ def guarded(command: Callable[[], int | None], debug: bool) -> int:
         return _said(f"{where}{error.strerror or error}", ExitCode.DATA, debug)
     except Exception as error:
         return _said(
-            f"a fault of this program: {type(error).__name__}: {error}; run it again with --debug and report it",
+            (
+                f"a fault of this program: {type(error).__name__}: {error}; run it again with "
+                "--debug and report it"
+            ),
             ExitCode.FAULT,
             debug,
         )
 
 
 def _usage(error: TyperException) -> str:
-    """The problem, and where to read what the command takes."""
+    """Return the problem, and where to read about the command."""
     problem = getattr(error, "format_message", error.__str__)()
     context = getattr(error, "ctx", None)
     return (
@@ -85,7 +92,7 @@ def _usage(error: TyperException) -> str:
 
 
 def _reader_left() -> ExitCode:
-    """`| head` closed the pipe: nothing more is to be written, not even at exit."""
+    """Stop writing: `| head` closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return ExitCode.DONE
 

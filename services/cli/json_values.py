@@ -1,5 +1,4 @@
-"""Messages as JSON values: the proto's own field names, numbers as numbers, enums by name, absent
-optional fields null."""
+"""Messages of the proto as JSON values."""
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,9 +12,12 @@ if TYPE_CHECKING:
     FieldDescriptor: TypeAlias = Field | CompiledField
 
 
-def plain(message: Message) -> Any:
-    """A dict with every field of the message, whatever is set; the set one of a oneof's fields
-    alone; times as ISO 8601."""
+def to_json_values(message: Message) -> Any:
+    """Return a message as a dict of JSON values, with the proto's field names.
+
+    Every field is in it: numbers as numbers, enums by name, times in ISO 8601, absent optional
+    fields as null. Of a oneof only the field that is set is in it.
+    """
     if isinstance(message, Timestamp):
         return message.ToJsonString()
     return {
@@ -45,5 +47,5 @@ def _value(message: Message, field: "FieldDescriptor") -> Any:
 
 def _one(field: "FieldDescriptor", value: Any) -> Any:
     if field.message_type is not None:
-        return plain(value)
+        return to_json_values(value)
     return field.enum_type.values_by_number[value].name if field.enum_type is not None else value

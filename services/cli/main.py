@@ -6,20 +6,20 @@ INTERRUPTED = 130
 
 
 def run() -> None:
-    """Never returns: exits with one of services/cli/exits.py's codes. --debug may stand anywhere."""
+    """Run the command line and exit with a code of exits.py; --debug may stand anywhere."""
     from services.runtime.kernel_cache import use_kernel_cache
 
     use_kernel_cache()
     try:
         from services.cli.app import app
-        from services.cli.exits import guarded
+        from services.cli.exits import run_command
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
     sys.exit(
-        guarded(
+        run_command(
             lambda: app(arguments or ["--help"], prog_name="propagation", standalone_mode=False),
             debug,
         )

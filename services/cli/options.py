@@ -1,4 +1,4 @@
-"""Options that several commands share, and the settings that they add up to."""
+"""Options that several commands share, and the settings from them."""
 
 import os
 from pathlib import Path
@@ -30,8 +30,14 @@ Database = Annotated[
 LOOPBACK = "127.0.0.1:50051"
 
 
-def loaded(config: Path | None, assignments: list[str] | None, **flags: object) -> "LoadedSettings":
-    """Settings from all sources. `flags`: by key with __ for the dot; None where not given."""
+def load_settings(
+    config: Path | None, assignments: list[str] | None, **flags: object
+) -> "LoadedSettings":
+    """Load the settings from all sources.
+
+    Args:
+        flags: By key, with __ for the dot; None if not given.
+    """
     from services.config.sources import Entry, load_settings, parse_assignments
 
     named = {
@@ -43,4 +49,5 @@ def loaded(config: Path | None, assignments: list[str] | None, **flags: object) 
 
 
 def settings_of(config: Path | None, assignments: list[str] | None, **flags: object) -> "Settings":
-    return loaded(config, assignments, **flags).settings
+    """Load the settings of a command."""
+    return load_settings(config, assignments, **flags).settings

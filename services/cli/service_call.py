@@ -1,4 +1,4 @@
-"""Commands that talk to a service: connect, ask, print."""
+"""Calls of commands to a service: connect, ask, print."""
 
 import asyncio
 import os
@@ -18,8 +18,15 @@ T = TypeVar("T")
 def ask(
     address: str, call: "Callable[[PropagationServiceAsyncStub], Awaitable[T]]", goes_on: str = ""
 ) -> T:
-    """Run `call` with a stub of the service. `goes_on`: what Ctrl-C says of work that the service
-    does not break off. Raises Unreachable, Refused."""
+    """Run `call` with a stub of the service.
+
+    Args:
+        goes_on: The message at Ctrl-C about work that the service does not break off.
+
+    Raises:
+        Unreachable: There is no service.
+        Refused: It refused the call.
+    """
     from services.client.credentials import Credentials
     from services.client.stub import connect
 
@@ -36,7 +43,11 @@ def ask(
 
 
 def client_key(kind: str, name: str) -> "ClientKey":
-    """A key from what a person typed. Raises UsageProblem."""
+    """Return a key from what a person typed.
+
+    Raises:
+        UsageProblem: It is no key.
+    """
     from propagation.v1 import propagation_pb2 as pb
 
     kinds = {"user": pb.CLIENT_KIND_USER, "item": pb.CLIENT_KIND_ITEM}
@@ -46,7 +57,11 @@ def client_key(kind: str, name: str) -> "ClientKey":
 
 
 def split_key(text: str) -> "ClientKey":
-    """user:ID or item:ID; everything after the first colon is the id. Raises UsageProblem."""
+    """Split user:ID or item:ID at the first colon.
+
+    Raises:
+        UsageProblem: It is no key.
+    """
     kind, colon, name = text.partition(":")
     if not (colon and name):
         raise UsageProblem(f"{text!r} names no client; give user:ID or item:ID")
@@ -54,7 +69,7 @@ def split_key(text: str) -> "ClientKey":
 
 
 def kind_name(kind: int) -> str:
-    """user or item."""
+    """Return user or item."""
     from propagation.v1 import propagation_pb2 as pb
 
     return "user" if kind == pb.CLIENT_KIND_USER else "item"

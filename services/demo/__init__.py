@@ -1,2 +1,1 @@
-"""`propagation demo`: the real service on a temporary database, a dataset through its API, and what
-propagation did to it."""
+"""`propagation demo`: a real service on a temporary database, and what propagation does."""

@@ -1,8 +1,9 @@
-"""A module run as a program that ends with the process that started it: `python -m
-services.demo.bound_process PARENT MODULE ARGUMENTS`.
+"""Run a module as a program that ends with its parent.
 
-The child asks for this itself: a preexec_fn would make its parent fork, which a process with open
-gRPC channels must not."""
+`python -m services.demo.bound_process PARENT MODULE ARGUMENTS`. The child asks the kernel for this
+itself: a preexec_fn would make the parent fork, which a process with open gRPC channels must not
+do.
+"""
 
 import ctypes
 import os
@@ -14,8 +15,11 @@ PR_SET_PDEATHSIG = 1
 
 
 def main(parent: int, module: str) -> None:
-    """`parent`: the process id that started this one. SIGTERM comes where it is killed and can end
-    nothing itself (Linux)."""
+    """Run the module; the kernel sends SIGTERM when the parent dies (Linux).
+
+    Args:
+        parent: Process id of the parent.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != parent:  # it was gone before it could be asked for

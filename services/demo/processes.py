@@ -1,4 +1,4 @@
-"""The service, and any other helper of the demo, as processes that never outlive it."""
+"""The processes of the demo: a service and helpers that never outlive it."""
 
 import asyncio
 import os
@@ -22,11 +22,16 @@ LAST_WORDS = 300
 
 @asynccontextmanager
 async def demo_service(settings: Sequence[str]) -> AsyncIterator[str]:
-    """A service of its own on a free loopback port and a temporary database; its address.
-    `settings`: key=value.
+    """Run a service on a free loopback port and a temporary database; yields its address.
 
-    At the end, however it comes, the process is gone and so is the database. Raises ChildFailed
-    where it does not start, or ends by itself."""
+    However the demo ends, the process and the database are removed.
+
+    Args:
+        settings: key=value.
+
+    Raises:
+        ChildFailed: It did not start, or ended by itself.
+    """
     with tempfile.TemporaryDirectory(prefix="propagation-demo-") as folder:
         assigned = [part for value in settings for part in ("--set", value)]
         command = ("serve", "--database", str(Path(folder) / "demo.db"), "--port", "0", *assigned)
@@ -39,13 +44,14 @@ async def demo_service(settings: Sequence[str]) -> AsyncIterator[str]:
                 except (Refused, Unreachable) as error:
                     if isinstance(error, Unreachable) and await _has_ended(process):
                         raise ChildFailed(
-                            f"the demo's service {ended(process.returncode or 0)}; its log: {kept(log)}"
+                            f"the demo's service {exit_in_words(process.returncode or 0)}; its "
+                            f"log: {keep_log(log)}"
                         ) from error
-                    raise type(error)(f"{error}; the service's log: {kept(log)}") from error
+                    raise type(error)(f"{error}; the service's log: {keep_log(log)}") from error
 
 
 async def _has_ended(process: asyncio.subprocess.Process) -> bool:
-    """Its callers hear of its end a moment before we do."""
+    """Return whether the process has ended; its callers notice a moment earlier."""
     with suppress(TimeoutError):
         async with asyncio.timeout(ENDING_SECONDS):
             await process.wait()
@@ -54,7 +60,7 @@ async def _has_ended(process: asyncio.subprocess.Process) -> bool:
 
 @asynccontextmanager
 async def scripted_model() -> AsyncIterator[Sequence[str]]:
-    """A scripted language model in a process of its own; the service's settings to use it."""
+    """Run a scripted language model; yields the service's settings for it."""
     async with child(
         "services.cli.main", ("fake-llm", "--port", "0", "--latency", "0.02")
     ) as process:
@@ -71,7 +77,7 @@ async def scripted_model() -> AsyncIterator[Sequence[str]]:
 
 @asynccontextmanager
 async def no_model() -> AsyncIterator[Sequence[str]]:
-    """The offline reasoner: no settings."""
+    """Yield no settings: the offline reasoner."""
     yield ()
 
 
@@ -79,9 +85,11 @@ async def no_model() -> AsyncIterator[Sequence[str]]:
 async def child(
     module: str, arguments: Sequence[str], errors: int | None = None
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """`python -m module arguments`, in a session of its own: the terminal's Ctrl-C reaches the demo
-    alone, which ends it. Where the demo is killed and can end nothing,
-    services/demo/bound_process.py does."""
+    """Run `python -m module arguments` in a session of its own.
+
+    The terminal's Ctrl-C reaches only the demo, which then ends the child. If the demo is killed,
+    services/demo/bound_process.py ends it.
+    """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -101,8 +109,8 @@ async def child(
         await _end(process)
 
 
-def ended(code: int) -> str:
-    """How a process ended, in words."""
+def exit_in_words(code: int) -> str:
+    """Return how a process ended."""
     return (
         f"was ended by {signal.Signals(-code).name}"
         if code < 0
@@ -111,7 +119,11 @@ def ended(code: int) -> str:
 
 
 async def _first_line(process: asyncio.subprocess.Process) -> str:
-    """ "" where it ends without one. Raises TimeoutError."""
+    """Return the process' first line; "" if it ends without one.
+
+    Raises:
+        TimeoutError: It printed none in time.
+    """
     assert process.stdout is not None
     async with asyncio.timeout(
         START_SECONDS
@@ -125,24 +137,24 @@ async def _address(process: asyncio.subprocess.Process, log: Path) -> str:
     except TimeoutError:
         raise ChildFailed(f"the demo's service said nothing for {START_SECONDS:g} s") from None
     if not line.startswith(READY):
-        raise ChildFailed(f"the demo's service did not start: {await last_words(log)}")
+        raise ChildFailed(f"the demo's service did not start: {await last_lines(log)}")
     return line.removeprefix(READY).strip()
 
 
-async def last_words(log: Path) -> str:
+async def last_lines(log: Path) -> str:
+    """Return the last lines of a log."""
     said = await asyncio.to_thread(log.read_text, errors="replace")
     return " ".join(said.split())[-LAST_WORDS:] or "it said nothing"
 
 
-def kept(log: Path) -> Path:
-    """A copy that outlives the temporary folder."""
+def keep_log(log: Path) -> Path:
+    """Copy the log out of the temporary folder."""
     OUT.mkdir(exist_ok=True)
     return Path(shutil.copy(log, OUT / log.name)).resolve()
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """SIGTERM, then SIGKILL. A second Ctrl-C does not keep it alive: cancellation only shortens the
-    wait."""
+    """End the process with SIGTERM, then SIGKILL; cancellation only shortens the wait."""
     if process.returncode is not None:
         return
     process.terminate()

@@ -12,13 +12,13 @@ from propagation.v1 import propagation_pb2 as pb
 from services.client.stub import connect
 from services.demo.data.example_choice import advice_for, find_showcase
 from services.demo.data.load import load_clients, load_events
-from services.demo.data.reach import Reach, gather_reach
-from services.demo.data.script import Plan, plan_for, short_plan
+from services.demo.data.reach import Reach, collect_reach
+from services.demo.data.script import DemoScript, make_script, shorten_script
 from services.demo.data.story import Story, find_stories, profiles_of
 from services.demo.processes import OUT, demo_service, no_model, scripted_model
 from services.demo.shown.catalogue_only import search
-from services.demo.shown.evolve import evolved, show_evolution
-from services.demo.shown.picture import Traced, draw
+from services.demo.shown.evolve import run_evolution, show_evolution
+from services.demo.shown.picture import TracedPath, draw
 from services.demo.shown.printing import (
     heading,
     new_console,
@@ -28,7 +28,7 @@ from services.demo.shown.printing import (
     show_profiles,
     show_reach,
 )
-from services.demo.shown.ranking import Ranking, ranked, show_ranking
+from services.demo.shown.ranking import Ranking, show_ranking, start_ranking
 from services.demo.shown.recommendation_text import show_advice
 from services.report.collect import collect_report
 from services.report.page import render_page
@@ -41,19 +41,27 @@ SCRIPTED_EVENTS = 1_500
 
 
 async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> None:
-    """Everything, printed; nothing is left behind but the picture and the page. `scripted`: a
-    scripted language model reasons, over fewer events. Raises BrokenData, ChildFailed, Unreachable,
-    Refused."""
+    """Run and print the demo; it leaves only the picture and the page.
+
+    Args:
+        scripted: Let a scripted language model reason, over fewer events.
+
+    Raises:
+        BrokenData: The folder cannot be read.
+        ChildFailed: A process of the demo failed.
+        Unreachable: The demo's service does not answer.
+        Refused: It refused a call.
+    """
     started, console = time.monotonic(), new_console()
     heading(console, "The data")
-    plan = plan_for(folder, seed)
-    plan = short_plan(plan, SCRIPTED_EVENTS) if scripted else plan
-    show_data(console, plan)
+    script = make_script(folder, seed)
+    script = shorten_script(script, SCRIPTED_EVENTS) if scripted else script
+    show_data(console, script)
     reasoner = scripted_model() if scripted else no_model()
-    ranking = ranked(folder, seed) if len(plan.dataset) else nullcontext()
+    ranking = start_ranking(folder, seed) if len(script.dataset) else nullcontext()
     async with (
         reasoner as model,
-        demo_service([*plan.settings, *model]) as address,
+        demo_service([*script.settings, *model]) as address,
         ranking as report,
         connect(address) as stub,
     ):
@@ -61,31 +69,42 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
         if scripted:
             say(
                 console,
-                "A scripted language model reasons, behind the OpenAI wire format: see `propagation fake-llm --help`.",
+                (
+                    "A scripted language model reasons, behind the OpenAI wire format: see "
+                    "`propagation fake-llm --help`."
+                ),
             )
-        loaded = await load_clients(stub, plan)
+        loaded = await load_clients(stub, script)
         if report is None:
-            await search(stub, console, plan.dataset, loaded.sequence)
+            await search(stub, console, script.dataset, loaded.sequence)
         else:
-            await _with_events(stub, console, plan, report, seed)
+            await _with_events(stub, console, script, report, seed)
     say(
         console,
-        f"\nDone in {time.monotonic() - started:.0f} s; the service is stopped and its database removed.",
+        (
+            f"\nDone in {time.monotonic() - started:.0f} s; the service is stopped and its "
+            "database "
+            "removed."
+        ),
     )
 
 
 async def _with_events(
-    stub: "PropagationServiceAsyncStub", console: Console, plan: Plan, ranking: Ranking, seed: int
+    stub: "PropagationServiceAsyncStub",
+    console: Console,
+    script: DemoScript,
+    ranking: Ranking,
+    seed: int,
 ) -> None:
-    await load_events(stub, plan, 0, plan.before)
-    before = await profiles_of(stub, plan.watched)
-    await load_events(stub, plan, plan.before, plan.after)
-    story = await _tell(stub, console, plan, before)
-    if plan.after < len(plan.dataset):
-        await load_events(stub, plan, plan.after, len(plan.dataset))
-    reach = await _picture(stub, console, plan, story, seed)
+    await load_events(stub, script, 0, script.before)
+    before = await profiles_of(stub, script.watched)
+    await load_events(stub, script, script.before, script.after)
+    story = await _tell(stub, console, script, before)
+    if script.after < len(script.dataset):
+        await load_events(stub, script, script.after, len(script.dataset))
+    reach = await _picture(stub, console, script, story, seed)
     heading(console, "An evolution of the routers")
-    show_evolution(console, await evolved(stub), reach.names)
+    show_evolution(console, await run_evolution(stub), reach.names)
     heading(console, "Ranking quality")
     show_ranking(console, await ranking())
     OUT.mkdir(parents=True, exist_ok=True)
@@ -94,29 +113,36 @@ async def _with_events(
 
 
 async def _tell(
-    stub: "PropagationServiceAsyncStub", console: Console, plan: Plan, before: dict[str, pb.Profile]
+    stub: "PropagationServiceAsyncStub",
+    console: Console,
+    script: DemoScript,
+    before: dict[str, pb.Profile],
 ) -> Story | None:
     heading(console, "A profile, before and after")
-    if not plan.watched:
+    if not script.watched:
         say(
             console,
-            f"There is too little to show: with {pluralize(len(plan.dataset), 'event')} nobody has a profile to compare "
+            f"There is too little to show: with {pluralize(len(script.dataset), 'event')} nobody "
+            "has a profile to compare "
             "with a later one. It takes two at least, and some hundreds to see something.",
         )
         return None
-    stories = await find_stories(stub, plan, before)
-    showcase = await find_showcase(stub, plan, stories)
+    stories = await find_stories(stub, script, before)
+    showcase = await find_showcase(stub, script, stories)
     story = showcase.shown.story if showcase else stories[0] if stories else None
     if story is None:
         say(
             console,
-            f"No message has written into {pluralize(len(plan.watched), 'watched profile')}: too few events for it.",
+            (
+                f"No message has written into {pluralize(len(script.watched), 'watched profile')}: "
+                "too few events for it."
+            ),
         )
     else:
         show_profiles(console, story)
         heading(console, "One path, traced")
-        show_path(console, plan, story)
-    user = story.user if story else plan.watched[0]
+        show_path(console, script, story)
+    user = story.user if story else script.watched[0]
     advice = await advice_for(stub, user, showcase.shown.item if showcase else None)
     if advice:
         heading(console, f"Recommended to {user}")
@@ -127,21 +153,21 @@ async def _tell(
 async def _picture(
     stub: "PropagationServiceAsyncStub",
     console: Console,
-    plan: Plan,
+    script: DemoScript,
     story: Story | None,
     seed: int,
 ) -> Reach:
     heading(console, "Routers, and who reached whom")
-    reach = await gather_reach(stub, plan)
+    reach = await collect_reach(stub, script)
     show_reach(console, reach)
     if reach.tables:
-        file = draw(reach, plan.dataset.name, _traced(story), PICTURE, seed)
+        file = draw(reach, script.dataset.name, _traced(story), PICTURE, seed)
         say(console, f"The picture: {file.resolve()}")
     return reach
 
 
-def _traced(story: Story | None) -> Traced | None:
-    """The path that was told in words, over its own router."""
+def _traced(story: Story | None) -> TracedPath | None:
+    """Return the path that the story told, over its own router."""
     routers = (
         [hop.attribute.router for hop in story.path.hops if hop.HasField("attribute")]
         if story and story.path
@@ -158,4 +184,4 @@ def _traced(story: Story | None) -> Traced | None:
     senders = [
         key.id for key in messages[0].senders.clients.keys if key.kind == pb.CLIENT_KIND_USER
     ]
-    return Traced(senders, messages[0].router, story.user)
+    return TracedPath(senders, messages[0].router, story.user)

@@ -1,0 +1,1 @@
+"""Commands of operators: run, back up, check, evolve and forget."""

@@ -1,5 +1,4 @@
-"""`propagation backup`, `restore`, `export` and `compact`: what an operator does with the database
-as a whole."""
+"""`propagation backup`, `restore`, `export` and `compact`: the database as a whole."""
 
 import os
 import time
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from services.cli.database_access import in_a_file, with_store
+from services.cli.database_access import database_in_file, with_store
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
 from services.client.errors import UsageProblem
 from services.runtime.console import console, print_json, progress_bar
@@ -36,11 +35,13 @@ def backup(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Copy the database as it is now into FILE, while the service runs or not. It holds what is
-    forgotten later: keep back-ups no longer than you may keep that.
+    """Copy the database as it is now into FILE; the service may run.
 
-    JSON: {"file", "bytes", "seconds"}."""
-    settings = in_a_file(settings_of(config, assignments, database=database))
+    The copy holds what is forgotten later: keep back-ups no longer than you may keep that.
+
+    JSON: {"file", "bytes", "seconds"}.
+    """
+    settings = database_in_file(settings_of(config, assignments, database=database))
     _behind_the_service()
     size, seconds = _timed(
         "backup", lambda files, say: files.backup(file, say, replace=force), settings
@@ -61,14 +62,16 @@ def restore(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Put a back-up, or an export, in the place of the database; stop the service first. A database
-    that is there is overwritten with --force only.
+    """Restore the database from a back-up or an export; stop the service first.
 
-    What FILE holds is looked over before anything is replaced; `propagation doctor` looks over
-    more. JSON: {"database", "bytes", "seconds"}."""
+    An existing database is overwritten only with --force. The content of FILE is checked before
+    anything is replaced; `propagation doctor` checks more.
+
+    JSON: {"database", "bytes", "seconds"}.
+    """
     settings = settings_of(config, assignments, database=database)
     if settings.store != "sqlite":
-        in_a_file(settings)
+        database_in_file(settings)
     if not file.exists():
         raise UsageProblem(f"{file} is not there; name what `propagation backup` or `export` wrote")
     _, seconds = _timed(
@@ -79,7 +82,10 @@ def restore(
         print_json({"database": settings.database, "bytes": size, "seconds": seconds})
     else:
         console().print(
-            f"{settings.database} is restored from {file}: {size / MIB:,.1f} MiB in {seconds:.1f} s.",
+            (
+                f"{settings.database} is restored from {file}: {size / MIB:,.1f} MiB in "
+                f"{seconds:.1f} s."
+            ),
             markup=False,
         )
 
@@ -92,11 +98,13 @@ def export(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Write everything in the database to FILE as JSON Lines, while the service runs or not.
-    `restore` reads it, without loss.
+    """Write the whole database to FILE as JSON Lines; the service may run.
 
-    JSON: {"file", "rows", "bytes", "seconds"}."""
-    settings = in_a_file(settings_of(config, assignments, database=database))
+    `restore` reads it again, without loss.
+
+    JSON: {"file", "rows", "bytes", "seconds"}.
+    """
+    settings = database_in_file(settings_of(config, assignments, database=database))
     _behind_the_service()
     rows, seconds = _timed(
         "export", lambda files, say: files.export(file, say, replace=force), settings
@@ -117,13 +125,15 @@ def compact(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Drop what retention no longer keeps, and write the file anew without its holes; stop the
-    service first. Needs room for a second file of the same size beside it.
+    """Write the database file anew without holes; stop the service first.
 
-    JSON: {"dropped", "bytes_before", "bytes", "seconds"}."""
+    It drops what retention no longer keeps, and needs room for a second file of the same size.
+
+    JSON: {"dropped", "bytes_before", "bytes", "seconds"}.
+    """
     from propagation.workflow.forget.retention import retain_all
 
-    settings = in_a_file(settings_of(config, assignments, database=database))
+    settings = database_in_file(settings_of(config, assignments, database=database))
     started = time.monotonic()
     dropped = with_store(settings, retain_all)
     (before, after), _ = _timed("compact", lambda files, _: files.compact(), settings)
@@ -132,19 +142,21 @@ def compact(
         print_json({"dropped": dropped, "bytes_before": before, "bytes": after, "seconds": seconds})
     else:
         console().print(
-            f"{dropped:,} rows dropped; {before / MIB:,.1f} MiB are {after / MIB:,.1f} MiB now, after {seconds:.1f} s."
+            f"{dropped:,} rows dropped; {before / MIB:,.1f} MiB are {after / MIB:,.1f} MiB "
+            "now, "
+            f"after {seconds:.1f} s."
         )
 
 
 def _behind_the_service() -> None:
-    """A service that answers calls on the same processors goes first."""
+    """Lower this process' priority, so that a service on the same processors goes first."""
     os.nice(NICE)
 
 
 def _timed(
     what: str, work: "Callable[[SqliteFiles, Callable[[int, int], None]], T]", settings: "Settings"
 ) -> tuple[T, float]:
-    """What `work` returns, and how many seconds it took; its progress is a bar."""
+    """Run `work` under a progress bar; return its result and the seconds that it took."""
     from services.assembly import sqlite_files
 
     started = time.monotonic()

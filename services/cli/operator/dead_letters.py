@@ -1,4 +1,4 @@
-"""`propagation dead-letters`: what reasoning failed at."""
+"""`propagation dead-letters`: interactions on which reasoning failed."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,9 +26,12 @@ def list_dead_letters(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """What failed, and why (opens the database; a running service shows its newest in `status`).
+    """List what failed, and why; opens the database.
 
-    JSON: {"dead_letters": [{"sequence", "reason"}]}."""
+    `propagation status` shows the newest of a running service.
+
+    JSON: {"dead_letters": [{"sequence", "reason"}]}.
+    """
     from services.cli.database_access import with_engine
 
     letters = with_engine(
@@ -56,9 +59,10 @@ def replay_dead_letters(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Try them again; their edits apply to the current profiles, marked late.
+    """Try dead letters again; their edits apply to the current profiles, marked late.
 
-    JSON: {"mended", "failed"}."""
+    JSON: {"mended", "failed"}.
+    """
     from services.cli.database_access import with_engine
 
     mended, failed = with_engine(settings_of(config, assignments, database=database), _replay_all)
@@ -69,7 +73,7 @@ def replay_dead_letters(
 
 
 async def _replay_all(engine: "Engine") -> tuple[int, int]:
-    """Claim after claim, until none mends anything: what fails again would be claimed again."""
+    """Replay claim after claim until none repairs anything."""
     mended, failed = 0, 0
     while True:
         done, left = await engine.replay_dead_letters()

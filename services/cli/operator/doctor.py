@@ -1,4 +1,4 @@
-"""`propagation doctor`."""
+"""`propagation doctor`: check a database."""
 
 import shutil
 from dataclasses import asdict, dataclass
@@ -31,8 +31,12 @@ Mend = Annotated[
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; `problem` is empty where it is sound. `wrong`: it is more than
-    what any kill leaves, which the next process passes over or makes good. `done`: what was mended.
+    """The result of one check.
+
+    Args:
+        problem: Empty if it is sound.
+        wrong: The problem is more than what a kill leaves and the next process repairs.
+        done: The repair that was made.
     """
 
     looked_at: str
@@ -52,15 +56,15 @@ def doctor(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Look a database over: its file, its schema, what refers to what, the derived index, what
-    killed processes left, the settings, the disk.
+    """Check a database: file, schema, references, index, settings, disk.
 
     JSON: {"sound", "findings": [{"looked_at", "problem", "remedy", "wrong", "done"}]}. Exit code 1
-    where something is wrong and was not mended."""
+    if a problem was found and not repaired.
+    """
     from services.assembly import sqlite_files
-    from services.cli.database_access import there, with_engine
+    from services.cli.database_access import existing_database, with_engine
 
-    settings = there(settings_of(config, assignments, database=database))
+    settings = existing_database(settings_of(config, assignments, database=database))
     left = list(_laptop(sqlite_files(settings), mend)) if settings.store == "sqlite" else []
     findings = left + with_engine(settings, lambda engine: _examined(engine, settings))
     sound = not any(finding.problem and finding.wrong and not finding.done for finding in findings)
@@ -78,14 +82,18 @@ def doctor(
 
 
 def _laptop(files: "SqliteFiles", mend: bool) -> "Iterator[Finding]":
-    """Before the engine opens, which brings the schema up to date, makes the index good and frees
-    leases by itself. Raises UsageProblem where somebody who only looks would be left with a file
-    that the release which wrote it cannot read."""
+    """Check the file before the engine opens: opening migrates, repairs and frees leases.
+
+    Raises:
+        UsageProblem: Opening would migrate the file, and --mend was not given.
+    """
     schema = files.older()
     if schema is not None and not mend:
         raise UsageProblem(
-            f"it is of an older release (schema {schema}), and to look it over is to migrate it, after which that"
-            " release cannot read it: copy it first, then say --mend (the service migrates it, too, when it starts)"
+            f"it is of an older release (schema {schema}), and to look it over is to migrate it, "
+            "after which that"
+            " release cannot read it: copy it first, then say --mend (the service migrates it, "
+            "too, when it starts)"
         )
     if schema is not None:
         yield Finding("schema", f"{schema}, of an older release", wrong=False, done="migrated")
@@ -105,8 +113,10 @@ def _laptop(files: "SqliteFiles", mend: bool) -> "Iterator[Finding]":
 
 
 async def _examined(engine: "Engine", settings: "Settings") -> list[Finding]:
-    """Opening the engine was the first look: file, schema, settings, and that the numbers follow
-    the log."""
+    """Check an opened engine.
+
+    That it opened proves the file, the schema, the settings, and that the numbers follow the log.
+    """
     opened = [Finding(f"{settings.graph} opens, its schema and settings fit this release", "")]
     problems = await engine.check_store()
     stored = [
@@ -123,7 +133,7 @@ async def _examined(engine: "Engine", settings: "Settings") -> list[Finding]:
 
 
 def _index(engine: "Engine") -> Finding:
-    """Opening compared it with the graph and made it good, as each start does."""
+    """Report the index, which each start compares with the graph and repairs."""
     looked_at, stale = "vector index against the graph", engine.index_repairs
     if engine.index_problem:
         return Finding(
@@ -141,8 +151,10 @@ def _index(engine: "Engine") -> Finding:
 
 
 async def numbers_of(engine: "Engine") -> Finding:
-    """In memory nothing may be ahead of, nor behind, what was committed; other processes may learn
-    on meanwhile."""
+    """Check that the numbers in memory are neither ahead of nor behind the log.
+
+    Other processes may learn meanwhile.
+    """
     before = await engine.learned_through()
     await engine.synchronize_numbers()
     applied, learned = engine.applied_through, await engine.learned_through()
@@ -151,7 +163,7 @@ async def numbers_of(engine: "Engine") -> Finding:
 
 
 def _disk(settings: "Settings") -> Finding:
-    """Room for the file to double, as a vacuum or a rebuild may need."""
+    """Check that the file could double, as a compaction or rebuild may need."""
     free = shutil.disk_usage(settings.database.resolve().parent).free
     wanted = max(FREE_LEAST, int(settings.database.stat().st_size * FREE_SHARE))
     short = "" if free >= wanted else f"{free >> 20:,} MiB free; {wanted >> 20:,} MiB are wanted"

@@ -1,4 +1,4 @@
-"""`propagation evolve`: split, merge and rewrite routers now, undo it, or see what was done."""
+"""`propagation evolve`: evolve the routers now, undo a run, or list the runs."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
@@ -30,25 +30,27 @@ def evolve(
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
-    """Evolve the routers: split, merge or rewrite those that readers ask it of, judged on what
-    users chose last.
+    """Split, merge or rewrite routers, judged on the newest interactions.
 
-    JSON: the proto's EvolutionRun; with --list {"runs": [...]}."""
+    JSON: the proto's EvolutionRun; with --list {"runs": [...]}.
+    """
     from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import plain
+    from services.cli.json_values import to_json_values
 
     if listed:
         if dry_run or undo is not None:
             raise UsageProblem("--list only shows runs; leave out --dry-run and --undo")
         runs = ask(address, lambda stub: stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest())).runs
-        print_json({"runs": [plain(run) for run in runs]}) if json else _print_runs(list(runs))
+        print_json({"runs": [to_json_values(run) for run in runs]}) if json else _print_runs(
+            list(runs)
+        )
         return
     run = ask(
         address,
         lambda stub: stub.EvolveRouters(pb.EvolveRoutersRequest(dry_run=dry_run, undo_run=undo)),
         "" if dry_run else GOES_ON,
     ).run
-    print_json(plain(run)) if json else _print_run(run)
+    print_json(to_json_values(run)) if json else _print_run(run)
 
 
 def _print_run(run: "pb.EvolutionRun") -> None:
@@ -91,7 +93,7 @@ def _published(run: "pb.EvolutionRun", undone: dict[int, int]) -> str:
 
 
 def run_in_words(run: "pb.EvolutionRun") -> str:
-    """One line."""
+    """Return a run as one line."""
     name = f"run {run.run}" if run.run else "dry run"
     if run.published:
         return f"{name}: published at sequence {run.sequence:,}; {run.verdict}"

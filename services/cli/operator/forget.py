@@ -1,4 +1,4 @@
-"""`propagation retract`, `forget` and `export-client`: what people may ask of what is held on them."""
+"""`propagation retract`, `forget` and `export-client`: take back, erase and give out."""
 
 import contextlib
 import fcntl
@@ -46,12 +46,14 @@ WORDS = {
 def retract(
     events: Events, yes: Yes = False, address: Address = LOOPBACK, json: AsJson = False
 ) -> None:
-    """Take events back, with what they wrote: in the numbers, and in the texts that rest on them.
+    """Take events back, with what they wrote into numbers and texts.
 
-    A retracted event that is sent again is a duplicate. Exit code 1 where one was not retracted.
-    JSON: the proto's RetractInteractionsResponse."""
+    A retracted event that is sent again is a duplicate. Exit code 1 if an event was not retracted.
+
+    JSON: the proto's RetractInteractionsResponse.
+    """
     from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import plain
+    from services.cli.json_values import to_json_values
 
     _confirm(f"Take back {len(events):,} event{'s' if len(events) > 1 else ''}?", yes)
     answer = ask(
@@ -60,7 +62,7 @@ def retract(
         GOES_ON,
     )
     if json:
-        print_json(plain(answer))
+        print_json(to_json_values(answer))
     else:
         done = sum(outcome.retracted for outcome in answer.outcomes)
         console().print(
@@ -84,21 +86,27 @@ def forget(
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
-    """Erase a client: its events, texts and numbers, and what others' texts say because of it. It
-    cannot be undone.
+    """Erase a client: its events, texts and numbers, and others' texts that rest on it.
 
-    What others learned from it stays (docs/erasure.md). JSON: the proto's ForgetClientResponse."""
+    It cannot be undone. What others learned from it stays (docs/erasure.md).
+
+    JSON: the proto's ForgetClientResponse.
+    """
     from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import plain
+    from services.cli.json_values import to_json_values
 
     key = _key(user, item)
     _confirm(
-        f"Forget {kind_name(key.kind)} {key.id!r}, with all its events and texts? This cannot be undone.",
+        (
+            f"Forget {kind_name(key.kind)} {key.id!r}, with all its events and texts? This "
+            "cannot be "
+            "undone."
+        ),
         yes,
     )
     answer = ask(address, lambda stub: stub.ForgetClient(pb.ForgetClientRequest(key=key)), GOES_ON)
     if json:
-        print_json(plain(answer))
+        print_json(to_json_values(answer))
     else:
         console().print(
             f"Forgotten: {pluralize(answer.events_erased, 'event')}; "
@@ -111,11 +119,12 @@ def forget(
 def export_client(
     user: User = None, item: Item = None, output: Output = None, address: Address = LOOPBACK
 ) -> None:
-    """Everything held on a client, as JSON Lines: texts, events, profile versions, filter rules,
-    gradients, edges, merges, weights.
+    """Export everything that is held on a client, as JSON Lines.
 
-    Each line says in `what` which kind of record it is. FILE is there when it is whole, readable by
-    this user alone."""
+    Each line names its kind of record in `what`: texts, events, profile versions, filter rules,
+    gradients, edges, merges, weights. FILE appears when it is complete, and only this user can read
+    it.
+    """
     key = _key(user, item)
     if output is None:
         ask(address, lambda stub: _write(stub, key, lambda line: print(line)))
@@ -126,8 +135,10 @@ def export_client(
 
 @contextlib.contextmanager
 def _whole(output: Path) -> Iterator[TextIO]:
-    """A file that has its name once everything is in it; what is no file by itself (a pipe, a link,
-    such as /dev/stdout) is written as it is."""
+    """Write a file that gets its name when it is complete.
+
+    A pipe or a link, such as /dev/stdout, is written directly.
+    """
     if output.is_symlink() or (output.exists() and not output.is_file()):
         with output.open("w", encoding="utf-8") as stream:
             yield stream
@@ -138,8 +149,10 @@ def _whole(output: Path) -> Iterator[TextIO]:
 
 
 def _mine(partial: Path) -> int:
-    """A new file of this process, locked for as long as it is open: what a killed command left has
-    no lock, and is taken away."""
+    """Create a file that is locked while it is open.
+
+    The file of a killed command has no lock, and is removed.
+    """
     while True:
         _take_away(partial)
         try:
@@ -161,7 +174,8 @@ def _take_away(partial: Path) -> None:
     try:
         if not _locks(left):
             raise UsageProblem(
-                f"another export to {partial.stem} is under way ({partial}); wait for it, or name another file"
+                f"another export to {partial.stem} is under way ({partial}); wait for it, or "
+                "name another file"
             )
         partial.unlink(missing_ok=True)
     finally:
@@ -192,7 +206,11 @@ def _key(user: str | None, item: str | None) -> "ClientKey":
 
 
 def _confirm(question: str, yes: bool) -> None:
-    """Raises UsageProblem where nobody can be asked."""
+    """Ask whether to go on.
+
+    Raises:
+        UsageProblem: There is no terminal to ask on.
+    """
     if yes:
         return
     if not sys.stdin.isatty():

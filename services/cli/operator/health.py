@@ -1,4 +1,4 @@
-"""`propagation health`: what a container's health check asks."""
+"""`propagation health`: the health check of a container."""
 
 import asyncio
 import os
@@ -12,8 +12,10 @@ SECONDS = 3.0
 
 
 def health(address: Address = LOOPBACK) -> None:
-    """Ask the standard health service; needs no token. Exit code 0 where the service serves, else 1
-    or 4."""
+    """Ask the standard health service; needs no token.
+
+    Exit code 0 if the service is serving, else 1 or 4.
+    """
     import grpc
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 

@@ -1,5 +1,4 @@
-"""`propagation init`, `rebuild` and `reindex`: stage 0 by hand, and what is derived made again from
-the graph."""
+"""`propagation init`, `rebuild` and `reindex`: bootstrap, numbers and vector index by hand."""
 
 import sys
 import time
@@ -15,11 +14,13 @@ def init(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Bootstrap now (stage 0): fit the embedder, find the routers, learn all interactions again;
-    opens an epoch.
+    """Bootstrap now (stage 0): fit the embedder, find routers, learn all interactions again.
 
-    Runs by itself at `bootstrap_items` items with text. By hand: earlier, or after settings changed
-    (taste.k, session.k, the embedder, the reasoner). JSON: {"epoch", "sequence", "seconds"}."""
+    It opens an epoch. It runs by itself at `bootstrap_items` items with text; run it by hand to do
+    so earlier, or after settings changed (taste.k, session.k, the embedder, the reasoner).
+
+    JSON: {"epoch", "sequence", "seconds"}.
+    """
     settings = settings_of(config, assignments, database=database)
     started = time.monotonic()
     epoch = with_engine(settings, lambda engine: engine.init(_say), adopt=True)
@@ -44,10 +45,12 @@ def rebuild(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Compute the numbers once more from the log, from the newest barrier on; equal to what they
-    were, to the bit.
+    """Compute the numbers again from the log, from the newest barrier on.
 
-    JSON: {"sequence", "seconds"}."""
+    The result is equal to the bit.
+
+    JSON: {"sequence", "seconds"}.
+    """
     settings = settings_of(config, assignments, database=database)
     started = time.monotonic()
     sequence = with_engine(settings, lambda engine: engine.rebuild())
@@ -66,9 +69,10 @@ def reindex(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Empty the vector index and make it again from the graph; nothing else changes.
+    """Empty the vector index and make it again from the graph.
 
-    JSON: {"points", "seconds"}."""
+    JSON: {"points", "seconds"}.
+    """
     settings = settings_of(config, assignments, database=database)
     started = time.monotonic()
     with progress_bar() as bar:

@@ -1,4 +1,4 @@
-"""`propagation report`."""
+"""`propagation report`: one page about a running service."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,11 +17,13 @@ Out = Annotated[
 def report(
     out: Out = Path("propagation-report.html"), address: Address = LOOPBACK, json: AsJson = False
 ) -> None:
-    """One HTML page about a running service, which opens without network: the routers as a map, how
-    far messages reached, quality over time with propagation and without, the busiest and slowest
-    parts, and what evolution did.
+    """Write one HTML page about a running service; it opens without a network.
 
-    JSON: {"file", "bytes"}."""
+    It shows the routers as a map, the reach of messages, quality with and without propagation over
+    time, the busiest and slowest parts, and the evolution runs.
+
+    JSON: {"file", "bytes"}.
+    """
     from services.report.collect import collect_report
     from services.report.page import render_page
 

@@ -1,4 +1,4 @@
-"""`propagation serve`."""
+"""`propagation serve`: run the service."""
 
 from typing import Annotated
 
@@ -33,10 +33,11 @@ def serve(
     log_format: LogFormat = None,
     assignments: Assignments = None,
 ) -> None:
-    """Run the service until SIGTERM or Ctrl-C; what was acknowledged is on disk.
+    """Run the service until SIGTERM or Ctrl-C.
 
-    Prints `listening on HOST:PORT` when it is ready. A second SIGTERM or Ctrl-C does not wait for
-    running calls."""
+    It prints `listening on HOST:PORT` when it is ready. A second SIGTERM or Ctrl-C does not wait
+    for running calls. Everything that was acknowledged is on disk.
+    """
     settings = settings_of(
         config,
         assignments,

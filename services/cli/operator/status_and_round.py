@@ -1,4 +1,4 @@
-"""`propagation status` and `round`: how far a service is, and stage 2 by hand."""
+"""`propagation status` and `round`: the state of a service, and a round by hand."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,14 +19,15 @@ Drain = Annotated[
 
 
 def status(address: Address = LOOPBACK, json: AsJson = False) -> None:
-    """How far a service is, and what it holds.
+    """Show how far a service is, and what it holds.
 
-    JSON: the proto's GetStatusResponse."""
+    JSON: the proto's GetStatusResponse.
+    """
     from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import plain
+    from services.cli.json_values import to_json_values
 
     answer = ask(address, lambda stub: stub.GetStatus(pb.GetStatusRequest()))
-    print_json(plain(answer)) if json else print_table("", ("", ""), _facts(answer))
+    print_json(to_json_values(answer)) if json else print_table("", ("", ""), _facts(answer))
 
 
 def _facts(answer: "pb.GetStatusResponse") -> list[tuple[str, object]]:
@@ -71,11 +72,12 @@ def _facts(answer: "pb.GetStatusResponse") -> list[tuple[str, object]]:
 
 
 def spending_in_words(spending: "pb.Spending") -> list[tuple[str, object]]:
-    """What each prompt took since the service began, and what that is an interaction."""
+    """Return the cost of each prompt since the start, in all and per interaction."""
     facts: list[tuple[str, object]] = []
     for one in spending.prompts:
         said = (
-            f"{one.calls:,} calls, {one.cached:,} from the cache, {one.prompt_tokens:,} + {one.completion_tokens:,} tokens, "
+            f"{one.calls:,} calls, {one.cached:,} from the cache, {one.prompt_tokens:,} + "
+            f"{one.completion_tokens:,} tokens, "
             f"{one.seconds:,.0f} s"
         )
         money = f", {one.money:,.4f} money" if one.money else ""
@@ -103,24 +105,26 @@ def spending_in_words(spending: "pb.Spending") -> list[tuple[str, object]]:
 
 
 def gauge_in_words(gauge: "pb.Gauge") -> str:
-    """N@10 of what users chose among a few, with propagation and without, on the recent stream."""
+    """Return N@10 among few candidates on recent interactions, with and without propagation."""
     error = f" ± {gauge.standard_error:.4f}" if gauge.HasField("standard_error") else ""
     return (
         f"N@10 {gauge.with_propagation:.4f} with, {gauge.without:.4f} without: "
-        f"{gauge.with_propagation - gauge.without:+.4f}{error} (recent ones of {pluralize(gauge.interactions, 'interaction')})"
+        f"{gauge.with_propagation - gauge.without:+.4f}{error} (recent ones of "
+        f"{pluralize(gauge.interactions, 'interaction')})"
     )
 
 
 def run_round(drain: Drain = False, address: Address = LOOPBACK, json: AsJson = False) -> None:
-    """Run a propagation round now: what changed goes to routers, their messages go out.
+    """Run a propagation round now: changes go to routers, and their messages to clients.
 
-    JSON: the proto's RunRoundResponse (round is null where nothing had changed)."""
+    JSON: the proto's RunRoundResponse (round is null if nothing had changed).
+    """
     from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import plain
+    from services.cli.json_values import to_json_values
 
     answer = ask(address, lambda stub: stub.RunRound(pb.RunRoundRequest(drain=drain)))
     if json:
-        print_json(plain(answer))
+        print_json(to_json_values(answer))
     else:
         console().print(
             round_in_words(answer.round) if answer.HasField("round") else answer.note, markup=False
@@ -128,13 +132,16 @@ def run_round(drain: Drain = False, address: Address = LOOPBACK, json: AsJson = 
 
 
 def job_in_words(job: "pb.ScheduledJob") -> str:
+    """Return a scheduled job as one line."""
     last = f"{job.last.ToDatetime():%Y-%m-%d %H:%M} UTC" if job.HasField("last") else "never"
     return f"last run {last}, next {job.next.ToDatetime():%Y-%m-%d %H:%M} UTC"
 
 
 def round_in_words(done: "pb.RoundReport") -> str:
+    """Return a round as one line."""
     return (
         f"round {done.number}: {pluralize(done.changed_clients, 'changed client')}, "
-        f"{pluralize(done.touched_routers, 'router')} sent a message, {pluralize(done.edges_opened, 'edge')} opened, "
+        f"{pluralize(done.touched_routers, 'router')} sent a message, "
+        f"{pluralize(done.edges_opened, 'edge')} opened, "
         f"{done.edges_closed:,} closed, {pluralize(done.reached_clients, 'client')} newly reached"
     )

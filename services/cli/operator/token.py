@@ -1,4 +1,4 @@
-"""`propagation token`: who may call the service."""
+"""`propagation token`: tokens of callers."""
 
 from pathlib import Path
 from typing import Annotated
@@ -34,10 +34,12 @@ def new(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Make a token and print it, this once: the file keeps only its hash.
+    """Make a token and print it, this once; the file keeps only its hash.
 
-    analyst includes read, and sees users by id; admin includes write and read. JSON: {"name",
-    "roles", "token"}."""
+    analyst includes read, and sees users by id; admin includes write and read.
+
+    JSON: {"name", "roles", "token"}.
+    """
     from services.security.roles import Role
     from services.security.tokens import NAME, new_token, read_tokens, write_tokens
 
@@ -67,7 +69,10 @@ def list_(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Names and roles. JSON: [{"name", "roles"}]."""
+    """List names and roles.
+
+    JSON: [{"name", "roles"}].
+    """
     from services.security.tokens import read_tokens
 
     found = read_tokens(_file(tokens, config, assignments)).values()
@@ -82,7 +87,7 @@ def list_(
 def revoke(
     name: Name, tokens: File = None, config: Config = None, assignments: Assignments = None
 ) -> None:
-    """Take a token back; a running service refuses it within a second or two."""
+    """Take a token back; a running service refuses it within two seconds."""
     from services.security.tokens import read_tokens, write_tokens
 
     path = _file(tokens, config, assignments)

@@ -1,0 +1,1 @@
+"""Commands of analysts: profiles, recommendations, routers, traces."""

@@ -1,4 +1,4 @@
-"""`--as-of`: a moment of the past, as a person types it."""
+"""The option `--as-of`."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -16,15 +16,19 @@ Moment = Annotated[
         "--as-of",
         metavar="SEQUENCE|TIME",
         help=(
-            "As it was at this sequence, or at this time of the service's clock (2026-11-22T03:00:00+01:00; without a zone: UTC)."
+            "As it was at this sequence, or at this time of the service's clock "
+            "(2026-11-22T03:00:00+01:00; without a zone: UTC)."
         ),
     ),
 ]
 
 
-def moment_of(text: str | None) -> "AsOf | None":
-    """Digits alone are a sequence, anything else a time of ISO 8601; None where nothing was typed.
-    Raises UsageProblem."""
+def parse_as_of(text: str | None) -> "AsOf | None":
+    """Parse digits as a sequence and anything else as a time in ISO 8601; None if empty.
+
+    Raises:
+        UsageProblem: It is neither.
+    """
     from propagation.v1 import propagation_pb2 as pb
 
     if text is None:

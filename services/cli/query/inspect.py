@@ -1,4 +1,4 @@
-"""`propagation inspect`: analysts' questions to the graph on Neo4j."""
+"""`propagation inspect`: questions to the graph on Neo4j."""
 
 import csv
 import sys
@@ -28,11 +28,13 @@ def inspect(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Ask the graph on Neo4j one of the questions in cypher/inspect/, which Neo4j Browser draws
-    when they are pasted there.
+    """Ask the graph on Neo4j one of the questions in cypher/inspect/.
 
-    Needs the extra `inspect`; reads neo4j.uri, neo4j.user and neo4j.password. JSON: {"columns",
-    "rows"}, or without a name [{"name", "about", "parameters"}]."""
+    Neo4j Browser draws them when they are pasted there. Needs the extra `inspect`; reads neo4j.uri,
+    neo4j.user and neo4j.password.
+
+    JSON: {"columns", "rows"}, or without a name [{"name", "about", "parameters"}].
+    """
     from services.inspection.queries import in_assignments, question_of, questions
 
     if name is None:

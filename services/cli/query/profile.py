@@ -1,11 +1,11 @@
-"""`propagation profile` and `similar`: who a client is, and who is like it."""
+"""`propagation profile` and `similar`: a client, and clients like it."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.query.as_of import Moment, moment_of
+from services.cli.query.as_of import Moment, parse_as_of
 from services.cli.service_call import ask, client_key, kind_name
 from services.runtime.console import console, print_json, print_table
 
@@ -34,30 +34,30 @@ def profile(
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
-    """A client's profile, and which of its lines came from others.
+    """Show a client's profile, and which of its lines came from others.
 
-    JSON: the proto's GetProfileResponse (profile.lines[].author is AUTHOR_RECEPTION where a line
-    came from others)."""
+    JSON: the proto's GetProfileResponse (profile.lines[].author is AUTHOR_RECEPTION if a line came
+    from others).
+    """
     from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import plain
+    from services.cli.json_values import to_json_values
 
     request = pb.GetProfileRequest(
         key=client_key(kind, client),
         propagate=False if no_propagation else None,
         freshness=pb.FRESHNESS_MERGED if fresh else pb.FRESHNESS_CACHED,
-        as_of=moment_of(as_of),
+        as_of=parse_as_of(as_of),
     )
     answer = ask(address, lambda stub: stub.GetProfile(request))
     if json:
-        print_json(plain(answer))
+        print_json(to_json_values(answer))
     else:
         for line in profile_in_words(answer.profile):
             console().print(line, markup=False)
 
 
 def profile_in_words(profile: "pb.Profile") -> list[str]:
-    """Lines to print: what the client says of itself, what others brought, how it filters, what
-    waits."""
+    """Return lines to print: own lines, lines from others, filter rules, waiting messages."""
     from propagation.v1 import propagation_pb2 as pb
 
     title = f" ({profile.title})" if profile.title else ""
@@ -106,17 +106,18 @@ def similar(
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
-    """The clients nearest to this one.
+    """List the clients that are nearest to this one.
 
-    JSON: the proto's SimilarClientsResponse."""
+    JSON: the proto's SimilarClientsResponse.
+    """
     from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import plain
+    from services.cli.json_values import to_json_values
 
     by = pb.SIMILARITY_ROUTERS if by_routers else pb.SIMILARITY_PROFILE
     request = pb.SimilarClientsRequest(key=client_key(kind, client), by=by, limit=count)
     answer = ask(address, lambda stub: stub.SimilarClients(request))
     if json:
-        print_json(plain(answer))
+        print_json(to_json_values(answer))
     else:
         print_table(
             "",

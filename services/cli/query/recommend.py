@@ -1,4 +1,4 @@
-"""`propagation recommend`."""
+"""`propagation recommend`: items for a user."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,11 +45,12 @@ def recommend(
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
-    """Items for a user, best first.
+    """Recommend items to a user, best first.
 
-    JSON: the proto's RecommendResponse (explanation is null without --explain)."""
+    JSON: the proto's RecommendResponse (explanation is null without --explain).
+    """
     from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import plain
+    from services.cli.json_values import to_json_values
 
     request = pb.RecommendRequest(
         user_id=user,
@@ -63,7 +64,7 @@ def recommend(
     )
     answer = ask(address, lambda stub: stub.Recommend(request))
     if json:
-        print_json(plain(answer))
+        print_json(to_json_values(answer))
     else:
         _print(user, answer)
 
@@ -133,7 +134,7 @@ def _explain(one: "pb.Recommendation") -> None:
 
 
 def bank_name(bank: int) -> str:
-    """session or taste."""
+    """Return session or taste."""
     from propagation.v1 import propagation_pb2 as pb
 
     return "session" if bank == pb.BANK_SESSION else "taste"

@@ -1,4 +1,4 @@
-"""`propagation routers`."""
+"""`propagation routers`: the routers and their members."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -6,7 +6,7 @@ import typer
 
 from propagation.model.plurals import pluralize
 from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.query.as_of import Moment, moment_of
+from services.cli.query.as_of import Moment, parse_as_of
 from services.cli.query.recommend import bank_name
 from services.cli.service_call import ask, kind_name
 from services.client.errors import UsageProblem
@@ -33,32 +33,33 @@ def routers(
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
-    """The routers: what each stands for, how much was adopted through it, who belongs to it.
+    """List the routers: what each stands for, its adoptions, its members.
 
-    JSON: {"routers": [...]} of the proto's Router; with a number, the proto's GetRouterResponse."""
+    JSON: {"routers": [...]} of the proto's Router; with a number, the proto's GetRouterResponse.
+    """
     from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import plain
+    from services.cli.json_values import to_json_values
 
     banks = {"taste": pb.BANK_TASTE, "session": pb.BANK_SESSION}
     if bank not in banks:
         raise UsageProblem(f"--bank is {bank!r}; give taste or session")
     if number is None:
-        everyone = ask(address, lambda stub: all_routers(stub, banks[bank], moment_of(as_of)))
-        print_json({"routers": [plain(router) for router in everyone]}) if json else _print_all(
-            everyone, past=as_of is not None
-        )
+        everyone = ask(address, lambda stub: all_routers(stub, banks[bank], parse_as_of(as_of)))
+        print_json(
+            {"routers": [to_json_values(router) for router in everyone]}
+        ) if json else _print_all(everyone, past=as_of is not None)
     else:
         request = pb.GetRouterRequest(
-            number=number, bank=banks[bank], page_size=members, as_of=moment_of(as_of)
+            number=number, bank=banks[bank], page_size=members, as_of=parse_as_of(as_of)
         )
         one = ask(address, lambda stub: stub.GetRouter(request))
-        print_json(plain(one)) if json else _print_one(one)
+        print_json(to_json_values(one)) if json else _print_one(one)
 
 
 async def all_routers(
     stub: "PropagationServiceAsyncStub", bank: "pb.Bank.ValueType", as_of: "pb.AsOf | None" = None
 ) -> "list[pb.Router]":
-    """Every page."""
+    """Fetch the routers of all pages."""
     from propagation.v1 import propagation_pb2 as pb
 
     out: list[pb.Router] = []
@@ -74,7 +75,7 @@ async def all_routers(
 
 
 def _print_all(routers: "list[pb.Router]", *, past: bool) -> None:
-    """Of the past there are texts and tables, no numbers."""
+    """Print the routers; of the past there are texts and tables, and no numbers."""
     print_table(
         "",
         ("router", "name", "members", "mass", "what it says"),
@@ -94,7 +95,10 @@ def _print_all(routers: "list[pb.Router]", *, past: bool) -> None:
 
 def _print_one(answer: "pb.GetRouterResponse") -> None:
     router = answer.router
-    title = f"router {router.number} ({bank_name(router.bank)}), {router.name or 'not named yet'}, version {router.version}"
+    title = (
+        f"router {router.number} ({bank_name(router.bank)}), "
+        f"{router.name or 'not named yet'}, version {router.version}"
+    )
     console().print(title, markup=False)
     console().print(
         router.text or (NOTHING_LEFT if router.version else "It has sent nothing yet."),

@@ -1,4 +1,4 @@
-"""`propagation trace`: how a preference got somewhere, in words."""
+"""`propagation trace`: the paths of a preference, in words."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,20 +46,25 @@ def trace(
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
-    """The paths a preference took: interaction, profile, attribute, router, message, another
-    profile.
+    """Trace a preference: interaction, profile, attribute, router, message, another profile.
 
-    Give exactly one origin. JSON: the proto's TracePropagationResponse."""
-    from services.cli.json_values import plain
+    Give exactly one origin.
+
+    JSON: the proto's TracePropagationResponse.
+    """
+    from services.cli.json_values import to_json_values
 
     request = _request(event, client, attribute, line, count)
     answer = ask(address, lambda stub: stub.TracePropagation(request))
     if json:
-        print_json(plain(answer))
+        print_json(to_json_values(answer))
         return
     if not answer.paths:
         console().print(
-            "It reached nobody yet: run a round (`propagation round --drain`), or wait for the next one.",
+            (
+                "It reached nobody yet: run a round (`propagation round --drain`), or wait for the "
+                "next one."
+            ),
             markup=False,
         )
     for place, path in enumerate(answer.paths, 1):
@@ -92,6 +97,7 @@ def _line(text: str) -> "pb.LineOfProfile":
     key, hash_, number = text.rpartition("#")
     if not (hash_ and number.isdecimal()):
         raise UsageProblem(
-            f"--line is {text!r}; give user:ID#LINE, such as user:ann#3 (`propagation profile --json` has ids)"
+            f"--line is {text!r}; give user:ID#LINE, such as user:ann#3 (`propagation profile "
+            "--json` has ids)"
         )
     return pb.LineOfProfile(client=split_key(key), line_id=int(number))

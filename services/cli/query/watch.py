@@ -42,9 +42,10 @@ def watch(
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
-    """What propagation does, as it does it, until the service stops or Ctrl-C.
+    """Show propagation as it happens, until the service stops or Ctrl-C.
 
-    JSON: one WatchPropagationResponse of the proto a line."""
+    JSON: one WatchPropagationResponse of the proto a line.
+    """
     request = _request(kinds or (), resume)
     reached: deque[str] = deque(maxlen=1)
     try:
@@ -66,13 +67,13 @@ async def _watched(
     reached: Callable[[str], None],
 ) -> None:
     """`reached` is told the token to go on with from here."""
-    from services.cli.json_values import plain
+    from services.cli.json_values import to_json_values
 
     call = stub.WatchPropagation(request)
     reached(str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, request.resume_token)))
     shown = 0
     async for event in call:
-        print_json_line(plain(event)) if json else console().print(
+        print_json_line(to_json_values(event)) if json else console().print(
             event_in_words(event), markup=False, soft_wrap=True
         )
         reached(event.resume_token)
@@ -98,12 +99,15 @@ def _request(kinds: "list[str] | tuple[str, ...]", resume: str) -> "pb.WatchProp
 
 
 def event_in_words(event: "pb.WatchPropagationResponse") -> str:
-    """One line."""
+    """Return an event as one line."""
     match event.WhichOneof("event"):
         case "round":
             return round_in_words(event.round)
         case "message":
-            return f"router {event.message.router} ({event.message.router_name}) told its community: {event.message.text}"
+            return (
+                f"router {event.message.router} ({event.message.router_name}) told its "
+                f"community: {event.message.text}"
+            )
         case "merge":
             return _merge_in_words(event.merge)
         case "evolution":
@@ -122,4 +126,7 @@ def _merge_in_words(merge: "pb.MergeReport") -> str:
         pb.MERGE_OUTCOME_EMPTY: "found nothing in",
         pb.MERGE_OUTCOME_FELL_OUT: "had no room for",
     }.get(merge.outcome, "met")
-    return f"{named or f'a {kind_name(merge.kind)}'} {did} message {merge.router_version} of router {merge.router}"
+    return (
+        f"{named or f'a {kind_name(merge.kind)}'} {did} message {merge.router_version} of "
+        f"router {merge.router}"
+    )

@@ -1,0 +1,1 @@
+"""Commands of researchers: evaluate, replay, import, demo."""

@@ -1,5 +1,7 @@
-"""`propagation evaluate --protocol leave-one-out` where the settings name a language model: it
-ranks, over the whole loop on the database of the settings, where a stopped run goes on."""
+"""Leave-one-out with a language model as the ranker, for `propagation evaluate`.
+
+It runs the whole loop on the database of the settings; a stopped run goes on where it was.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,8 +41,7 @@ def by_reasoner(
     *,
     json: bool,
 ) -> None:
-    """Measure and print. Raises what the engine raises; what was done until then is kept in the
-    database."""
+    """Measure and print; what was done before an error stays in the database."""
     from propagation.datasets.load import load_dataset
 
     dataset = load_dataset(folder, settings.workflow.seed)
@@ -53,7 +54,7 @@ def by_reasoner(
 def measured(
     folder: Path, dataset: "Dataset", settings: "Settings", seeds: int
 ) -> "ByReasonerReport":
-    """On the database of the settings, made where it is not there."""
+    """Measure on the database of the settings, which is created if needed."""
     from propagation.datasets.recbole_candidates import fixed_candidates
     from propagation.evaluation.protocols.by_reasoner import evaluate_by_reasoner
 
@@ -77,7 +78,7 @@ def measured(
 
 
 def show(report: "ByReasonerReport") -> None:
-    """As a person reads it."""
+    """Print the report."""
     rows = [
         (
             draw.name,
@@ -90,7 +91,8 @@ def show(report: "ByReasonerReport") -> None:
         for draw in report.draws
     ]
     title = (
-        f"{report.dataset}, leave-last-one-out by {report.reasoner}: {pluralize(report.users, 'user')}, "
+        f"{report.dataset}, leave-last-one-out by {report.reasoner}: "
+        f"{pluralize(report.users, 'user')}, "
         f"{pluralize(report.learned, 'event')} learned"
     )
     print_table(title, HEADERS, rows, HEADERS[1:])

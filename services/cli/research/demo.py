@@ -1,4 +1,4 @@
-"""`propagation demo`."""
+"""`propagation demo`: a tour."""
 
 import asyncio
 from pathlib import Path
@@ -26,15 +26,17 @@ Model = Annotated[
 
 
 def demo(data: Data = None, seed: Seed = 7, llm: Model = None) -> None:
-    """A real service of its own, a dataset through its API, and what propagation does to it, in
-    under three minutes.
+    """Run a service, load a dataset through its API, and show what propagation does to it.
 
-    Leaves a picture and a page in demo-out; the service stops with the demo, and its database is
-    removed."""
+    It takes less than three minutes and leaves a picture and a page in demo-out. The service and
+    its database go when the demo ends.
+    """
     from services.demo.run import demo as show
 
     if llm not in (None, "fake"):
         raise UsageProblem(
-            f"--llm is {llm!r}: there is only fake; a real endpoint belongs into the settings of `serve`"
+            f"--llm is {llm!r}: there is only fake; a real endpoint belongs into the "
+            "settings of "
+            "`serve`"
         )
     asyncio.run(show(data, seed, scripted=llm == "fake"))

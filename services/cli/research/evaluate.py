@@ -72,18 +72,22 @@ def evaluate(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Ranking quality with its controls. prequential: every event is predicted, then learned, in
-    time order. cold-start: the same by how little was known. leave-one-out: each user's last event,
-    which is never learned; after all else, at its own moment, and with histories shuffled. --vary
-    k=20,80: the same prequential stream at several values of a setting (k: routers a bank; tau: of
-    semantic routing; buffer, and evolution before every so many rounds, as evolution=off,16,4: the
-    whole loop with texts, on the earliest 10,000 events unless --first says else).
+    """Measure ranking quality with its controls.
+
+    prequential: every event is predicted, then learned, in the order of time. cold-start: the same,
+    by how little was known. leave-one-out: each user's last event, which is never learned, at the
+    end, at its own moment, and with histories shuffled. --vary k=20,80: the prequential stream at
+    several values of a setting (k: routers a bank; tau: of semantic routing; buffer, and evolution
+    before every so many rounds, as evolution=off,16,4: the whole loop with texts, on the earliest
+    10,000 events unless --first says else).
 
     N@10 and HR@1 against 9 unseen items (leave-one-out: 99 too), in expectation over all draws;
-    differences are paired over users. JSON: the report (arms[] with n10, hr1, n10_matched,
-    against_off, against_offk; slices[], over_time, settings); of leave-one-out: known[] of end,
-    moment and shuffled, each with arms[] and slices[]; of --vary: points[] with value, n10, gains,
-    counts."""
+    differences are paired over users.
+
+    JSON: the report (arms[] with n10, hr1, n10_matched, against_off, against_offk; slices[],
+    over_time, settings); of leave-one-out: known[] of end, moment and shuffled, each with arms[]
+    and slices[]; of --vary: points[] with value, n10, gains, counts.
+    """
     from propagation.datasets.load import load_dataset
     from propagation.evaluation.from_dataset import stream_of
     from services.cli.research import protocols
@@ -101,14 +105,15 @@ def evaluate(
         return by_reasoner(folder, settings, seeds, first, save, json=json)
     if settings.embedder != "fitted":
         raise UsageProblem(
-            f"embedder is {settings.embedder!r}, and this measures with the fitted one: set embedder=fitted, or give"
+            f"embedder is {settings.embedder!r}, and this measures with the fitted one: set "
+            "embedder=fitted, or give"
             " --protocol leave-one-out with a reasoner, which embeds as the settings say"
         )
     shown = _arms(arms)
     dataset = load_dataset(folder, settings.workflow.seed)
     stream, options = (
         stream_of(dataset.first(first) if first else dataset),
-        protocols.told(settings, seeds, report_from, every),
+        protocols.evaluation_settings(settings, seeds, report_from, every),
     )
     if vary:
         outcome = effects.measured(vary, dataset, stream, settings, options, first)

@@ -1,4 +1,4 @@
-"""`propagation fake-llm`: a scripted language model to try things with."""
+"""`propagation fake-llm`: a scripted language model for trying things."""
 
 import asyncio
 from typing import Annotated
@@ -35,12 +35,12 @@ def fake_llm(
     seed: Seed = 7,
     dimension: Dimension = 16,
 ) -> None:
-    """A scripted model behind the OpenAI wire format, until Ctrl-C: it answers by a rule, at no
-    cost.
+    """Run a scripted model behind the OpenAI wire format until Ctrl-C; it answers by a rule.
 
     Use it with `propagation serve --set reasoner=openai --set
-    openai.base_url=http://127.0.0.1:8089/v1 --set openai.model=scripted`. GET /seen counts what
-    reached it."""
+    openai.base_url=http://127.0.0.1:8089/v1 --set openai.model=scripted`. GET /seen counts the
+    requests that it got.
+    """
     from services.fake_llm.script import Script
     from services.fake_llm.server import FakeLLM
 

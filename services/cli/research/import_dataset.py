@@ -1,4 +1,4 @@
-"""`propagation import`."""
+"""`propagation import`: load a dataset into a service."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,13 +34,16 @@ def import_(
 ) -> None:
     """Load a dataset into a running service, through its API.
 
-    The formats, their fields and limits: docs/data.md. The folder is read and checked whole before
-    anything is sent: a line that the service would refuse is named with its file and field, and
-    nothing is loaded.
+    docs/data.md has the formats, their fields and limits. The whole folder is read and checked
+    before anything is sent; a line that the service would refuse is named with its file and field,
+    and nothing is loaded.
 
-    Can be interrupted and run again: events that are stored already are counted as duplicates and
-    change nothing. JSON: {"name", "clients", "clients_changed", "accepted", "duplicate",
-    "rejected", "examples", "sequence", "notes"}. Exit code 1 where events were rejected."""
+    It can be interrupted and run again: events that are stored already are duplicates and change
+    nothing. Exit code 1 if events were rejected.
+
+    JSON: {"name", "clients", "clients_changed", "accepted", "duplicate", "rejected", "examples",
+    "sequence", "notes"}.
+    """
     from propagation.datasets.load import load_dataset
 
     dataset = load_dataset(folder, seed)
@@ -73,6 +76,7 @@ def _uploaded(dataset: "Dataset", address: str) -> "UploadReport":
 
 
 def as_json(report: "UploadReport") -> dict[str, object]:
+    """Return the report as JSON values."""
     return {
         "clients": report.clients,
         "clients_changed": report.clients_changed,
@@ -83,11 +87,16 @@ def as_json(report: "UploadReport") -> dict[str, object]:
 
 
 def in_words(dataset: "Dataset", report: "UploadReport") -> list[str]:
+    """Print the report."""
     counts = ", ".join(
         f"{report.outcomes[name]:,} {name}" for name in ("accepted", "duplicate", "rejected")
     )
     return [
-        f"{dataset.name}: {pluralize(report.clients, 'client')} ({report.clients_changed:,} new or changed); events: {counts}",
+        (
+            f"{dataset.name}: {pluralize(report.clients, 'client')} ({report.clients_changed:,} "
+            "new "
+            f"or changed); events: {counts}"
+        ),
         *dataset.notes,
         *_left_out(report),
         *(f"rejected: {example}" for example in report.examples),
@@ -95,7 +104,7 @@ def in_words(dataset: "Dataset", report: "UploadReport") -> list[str]:
 
 
 def _left_out(report: "UploadReport") -> list[str]:
-    """What is in the service now and what is not, where that is not all."""
+    """Return what is in the service now and what is not, if that is not everything."""
     accepted, known, rejected = (
         report.outcomes[name] for name in ("accepted", "duplicate", "rejected")
     )
@@ -103,6 +112,7 @@ def _left_out(report: "UploadReport") -> list[str]:
         return []
     return [
         f"Loaded: all clients and {pluralize(accepted, 'new event')}; there already: {known:,}."
-        f" Not loaded: {pluralize(rejected, 'event')}; of those that the service has with other content it keeps what it had."
+        f" Not loaded: {pluralize(rejected, 'event')}; of those that the service has with other "
+        "content it keeps what it had."
         " The first of them:"
     ]

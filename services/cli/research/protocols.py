@@ -1,4 +1,4 @@
-"""What `propagation evaluate` can measure, each with how it is printed and drawn."""
+"""The protocols of `propagation evaluate`, each with its tables and pictures."""
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine
@@ -21,17 +21,17 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """A report, and what a person sees of it; `draw` raises OSError where it can't write."""
+    """A report with its table and picture; `draw` raises OSError if it cannot write."""
 
     report: "Term"
     show: Callable[[], None]
     draw: Callable[[Path], None]
 
 
-def told(
+def evaluation_settings(
     settings: "Settings", seeds: int, report_from: int | None = None, every: int = 1
 ) -> "EvaluationSettings":
-    """The evaluation's settings from the service's."""
+    """Return the evaluation's settings from the service's."""
     from propagation.evaluation.settings import EvaluationSettings
 
     workflow = settings.workflow
@@ -48,7 +48,7 @@ def told(
 def prequential(
     stream: "Stream", settings: "Settings", options: "EvaluationSettings", shown: Collection[str]
 ) -> Outcome:
-    """Every event is predicted, then learned."""
+    """Predict, then learn, every event."""
     from propagation.evaluation.protocols.prequential import evaluate_prequential
     from propagation.evaluation.reports.plot import over_time
     from propagation.evaluation.reports.table import FOOTNOTE, HEADERS, LABELS, rows
@@ -63,8 +63,10 @@ def prequential(
 
     def show() -> None:
         title = (
-            f"{report.dataset}: {pluralize(report.users, 'user')}, {pluralize(report.items, 'item')}, "
-            f"{pluralize(report.events, 'event')}; reported on {report.ranked:,} from event {report.reported_from:,} on; "
+            f"{report.dataset}: {pluralize(report.users, 'user')}, "
+            f"{pluralize(report.items, 'item')}, "
+            f"{pluralize(report.events, 'event')}; reported on {report.ranked:,} from event "
+            f"{report.reported_from:,} on; "
             f"median of {pluralize(len(report.settings.seeds), 'seed')}"
         )
         kept = [row for name, row in zip(LABELS, rows(report), strict=True) if name in shown]
@@ -77,7 +79,7 @@ def prequential(
 def cold_start(
     stream: "Stream", settings: "Settings", options: "EvaluationSettings", shown: Collection[str]
 ) -> Outcome:
-    """The same events by how little was known of user and item (RecNet, Figure 6)."""
+    """Rank the same events by how little was known of user and item (RecNet, Figure 6)."""
     from propagation.evaluation.protocols.prequential import evaluate_prequential
     from propagation.evaluation.reports.plot import cold_start as draw
     from propagation.evaluation.reports.table import FOOTNOTE, SLICE_HEADERS, slice_rows
@@ -89,7 +91,10 @@ def cold_start(
             stream, embedder_of(settings), options, commit=release(), progress=heard
         ),
     )
-    title = f"{report.dataset}: N@10 by what was known, {pluralize(report.ranked, 'event')} from event {report.reported_from:,} on"
+    title = (
+        f"{report.dataset}: N@10 by what was known, {pluralize(report.ranked, 'event')} from "
+        f"event {report.reported_from:,} on"
+    )
 
     def show() -> None:
         print_table(
@@ -106,7 +111,7 @@ def cold_start(
 def leave_one_out(
     stream: "Stream", settings: "Settings", options: "EvaluationSettings", shown: Collection[str]
 ) -> Outcome:
-    """Each user's last event, after all else, at its own moment, and with histories shuffled."""
+    """Rank each user's last event: at the end, at its own moment, with histories shuffled."""
     from propagation.evaluation.protocols.leave_one_out import KNOWING, evaluate_leave_one_out
     from propagation.evaluation.reports.plot import left_out
     from propagation.evaluation.reports.table import (
@@ -128,7 +133,8 @@ def leave_one_out(
     def show() -> None:
         for setting in report.known:
             title = (
-                f"{report.dataset}, leave-last-one-out, {KNOWING[setting.name]}: {pluralize(setting.targets, 'target')}; "
+                f"{report.dataset}, leave-last-one-out, {KNOWING[setting.name]}: "
+                f"{pluralize(setting.targets, 'target')}; "
                 f"median of {pluralize(len(report.settings.seeds), 'seed')}"
             )
             kept = [
@@ -149,7 +155,7 @@ def leave_one_out(
 
 
 def with_bar(name: str, measure: "Callable[[Progress], Coroutine[Any, Any, T]]") -> T:
-    """Run a measurement to its end, under a progress bar."""
+    """Run a measurement under a progress bar."""
     with progress_bar() as bar:
         task = bar.add_task(name, total=None)
         return asyncio.run(
@@ -158,13 +164,14 @@ def with_bar(name: str, measure: "Callable[[Progress], Coroutine[Any, Any, T]]")
 
 
 def embedder_of(settings: "Settings") -> Any:
+    """Return the embedder of an evaluation."""
     from propagation.adapters.offline.embedder import HashedEmbedder
 
     return HashedEmbedder(settings.workflow.seed)
 
 
 def print_cost(seconds: float, embedder: str, footnote: str = "") -> None:
-    """Under a table: what its figures are, where that needs words, and what they took."""
+    """Print a footnote to the figures, and the time that they took."""
     from services.runtime.process import release
 
     if footnote:

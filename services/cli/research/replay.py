@@ -1,4 +1,4 @@
-"""`propagation replay`."""
+"""`propagation replay`: a dataset through the whole loop."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -35,12 +35,13 @@ def replay(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Run a dataset through the whole loop on a database file, in lockstep: two runs are equal to
-    the bit.
+    """Run a dataset through the whole loop on a database file, in lockstep.
 
-    Every step of events is recorded, learned and reasoned before the next; rounds run by counts,
-    not by time. JSON: {"name", "clients", "events", "rounds", "outcomes": {status: count},
-    "seconds"}."""
+    Two runs are equal to the bit: every step of events is recorded, learned and reasoned before the
+    next, and rounds run by counts, not by time.
+
+    JSON: {"name", "clients", "events", "rounds", "outcomes": {status: count}, "seconds"}.
+    """
     import time
 
     from propagation.datasets.load import load_dataset
@@ -70,7 +71,8 @@ def replay(
     else:
         counts = ", ".join(f"{count:,} {status}" for status, count in outcomes.items()) or "none"
         console().print(
-            f"{dataset.name}: {pluralize(report.clients, 'client')}, {pluralize(report.rounds, 'round')}; "
+            f"{dataset.name}: {pluralize(report.clients, 'client')}, "
+            f"{pluralize(report.rounds, 'round')}; "
             f"events: {counts}; {seconds:.1f} s; in {settings.graph}",
             markup=False,
         )
@@ -93,7 +95,11 @@ async def _replayed(
 
 
 def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange]":
-    """Clients as the service would take them. Raises InvalidInput."""
+    """Check clients as the service does.
+
+    Raises:
+        InvalidInput: The service would refuse one.
+    """
     from services.client.upload import client_to_proto
     from services.grpc.requests.validation import parse_client_change
 
@@ -104,8 +110,7 @@ def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange
 
 
 def checked(events: "Iterable[Event]") -> "Iterator[NewInteraction]":
-    """Events as the service would take them: an import after a replay finds duplicates, not
-    conflicts."""
+    """Check events as the service does, so that a later import finds duplicates."""
     import time
 
     from services.client.upload import event_to_proto

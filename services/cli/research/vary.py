@@ -28,7 +28,8 @@ LEAST = {"k": 2.0, "tau": -1.0, "buffer": 1.0, "evolution": 1.0}
 MOST = {"k": 4096.0, "tau": 1.0, "buffer": 64.0, "evolution": 10_000.0}
 EVERY_MERGE = 1 << 40
 NOTHING_EVOLVED = (
-    "No run went live at any of these values, so all rows are the same pass: take more events (--first), or smaller"
+    "No run went live at any of these values, so all rows are the same pass: take more events "
+    "(--first), or smaller"
     " workflow.evolve_support and workflow.holdout."
 )
 LOOPED = {"buffer": "buffer", "evolution": "evolve_every_rounds"}
@@ -42,7 +43,11 @@ def measured(
     options: "EvaluationSettings",
     first: int | None,
 ) -> Outcome:
-    """Raises UsageProblem for a setting or a value that can't be varied."""
+    """Measure the effect of a setting.
+
+    Raises:
+        UsageProblem: The setting or a value cannot be varied.
+    """
     of, values = _parsed(vary)
     effect = (
         _of_loop(of, values, dataset.first(first or LOOP_EVENTS), settings)
@@ -54,7 +59,8 @@ def measured(
         from propagation.evaluation.reports.table import FOOTNOTE, effect_gains, effect_levels
 
         title = (
-            f"{effect.dataset}: the effect of {effect.of}; N@10, {pluralize(effect.events, 'event')}, "
+            f"{effect.dataset}: the effect of {effect.of}; N@10, "
+            f"{pluralize(effect.events, 'event')}, "
             f"{effect.ranked:,} ranked; median of {pluralize(effect.seeds, 'seed')}"
         )
         for named, (headers, rows) in (
@@ -75,14 +81,17 @@ def measured(
 
 
 def _parsed(vary: str) -> tuple[str, list[float | None]]:
-    """The setting and its values; None is what NONE_MEANS says. Of evolution `off` is always the
-    first: the others are compared with it."""
+    """Return the setting and its values; None means as in NONE_MEANS.
+
+    Of evolution `off` is always the first, because the others are compared with it.
+    """
     from propagation.evaluation.protocols.vary import NONE_MEANS
 
     of, equals, listed = vary.partition("=")
     if of not in LEAST or not equals:
         raise UsageProblem(
-            f"--vary is {vary!r}; give k=, tau=, buffer= or evolution= and values, for example k=20,40,80"
+            f"--vary is {vary!r}; give k=, tau=, buffer= or evolution= and values, for example "
+            "k=20,40,80"
         )
     values: list[float | None] = []
     for text in listed.split(","):
@@ -94,7 +103,8 @@ def _parsed(vary: str) -> tuple[str, list[float | None]]:
             LEAST[of] <= value <= MOST[of] and (of == "tau" or value == int(value))
         ):
             raise UsageProblem(
-                f"--vary {of}: {text} is not in {LEAST[of]:g} to {MOST[of]:g}{'' if of == 'tau' else ', whole'}"
+                f"--vary {of}: {text} is not in {LEAST[of]:g} to "
+                f"{MOST[of]:g}{'' if of == 'tau' else ', whole'}"
             )
         values.append(value)
     return of, [
@@ -147,8 +157,7 @@ def _report(
 def _of_loop(
     of: str, values: Sequence[float | None], dataset: "Dataset", settings: "Settings"
 ) -> "Effect":
-    """The whole loop with the offline reasoner, once a value, each on a database of its own that is
-    removed."""
+    """Run the whole loop with the offline reasoner once for each value, on a temporary database."""
     from propagation.evaluation.protocols.vary import (
         EVOLVED,
         LOOP_BASES,
@@ -209,8 +218,7 @@ async def _buffered(engine: "Engine") -> dict[str, int]:
 
 
 async def _evolved(engine: "Engine") -> dict[str, int]:
-    """How often routers were looked at, how often that went live, what was done to them then, and
-    how many there are now."""
+    """Count evolution runs, published ones, changes, and routers."""
     from propagation.model.routers.evolution import EvolutionKind
 
     store = engine.store

@@ -1,0 +1,1 @@
+"""The data of the demo: its script, its upload, its example and its story."""

@@ -1,12 +1,11 @@
-"""Which user and item are shown, out of how many: an item of what the user was told, placed with
-propagation and without."""
+"""The choice of the user and item that the demo shows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from propagation.v1 import propagation_pb2 as pb
-from services.demo.data.script import Plan
+from services.demo.data.script import DemoScript
 from services.demo.data.story import DEEP, Story
 
 if TYPE_CHECKING:
@@ -17,8 +16,8 @@ BEYOND = DEEP + 1
 
 
 @dataclass(frozen=True)
-class Placed:
-    """Where an item stands for the user of `story`, from 1; BEYOND below the first thousand."""
+class Placement:
+    """The places of an item for the user of `story`, from 1; BEYOND below the first thousand."""
 
     story: Story
     item: str
@@ -27,16 +26,19 @@ class Placed:
 
     @property
     def rise(self) -> float:
-        """By what factor propagation mends the place: over 1 it rose, under 1 it fell."""
+        """How much propagation improves the place: above 1 it rose, below 1 it fell."""
         return self.place_without / self.place
 
 
 @dataclass(frozen=True)
 class Showcase:
-    """`shown` is the one of all `candidates` pairs of a user and an item that rose most; `rose` of
-    them rose and `fell` fell."""
+    """The pair of user and item that rose most, of all `candidates`.
 
-    shown: Placed
+    Args:
+        rose: Pairs that rose; `fell` fell.
+    """
+
+    shown: Placement
     users: int
     candidates: int
     rose: int
@@ -45,8 +47,12 @@ class Showcase:
 
 @dataclass(frozen=True)
 class Advice:
-    """The head of a user's list. `chosen` is the one explained; `without`: the same with
-    propagation off."""
+    """The head of a user's list, with one item explained.
+
+    Args:
+        chosen: The item that is explained.
+        without: The same list with propagation off.
+    """
 
     best: Sequence[pb.Recommendation]
     chosen: pb.Recommendation
@@ -54,31 +60,33 @@ class Advice:
 
 
 async def find_showcase(
-    stub: "PropagationServiceAsyncStub", plan: Plan, stories: Sequence[Story]
+    stub: "PropagationServiceAsyncStub", script: DemoScript, stories: Sequence[Story]
 ) -> Showcase | None:
-    """Looks at every item of what each was told that stands among the first thousand, with
-    propagation or without; None where there is none."""
-    placed = [one for story in stories for one in await _placed(stub, plan, story)]
-    return chosen_of(placed) if placed else None
+    """Place every item of the stories among the first thousand, with and without propagation.
+
+    Returns:
+        None if there is none.
+    """
+    placements = [one for story in stories for one in await _placements(stub, script, story)]
+    return largest_rise(placements) if placements else None
 
 
-def chosen_of(placed: Sequence[Placed]) -> Showcase:
-    """`placed` is not empty. Of equal rises, the highest place."""
-    shown = max(placed, key=lambda one: (one.rise, -one.place))
+def largest_rise(placements: Sequence[Placement]) -> Showcase:
+    """Return the placement that rose most; of equal rises, the highest place."""
+    shown = max(placements, key=lambda one: (one.rise, -one.place))
     return Showcase(
         shown,
-        len({one.story.user for one in placed}),
-        len(placed),
-        sum(one.rise > 1 for one in placed),
-        sum(one.rise < 1 for one in placed),
+        len({one.story.user for one in placements}),
+        len(placements),
+        sum(one.rise > 1 for one in placements),
+        sum(one.rise < 1 for one in placements),
     )
 
 
 async def advice_for(
     stub: "PropagationServiceAsyncStub", user: str, item: str | None
 ) -> Advice | None:
-    """The user's list, and `item` (or the first of the list) explained; None where nothing is
-    recommended."""
+    """Fetch the user's list and explain `item`, or the first; None if it is empty."""
     best = (await stub.Recommend(pb.RecommendRequest(user_id=user, limit=SHOWN))).recommendations
     if not best:
         return None
@@ -98,11 +106,13 @@ async def _explained(
     return (await stub.Recommend(request)).recommendations[0]
 
 
-async def _placed(stub: "PropagationServiceAsyncStub", plan: Plan, story: Story) -> list[Placed]:
+async def _placements(
+    stub: "PropagationServiceAsyncStub", script: DemoScript, story: Story
+) -> list[Placement]:
     places, without = [await _places(stub, story.user, propagate) for propagate in (True, False)]
     return [
-        Placed(story, item, places.get(item, BEYOND), without.get(item, BEYOND))
-        for item in sorted(plan.items_with(story.told) & (places.keys() | without.keys()))
+        Placement(story, item, places.get(item, BEYOND), without.get(item, BEYOND))
+        for item in sorted(script.items_with(story.told) & (places.keys() | without.keys()))
     ]
 
 

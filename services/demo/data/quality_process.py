@@ -1,5 +1,8 @@
-"""The evaluation's process: `python -m services.demo.data.quality_process SEED [FOLDER]` prints the
-report as JSON, or a line that says why there is none."""
+"""The process that measures ranking quality for the demo.
+
+`python -m services.demo.data.quality_process SEED [FOLDER]` prints the report as JSON, or a line
+that says why there is none.
+"""
 
 import asyncio
 import sys
@@ -11,17 +14,17 @@ SEEDS = (1,)
 
 
 def main(seed: int, folder: Path | None) -> None:
-    """Measure the events that the demo shows; one pass."""
+    """Measure the events that the demo shows, in one pass."""
     use_kernel_cache()
     from propagation.adapters.offline.embedder import HashedEmbedder
     from propagation.evaluation.from_dataset import stream_of
     from propagation.evaluation.protocols.prequential import evaluate_prequential
     from propagation.evaluation.settings import EvaluationSettings
     from propagation.model.errors import InvalidInput
-    from services.demo.data.script import plan_for
+    from services.demo.data.script import make_script
 
     try:
-        stream = stream_of(plan_for(folder, seed).dataset)
+        stream = stream_of(make_script(folder, seed).dataset)
     except InvalidInput as error:
         print(error)
         return

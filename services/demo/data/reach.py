@@ -1,4 +1,4 @@
-"""Who reached whom: the routing table and the provenance of lines, as the service tells them."""
+"""Who reached whom, from the routing table and the sources of lines."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from propagation.v1 import propagation_pb2 as pb
-from services.demo.data.script import Plan
+from services.demo.data.script import DemoScript
 from services.demo.data.story import profiles_of
 
 if TYPE_CHECKING:
@@ -19,9 +19,14 @@ REST = "all others"
 
 @dataclass(frozen=True)
 class Reach:
-    """`names`: routers by number · `tables`: {user: {router: score}} · `groups`: {user: community}
-    in the order of `order` · `flows`: how many lines that messages wrote went from a community,
-    over a router, to a community."""
+    """The routing table, communities, and the flow of lines between them.
+
+    Args:
+        names: Routers by number.
+        tables: {user: {router: score}}.
+        groups: {user: community}, in the order of `order`.
+        flows: Lines that messages wrote, by (community, router, community).
+    """
 
     names: Mapping[int, str]
     tables: Mapping[str, Mapping[int, float]]
@@ -30,21 +35,20 @@ class Reach:
     flows: Counter[tuple[str, int, str]]
 
     def between_groups(self) -> Counter[tuple[str, str]]:
-        """(from, to): lines."""
+        """Lines by (from, to)."""
         total: Counter[tuple[str, str]] = Counter()
         for (source, _, target), lines in self.flows.items():
             total[source, target] += lines
         return total
 
 
-async def gather_reach(stub: "PropagationServiceAsyncStub", plan: Plan) -> Reach:
-    """Asks for the taste routers, their members, and the profiles of at most 240 users, the most
-    active first."""
-    active = Counter(event.user_id for event in plan.dataset.between(0, plan.after))
+async def collect_reach(stub: "PropagationServiceAsyncStub", script: DemoScript) -> Reach:
+    """Fetch the taste routers, their members, and profiles of the 240 most active users."""
+    active = Counter(event.user_id for event in script.dataset.between(0, script.after))
     users = [user for user, _ in active.most_common(MOST_USERS)]
     names = await _routers(stub)
     tables = await _tables(stub, names, frozenset(active))
-    groups, order = _planted(plan.groups) if plan.groups else _by_router(tables, names)
+    groups, order = _planted(script.groups) if script.groups else _by_router(tables, names)
     flows = _flows(await profiles_of(stub, users), groups)
     shown = {user: tables[user] for user in users if tables.get(user)}
     return Reach(names, shown, groups, order, flows)
@@ -82,8 +86,7 @@ def _planted(groups: Mapping[str, str]) -> tuple[Mapping[str, str], Sequence[str
 def _by_router(
     tables: Mapping[str, Mapping[int, float]], names: Mapping[int, str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Where no community was planted: users by the router that they trust most; small groups are
-    one."""
+    """Group users by their most trusted router, if no community was planted."""
     first = {
         user: names[max(row, key=lambda router: (row[router], -router))]
         for user, row in tables.items()
@@ -108,7 +111,7 @@ def _flows(
 
 
 def _sources(line: pb.Line, groups: Mapping[str, str]) -> set[tuple[str, int]]:
-    """The communities whose users a line came from; items that sent carry no community."""
+    """Return the communities whose users a line came from; items have no community."""
     return {
         (groups[sender.id], source.message.router)
         for source in line.sources

@@ -1,4 +1,4 @@
-"""What is shown: the data, where it is cut into before and after, and who is watched."""
+"""The script of the demo: the data, its cut into before and after, and the watched users."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,10 +18,14 @@ BOOTSTRAP_ITEMS, LEAST_BOOTSTRAP = 500, 20
 
 
 @dataclass(frozen=True)
-class Plan:
-    """`before` and `after` count events of the time order: profiles are compared at these two
-    moments. `watched`: users who take no part in between, likeliest first; none where nobody had an
-    event before. `groups`: each user's planted community, where one was planted."""
+class DemoScript:
+    """The data of the demo, and what it watches.
+
+    Args:
+        before: Number of events before the first look at profiles; `after` before the second.
+        watched: Users who take no part in between, likeliest first.
+        groups: Each user's planted community, if any.
+    """
 
     dataset: Dataset
     before: int
@@ -32,8 +36,7 @@ class Plan:
 
     @property
     def settings(self) -> list[str]:
-        """The service's, for a small town or a small folder: some two dozen rounds, and a bootstrap
-        in spite of few items."""
+        """Settings for a small dataset: two dozen rounds, and bootstrap despite few items."""
         described = sum(
             bool(item.title or item.description or item.categories or item.attributes)
             for item in self.dataset.items
@@ -45,7 +48,7 @@ class Plan:
         ]
 
     def items_with(self, concepts: frozenset[str]) -> frozenset[str]:
-        """Items that bear one of these attributes or categories."""
+        """Return items that have one of these attributes or categories."""
         return frozenset(
             item.key.id
             for item in self.dataset.items
@@ -57,7 +60,7 @@ class Plan:
         )
 
     def concepts_of(self, user: str) -> frozenset[str]:
-        """Attributes and categories of everything that the user had by `after`."""
+        """Return attributes and categories of all items that the user had by `after`."""
         told = {
             item.key.id: (*(item.attributes or ()), *(item.categories or ()))
             for item in self.dataset.items
@@ -70,25 +73,28 @@ class Plan:
         )
 
 
-def plan_for(folder: Path | None, seed: int) -> Plan:
-    """The generated town, or a folder's data, bounded. Raises BrokenData."""
+def make_script(folder: Path | None, seed: int) -> DemoScript:
+    """Return the script for the generated town, or for the data of a folder.
+
+    Raises:
+        BrokenData: The folder cannot be read.
+    """
     return _town(seed) if folder is None else _folder(folder, seed)
 
 
-def short_plan(plan: Plan, events: int) -> Plan:
-    """The events around the cut only, for a reasoner that takes its time: as many, with those in
-    between nearest to it."""
-    if len(plan.dataset) <= events:
-        return plan
-    start = max(plan.after - events, 0)
-    dataset = replace(plan.dataset, order=plan.dataset.order[start : plan.after])
+def shorten_script(script: DemoScript, events: int) -> DemoScript:
+    """Return the script with only the events around the cut, for a slow reasoner."""
+    if len(script.dataset) <= events:
+        return script
+    start = max(script.after - events, 0)
+    dataset = replace(script.dataset, order=script.dataset.order[start : script.after])
     before = max(
-        plan.before - start, int(BEFORE_SHARE * len(dataset)) if plan.before <= start else 0
+        script.before - start, int(BEFORE_SHARE * len(dataset)) if script.before <= start else 0
     )
-    return replace(plan, dataset=dataset, before=before, after=len(dataset))
+    return replace(script, dataset=dataset, before=before, after=len(dataset))
 
 
-def _town(seed: int) -> Plan:
+def _town(seed: int) -> DemoScript:
     town = generate_town(seed)
     wave = town.waves[-1]
     after = (wave.spread + wave.end) // 2
@@ -102,13 +108,13 @@ def _town(seed: int) -> Plan:
         if place == wave.community and user not in took
     ]
     watched = sorted(home, key=lambda user: (-earlier[user], user))
-    return Plan(town.dataset, wave.start, after, watched[:WATCHED], wave, town.communities)
+    return DemoScript(town.dataset, wave.start, after, watched[:WATCHED], wave, town.communities)
 
 
-def _folder(folder: Path, seed: int) -> Plan:
+def _folder(folder: Path, seed: int) -> DemoScript:
     dataset = load_dataset(folder, seed).first(MOST_EVENTS)
     cut = int(BEFORE_SHARE * len(dataset))
     earlier = Counter(event.user_id for event in dataset.between(0, cut))
     later = {event.user_id for event in dataset.between(cut, len(dataset))}
     watched = sorted(earlier, key=lambda user: (user in later, -earlier[user], user))
-    return Plan(dataset, cut, len(dataset), watched[:WATCHED])
+    return DemoScript(dataset, cut, len(dataset), watched[:WATCHED])

@@ -1,4 +1,4 @@
-"""One preference on its way: a user who took no part, what they were told, and how it got there."""
+"""The story of one preference: a user who took no part, and how it reached them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from propagation.model.clients.attribute import normalize_name
 from propagation.v1 import propagation_pb2 as pb
-from services.demo.data.script import Plan
+from services.demo.data.script import DemoScript
 
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
@@ -16,9 +16,11 @@ DEEP = 1_000
 
 @dataclass(frozen=True)
 class Story:
-    """`line`: what reception wrote into the profile of `user`, who had chosen nothing of it (where
-    `new` is set; of the wave, where the line tells of it). `told`: what travelled on `path`, or all
-    that the line says where no path is kept."""
+    """A line that reception wrote into the profile of a user who had chosen nothing of it.
+
+    Args:
+        told: What travelled on `path`, or all that the line says if no path is kept.
+    """
 
     user: str
     before: pb.Profile
@@ -32,7 +34,7 @@ class Story:
 async def profiles_of(
     stub: "PropagationServiceAsyncStub", users: Sequence[str]
 ) -> dict[str, pb.Profile]:
-    """Waiting messages are merged first."""
+    """Fetch profiles with their waiting messages merged."""
     found = {}
     for user in users:
         request = pb.GetProfileRequest(key=user_key(user), freshness=pb.FRESHNESS_MERGED)
@@ -41,16 +43,17 @@ async def profiles_of(
 
 
 async def find_stories(
-    stub: "PropagationServiceAsyncStub", plan: Plan, before: dict[str, pb.Profile]
+    stub: "PropagationServiceAsyncStub", script: DemoScript, before: dict[str, pb.Profile]
 ) -> list[Story]:
-    """One for each of the watched into whose profile reception wrote: the line that says most to
-    somebody who took no part. Where one or more of them tell of the wave, and their paths too,
-    these alone."""
-    after = await profiles_of(stub, plan.watched)
-    wave = wave_of(plan)
+    """Find a story for each watched user into whose profile reception wrote.
+
+    Stories about the wave, with their paths, come alone if there are any.
+    """
+    after = await profiles_of(stub, script.watched)
+    wave = wave_of(script)
     stories = []
-    for user in plan.watched:
-        concepts = plan.concepts_of(user)
+    for user in script.watched:
+        concepts = script.concepts_of(user)
         known = {line.text for line in before[user].lines}
         heard = [line for line in after[user].lines if line.author == pb.AUTHOR_RECEPTION]
         if heard:
@@ -82,7 +85,7 @@ async def find_stories(
 async def _path_of(
     stub: "PropagationServiceAsyncStub", user: str, line: pb.Line, wanted: frozenset[str]
 ) -> pb.Path | None:
-    """Of the line's paths, one that carries a wanted attribute, whole; None where none is kept."""
+    """Return one of the line's paths that carries a wanted attribute; None if none is kept."""
     origin = pb.LineOfProfile(client=user_key(user), line_id=line.id)
     answer = await stub.TracePropagation(pb.TracePropagationRequest(line=origin, limit=DEEP))
     return max(
@@ -91,16 +94,17 @@ async def _path_of(
 
 
 def carried(path: pb.Path | None) -> frozenset[str]:
-    """The attributes that went from a profile to a router on it."""
+    """Return the attributes that went from a profile to a router on a path."""
     return frozenset(
         hop.attribute.name for hop in (path.hops if path else ()) if hop.HasField("attribute")
     )
 
 
-def wave_of(plan: Plan) -> frozenset[str]:
-    """The wave's attribute, as profiles write it; empty where no wave is watched."""
-    return frozenset([normalize_name(plan.wave.attribute)] if plan.wave else ())
+def wave_of(script: DemoScript) -> frozenset[str]:
+    """Return the wave's attribute as profiles write it; empty if no wave is watched."""
+    return frozenset([normalize_name(script.wave.attribute)] if script.wave else ())
 
 
 def user_key(user: str) -> pb.ClientKey:
+    """Return the key of a user."""
     return pb.ClientKey(kind=pb.CLIENT_KIND_USER, id=user)

@@ -1,4 +1,4 @@
-"""A catalogue alone: nothing to rank, but it can be searched and recommended from."""
+"""The demo of a catalogue without events: search and recommendation."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ NEWCOMER = "somebody new"
 async def search(
     stub: "PropagationServiceAsyncStub", console: Console, dataset: Dataset, sequence: int
 ) -> None:
-    """Neighbours of a few items spread over the catalogue, and a list for a user never seen."""
+    """Show neighbours of a few items, and a list for a new user."""
     heading(console, "Searched")
     titled = [item for item in dataset.items if item.title]
     for item in titled[:: max(1, len(titled) // SEARCHES)][:SEARCHES]:
@@ -45,5 +45,9 @@ async def search(
     heading(console, "Ranking")
     say(
         console,
-        f"{dataset.name} is a catalogue alone: it has no events, so there is nothing to rank and nothing to propagate.",
+        (
+            f"{dataset.name} is a catalogue alone: it has no events, so there is nothing to rank "
+            "and "
+            "nothing to propagate."
+        ),
     )

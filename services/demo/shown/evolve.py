@@ -1,4 +1,4 @@
-"""An evolution of the routers, judged before the viewer's eyes, and which router became which."""
+"""The demo of an evolution: its plan, its verdict, its lineage."""
 
 from collections.abc import Mapping
 from textwrap import shorten
@@ -20,13 +20,17 @@ KINDS = {
 CHANGES_SHOWN, NUMBERS_CHARS, REASON_CHARS = 6, 18, 78
 
 
-async def evolved(stub: "PropagationServiceAsyncStub") -> pb.EvolutionRun:
-    """One run, published where the judge lets it."""
+async def run_evolution(stub: "PropagationServiceAsyncStub") -> pb.EvolutionRun:
+    """Run one evolution, which is published if the judge lets it."""
     return (await stub.EvolveRouters(pb.EvolveRoutersRequest())).run
 
 
 def show_evolution(console: Console, run: pb.EvolutionRun, names: Mapping[int, str]) -> None:
-    """The plan as lineage, and the verdict. `names`: of the routers before the run."""
+    """Print the plan as lineage, and the verdict.
+
+    Args:
+        names: Names of the routers before the run.
+    """
     for change in run.changes[:CHANGES_SHOWN]:
         numbers = f"{' + '.join(map(str, change.before))} → {' + '.join(map(str, change.after))}"
         called = "; ".join(

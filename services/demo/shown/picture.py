@@ -1,4 +1,4 @@
-"""The picture: routers and the people around them, and which community's news reached which."""
+"""The picture of the demo: routers, their users, and whose news reached whom."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -35,16 +35,16 @@ EDGES_A_USER = 3
 
 
 @dataclass(frozen=True)
-class Traced:
-    """The path that was told in words: from the senders over a router to the user."""
+class TracedPath:
+    """The path that the story tells: from the senders over a router to the user."""
 
     senders: Sequence[str]
     router: int
     user: str
 
 
-def draw(reach: Reach, title: str, traced: Traced | None, file: Path, seed: int) -> Path:
-    """Write the picture as PNG, the traced path in bold; the file's path."""
+def draw(reach: Reach, title: str, traced: TracedPath | None, file: Path, seed: int) -> Path:
+    """Draw the picture as PNG, with the traced path in bold; returns the file's path."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -59,7 +59,7 @@ def draw(reach: Reach, title: str, traced: Traced | None, file: Path, seed: int)
     return file
 
 
-def _network(axes: "Axes", reach: Reach, traced: Traced | None, seed: int) -> None:
+def _network(axes: "Axes", reach: Reach, traced: TracedPath | None, seed: int) -> None:
     users = list(reach.tables)
     routers = sorted({router for row in reach.tables.values() for router in row})
     places = force_layout(_pulls(reach, users, routers), seed)
@@ -100,11 +100,11 @@ def _network(axes: "Axes", reach: Reach, traced: Traced | None, seed: int) -> No
 
 def _path(
     axes: "Axes",
-    traced: Traced,
+    traced: TracedPath,
     at_user: dict[str, NDArray[np.float64]],
     router: NDArray[np.float64],
 ) -> None:
-    """Thin arrows from the senders, a thick one to the user, who is named."""
+    """Draw thin arrows from the senders and a thick one to the user, who is named."""
     for sender in traced.senders:
         if sender in at_user:
             axes.annotate(
@@ -153,7 +153,7 @@ def _path(
 
 
 def _pulls(reach: Reach, users: list[str], routers: list[int]) -> NDArray[np.float64]:
-    """[users + routers, same]: each user's scores, as shares of the user's largest."""
+    """Return [users + routers, same] each user's scores as shares of the user's largest."""
     place = {router: len(users) + row for row, router in enumerate(routers)}
     weights = np.zeros((len(users) + len(routers),) * 2)
     for row, user in enumerate(users):
@@ -165,7 +165,7 @@ def _pulls(reach: Reach, users: list[str], routers: list[int]) -> NDArray[np.flo
 
 
 def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, NDArray[np.float64]]) -> None:
-    """Squares for all routers, names for those that carried most."""
+    """Draw squares for all routers, and names for those that carried most."""
     carried: Counter[int] = Counter()
     for (_, router, _), lines in reach.flows.items():
         carried[router] += lines
@@ -210,7 +210,7 @@ def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, NDArray[np.fl
 
 
 def _apart(routers: Sequence[int], at_router: dict[int, NDArray[np.float64]]) -> list[int]:
-    """Of routers that lie close together only the first is named."""
+    """Return routers to name: of those that lie close together only the first."""
     named: list[int] = []
     for router in routers:
         if len(named) < LABELLED and all(

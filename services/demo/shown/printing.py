@@ -1,4 +1,4 @@
-"""What the demo prints."""
+"""Printing of the demo."""
 
 import textwrap
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from rich.table import Table
 from propagation.model.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data.reach import Reach
-from services.demo.data.script import Plan
+from services.demo.data.script import DemoScript
 from services.demo.data.story import Story, wave_of
 
 WIDTH, BAR = 110, 10
@@ -25,22 +25,25 @@ AUTHORS = {
 
 
 def new_console() -> Console:
-    """Plain and of a fixed width where stdout is no terminal."""
+    """Return a console: plain and of fixed width if stdout is no terminal."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=WIDTH)
 
 
 def heading(console: Console, text: str) -> None:
+    """Print a heading."""
     console.print()
     console.rule(f"[bold]{escape(text)}", align="left")
 
 
 def say(console: Console, text: str) -> None:
+    """Print a paragraph."""
     console.print(text, markup=False)
 
 
-def show_data(console: Console, plan: Plan) -> None:
-    data = plan.dataset
+def show_data(console: Console, script: DemoScript) -> None:
+    """Print what the data is."""
+    data = script.dataset
     kind = "Generated data" if data.generated else "Your data"
     say(
         console,
@@ -49,17 +52,19 @@ def show_data(console: Console, plan: Plan) -> None:
     )
     for note in data.notes:
         say(console, f"  {note}")
-    if plan.wave:
+    if script.wave:
         say(
             console,
-            f"  Watched here: the wave of “{plan.wave.attribute}” in the community {plan.wave.community}, "
-            f"begun by {len(plan.wave.pioneers)} pioneers; and the {len(plan.watched)} of its people who have chosen "
-            f"nothing of it by event {plan.after:,}.",
+            f"  Watched here: the wave of “{script.wave.attribute}” in the community "
+            f"{script.wave.community}, "
+            f"begun by {len(script.wave.pioneers)} pioneers; and the {len(script.watched)} of "
+            "its people who have chosen "
+            f"nothing of it by event {script.after:,}.",
         )
 
 
 def show_profiles(console: Console, story: Story) -> None:
-    """Before beside after; what is new is marked."""
+    """Print the profile before and after, with new lines marked."""
     known = {line.text for line in story.before.lines}
     table = Table(show_header=True, expand=True, box=None, padding=(0, 2, 0, 0))
     table.add_column(f"{story.user}, before", ratio=1, overflow="fold")
@@ -77,21 +82,32 @@ def _line(line: pb.Line, new: bool) -> str:
     return f"[bold green]+ {text}[/]" if new else f"- {text}"
 
 
-def show_path(console: Console, plan: Plan, story: Story) -> None:
-    if plan.wave and not story.told & wave_of(plan):
+def show_path(console: Console, script: DemoScript, story: Story) -> None:
+    """Print the path of the story."""
+    if script.wave and not story.told & wave_of(script):
         say(
             console,
-            f"Nobody watched has heard of “{plan.wave.attribute}” yet. What they heard of instead:",
+            (
+                f"Nobody watched has heard of “{script.wave.attribute}” yet. What they heard of "
+                "instead:"
+            ),
         )
     part = "had chosen nothing of the kind" if story.new else "had chosen some of it already"
     say(
         console,
-        f"The line “{story.line.text}” stands in the profile of {story.user}, who {part}. How it got there:",
+        (
+            f"The line “{story.line.text}” stands in the profile of {story.user}, who {part}. "
+            "How it "
+            "got there:"
+        ),
     )
     if story.path is None:
         say(
             console,
-            "  Its path is no longer kept: what it rests on is older than what the service retains.",
+            (
+                "  Its path is no longer kept: what it rests on "
+                "is older than what the service retains."
+            ),
         )
         return
     for hop in story.path.hops:
@@ -102,7 +118,7 @@ def show_path(console: Console, plan: Plan, story: Story) -> None:
 
 
 def show_reach(console: Console, reach: Reach) -> None:
-    """The picture in the terminal: the routers that carried most, from whom and to whom."""
+    """Print the routers that carried most, from whom and to whom."""
     carried: dict[int, int] = {}
     for (_, router, _), lines in reach.flows.items():
         carried[router] = carried.get(router, 0) + lines
@@ -126,7 +142,7 @@ def show_reach(console: Console, reach: Reach) -> None:
 
 
 def _most(reach: Reach, router: int, end: int) -> str:
-    """The community that stands most at one end of a router's flows, and how many more there are."""
+    """Return the most frequent community at one end of a router's flows, with the rest counted."""
     lines: dict[str, int] = {}
     for flow, count in reach.flows.items():
         if flow[1] == router:
@@ -140,6 +156,7 @@ def _most(reach: Reach, router: int, end: int) -> str:
 
 
 def show_found(console: Console, what: str, titles: Sequence[str]) -> None:
+    """Print search results."""
     say(console, what)
     for place, title in enumerate(titles, 1):
         say(console, f"  {place}. {title}")

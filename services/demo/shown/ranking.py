@@ -1,5 +1,4 @@
-"""Ranking quality, off, on and placebo: measured in a process of its own, so that it and the
-service use both cores."""
+"""Ranking quality in the demo: off, on and placebo, measured in a second process."""
 
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,7 +13,7 @@ from propagation.evaluation.reports.report import Report
 from propagation.evaluation.reports.table import FOOTNOTE
 from propagation.model.plurals import pluralize
 from services.client.errors import ChildFailed
-from services.demo.processes import child, ended, kept, last_words
+from services.demo.processes import child, exit_in_words, keep_log, last_lines
 from services.demo.shown.printing import say
 
 ARMS = {
@@ -28,9 +27,12 @@ MEASURE = "services.demo.data.quality_process"
 
 
 @asynccontextmanager
-async def ranked(folder: Path | None, seed: int) -> AsyncIterator[Ranking]:
-    """Starts measuring; the function waits for the report, or for why there is none. Raises
-    ChildFailed where it failed."""
+async def start_ranking(folder: Path | None, seed: int) -> AsyncIterator[Ranking]:
+    """Start measuring; yields a function that waits for the report, or for why there is none.
+
+    Raises:
+        ChildFailed: The process failed.
+    """
     with tempfile.TemporaryDirectory(prefix="propagation-demo-") as place:
         log = Path(place) / "evaluation.log"
         with log.open("wb") as errors:
@@ -41,9 +43,10 @@ async def ranked(folder: Path | None, seed: int) -> AsyncIterator[Ranking]:
                 async def report() -> Report | str:
                     out, _ = await process.communicate()
                     if process.returncode:
-                        said = await last_words(log)
+                        said = await last_lines(log)
                         raise ChildFailed(
-                            f"the evaluation {ended(process.returncode)}: {said}; its log: {kept(log)}"
+                            f"the evaluation {exit_in_words(process.returncode)}: {said}; its "
+                            f"log: {keep_log(log)}"
                         )
                     return (
                         Report.model_validate_json(out)
@@ -55,7 +58,7 @@ async def ranked(folder: Path | None, seed: int) -> AsyncIterator[Ranking]:
 
 
 def show_ranking(console: Console, report: Report | str) -> None:
-    """The three arms, and what they mean, in words."""
+    """Print the three arms and what they mean."""
     if isinstance(report, str):
         say(console, f"Nothing was ranked: {report}.")
         return
@@ -86,7 +89,7 @@ def _figures(arm: ArmReport) -> tuple[str, ...]:
 
 
 def verdict(on: Paired | None, placebo: Paired | None) -> str:
-    """In words, of propagation and the placebo against off."""
+    """Return in words how propagation and the placebo compare with off."""
     if on is None or on.t is None or placebo is None:
         return "Too few events were ranked to tell a difference."
     told = "No clear difference here"
@@ -99,6 +102,7 @@ def verdict(on: Paired | None, placebo: Paired | None) -> str:
         else "the placebo does nothing, as it should"
     )
     return (
-        f"{told}; {control}. (t: paired over users. Clear is a difference with t of at least {CLEAR_T:g} that is larger than"
+        f"{told}; {control}. (t: paired over users. Clear is a difference with t of at least "
+        f"{CLEAR_T:g} that is larger than"
         " the placebo's.)"
     )

@@ -1,5 +1,4 @@
-"""What the demo prints about a recommendation: how it was chosen, where it stands, and which part
-of the score did it."""
+"""The demo's text about a recommendation: its choice, its place, its score."""
 
 from rich.console import Console
 from rich.markup import escape
@@ -21,8 +20,11 @@ MEANINGS = {
 
 
 def show_advice(console: Console, advice: Advice, showcase: Showcase | None) -> None:
-    """`showcase`: None where no item of anything heard could be placed; then the first of the list
-    is explained."""
+    """Print the list and its explained item.
+
+    Args:
+        showcase: None if no item could be placed; then the first of the list is explained.
+    """
     for place, one in enumerate(advice.best, 1):
         say(console, f"  {place}. {one.title or one.item_id}")
     if showcase is not None:
@@ -46,7 +48,7 @@ def show_advice(console: Console, advice: Advice, showcase: Showcase | None) -> 
 
 
 def how_chosen(showcase: Showcase) -> str:
-    """The whole count first, so that the one shown is not taken for all."""
+    """Return how the example was chosen; the whole count comes first."""
     told = ", ".join(sorted(showcase.shown.story.told))
     same = showcase.candidates - showcase.rose - showcase.fell
     which = (
@@ -57,18 +59,20 @@ def how_chosen(showcase: Showcase) -> str:
         else "the one that fell least"
     )
     return (
-        f"How it was chosen: there are {showcase.candidates:,} pairs of a watched user and an item of what that user heard of "
-        f"({showcase.users} users). With propagation {showcase.rose:,} of them stand higher than with it switched off, "
+        f"How it was chosen: there are {showcase.candidates:,} pairs of a watched user and an "
+        "item of what that user heard of "
+        f"({showcase.users} users). With propagation {showcase.rose:,} of them stand higher than "
+        "with it switched off, "
         f"{showcase.fell:,} lower and {same:,} the same. Shown is {which} (heard of: {told})."
     )
 
 
 def where_it_stands(advice: Advice, showcase: Showcase) -> str:
-    """Both places; and the part of the score that moved most in the direction in which the item
-    moved."""
+    """Return both places, and the part of the score that moved the item most."""
     shown = showcase.shown
     stands = (
-        f"“{advice.chosen.title or advice.chosen.item_id}” is {_place(shown.place)} for {shown.story.user}; "
+        f"“{advice.chosen.title or advice.chosen.item_id}” is {_place(shown.place)} for "
+        f"{shown.story.user}; "
         f"with propagation switched off it would be {_place(shown.place_without)}."
     )
     if shown.rise == 1:
@@ -83,7 +87,10 @@ def where_it_stands(advice: Advice, showcase: Showcase) -> str:
     if name in parts.keys() & without.keys():
         meaning += ", a part that stands without propagation too, there with a weight of its own"
     verb = "rose" if direction > 0 else "fell"
-    return f"{stands} It {verb}; most of it by {name}{meaning}: {without.get(name, 0.0):+.2f} becomes {parts.get(name, 0.0):+.2f}."
+    return (
+        f"{stands} It {verb}; most of it by {name}{meaning}: {without.get(name, 0.0):+.2f} "
+        f"becomes {parts.get(name, 0.0):+.2f}."
+    )
 
 
 def _place(place: int) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from services.cli.exits import ExitCode, code_of
 from services.client.errors import ChildFailed
-from services.demo.processes import child, demo_service, ended
+from services.demo.processes import child, demo_service, exit_in_words
 from services.demo.shown import ranking
 
 ROOT = Path(__file__).parents[3]
@@ -102,7 +102,7 @@ async def test_an_evaluation_that_fails_says_why_and_is_no_unreachable_service(
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(ranking, "MEASURE", "services.demo.nothing_of_the_kind")
-    async with ranking.ranked(None, 7) as report:
+    async with ranking.start_ranking(None, 7) as report:
         with pytest.raises(
             ChildFailed, match=r"exit code 1: .*nothing_of_the_kind.*evaluation\.log"
         ) as raised:
@@ -112,8 +112,8 @@ async def test_an_evaluation_that_fails_says_why_and_is_no_unreachable_service(
 
 
 def test_how_a_process_ended_is_said_in_words():
-    assert ended(-signal.SIGABRT) == "was ended by SIGABRT"
-    assert ended(3) == "ended by itself with exit code 3"
+    assert exit_in_words(-signal.SIGABRT) == "was ended by SIGABRT"
+    assert exit_in_words(3) == "ended by itself with exit code 3"
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from propagation.evaluation.from_dataset import stream_of
 from propagation.evaluation.reports.table import effect_gains, effect_levels
 from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.cli.research.protocols import told
+from services.cli.research.protocols import evaluation_settings
 from services.cli.research.vary import measured
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
@@ -30,7 +30,7 @@ def dataset():
 
 
 def vary(text, dataset, first=None):
-    options = told(SETTINGS, seeds=1, every=4)
+    options = evaluation_settings(SETTINGS, seeds=1, every=4)
     return measured(text, dataset, stream_of(dataset), SETTINGS, options, first)
 
 

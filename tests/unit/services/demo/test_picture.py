@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.demo.data.reach import Reach
-from services.demo.shown.picture import Traced, draw
+from services.demo.shown.picture import TracedPath, draw
 from services.report.force_layout import force_layout, spread_labels
 
 GROUPS = {f"u{n}": "left" if n < 10 else "right" for n in range(20)}
@@ -44,7 +44,11 @@ def test_labels_do_not_overlap(wanted):
 
 def test_the_picture_is_written(tmp_path):
     file = draw(
-        REACH, "a small town", Traced(["u1", "u2"], 0, "u3"), tmp_path / "out" / "reach.png", seed=1
+        REACH,
+        "a small town",
+        TracedPath(["u1", "u2"], 0, "u3"),
+        tmp_path / "out" / "reach.png",
+        seed=1,
     )
     assert file.read_bytes().startswith(b"\x89PNG")
 

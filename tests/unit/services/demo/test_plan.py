@@ -3,22 +3,22 @@
 import json
 
 from propagation.datasets.generated_town import generate_town
-from services.demo.data.script import plan_for
+from services.demo.data.script import make_script
 
 
 def test_the_watched_of_the_town_take_no_part_in_the_wave():
-    plan, town = plan_for(None, 7), generate_town(7)
-    assert plan.wave == town.waves[-1]
-    assert 0 < plan.before < plan.after < len(plan.dataset)
-    assert {town.communities[user] for user in plan.watched} == {plan.wave.community}
+    script, town = make_script(None, 7), generate_town(7)
+    assert script.wave == town.waves[-1]
+    assert 0 < script.before < script.after < len(script.dataset)
+    assert {town.communities[user] for user in script.watched} == {script.wave.community}
     had = {
         event.user_id
-        for event in plan.dataset.between(0, plan.after)
-        if event.item_id in plan.wave.items
+        for event in script.dataset.between(0, script.after)
+        if event.item_id in script.wave.items
     }
     assert had
-    assert not had & set(plan.watched)
-    assert plan.wave.attribute not in plan.concepts_of(plan.watched[0])
+    assert not had & set(script.watched)
+    assert script.wave.attribute not in script.concepts_of(script.watched[0])
 
 
 def test_the_watched_of_a_folder_are_those_without_later_events(tmp_path):
@@ -29,7 +29,7 @@ def test_the_watched_of_a_folder_are_those_without_later_events(tmp_path):
     (tmp_path / "events.jsonl").write_text(
         "\n".join(json.dumps({"user_id": user, "item_id": "a"}) for user in users)
     )
-    plan = plan_for(tmp_path, 7)
-    assert (plan.before, plan.after, plan.wave) == (17, 20, None)
-    assert list(plan.watched) == ["early", "both"]
-    assert plan.concepts_of("early") == {"jazz"}
+    script = make_script(tmp_path, 7)
+    assert (script.before, script.after, script.wave) == (17, 20, None)
+    assert list(script.watched) == ["early", "both"]
+    assert script.concepts_of("early") == {"jazz"}

@@ -10,8 +10,8 @@ from rich.console import Console
 from propagation.evaluation.protocols.metrics import ArmReport, Paired
 from propagation.evaluation.reports.report import Report
 from propagation.v1 import propagation_pb2 as pb
-from services.demo.data.example_choice import BEYOND, Advice, Placed, chosen_of
-from services.demo.data.script import plan_for
+from services.demo.data.example_choice import BEYOND, Advice, Placement, largest_rise
+from services.demo.data.script import make_script
 from services.demo.data.story import Story, carried
 from services.demo.run import _tell
 from services.demo.shown.ranking import show_ranking
@@ -41,14 +41,14 @@ def printed(show):
 
 def test_the_one_that_rose_most_is_shown_among_all_of_them():
     ada, rosa = story("ada"), story("rosa")
-    showcase = chosen_of(
+    showcase = largest_rise(
         [
-            Placed(ada, "a", 10, 20),
-            Placed(ada, "b", 1, 40),
-            Placed(rosa, "a", 300, 900),
-            Placed(rosa, "b", 9, 3),
-            Placed(rosa, "c", 7, 7),
-            Placed(rosa, "d", BEYOND, 30),
+            Placement(ada, "a", 10, 20),
+            Placement(ada, "b", 1, 40),
+            Placement(rosa, "a", 300, 900),
+            Placement(rosa, "b", 9, 3),
+            Placement(rosa, "c", 7, 7),
+            Placement(rosa, "d", BEYOND, 30),
         ]
     )
     assert (
@@ -65,7 +65,9 @@ def test_the_one_that_rose_most_is_shown_among_all_of_them():
 
 
 def test_a_fall_is_told_with_the_part_that_did_it():
-    showcase = chosen_of([Placed(story("ada"), "a", 243, 172), Placed(story("ada"), "b", 900, 100)])
+    showcase = largest_rise(
+        [Placement(story("ada"), "a", 243, 172), Placement(story("ada"), "b", 900, 100)]
+    )
     advice = Advice([], explained(lift_taste=-0.4, content=0.2), explained(content=0.1))
     assert "0 of them stand higher" in how_chosen(showcase)
     assert "the one that fell least" in how_chosen(showcase)
@@ -79,7 +81,7 @@ def test_a_fall_is_told_with_the_part_that_did_it():
 
 
 def test_a_part_that_propagation_does_not_feed_is_not_passed_off_as_its_work():
-    showcase = chosen_of([Placed(story("ada"), "a", 4, 50)])
+    showcase = largest_rise([Placement(story("ada"), "a", 4, 50)])
     said = where_it_stands(
         Advice([], explained(popularity=0.9, profile=0.1), explained(popularity=0.4)), showcase
     )
@@ -87,7 +89,7 @@ def test_a_part_that_propagation_does_not_feed_is_not_passed_off_as_its_work():
 
 
 def test_an_item_that_others_passed_is_not_blamed_on_its_parts():
-    showcase = chosen_of([Placed(story("ada"), "a", 4, 3)])
+    showcase = largest_rise([Placement(story("ada"), "a", 4, 3)])
     assert "other items moved past it" in where_it_stands(
         Advice([], explained(content=0.2), explained(content=0.2)), showcase
     )
@@ -104,9 +106,9 @@ def test_what_is_told_is_what_travelled():
 
 def test_one_event_is_too_little_and_that_is_said(tmp_path):
     (tmp_path / "events.jsonl").write_text(json.dumps({"user_id": "u0", "item_id": "i0"}) + "\n")
-    plan = plan_for(tmp_path, 7)
-    assert not plan.watched
-    text = printed(lambda console: asyncio.run(_tell(None, console, plan, {})))
+    script = make_script(tmp_path, 7)
+    assert not script.watched
+    text = printed(lambda console: asyncio.run(_tell(None, console, script, {})))
     assert "too little to show: with 1 event nobody" in text
 
 

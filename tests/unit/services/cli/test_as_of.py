@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.cli.query.as_of import moment_of
+from services.cli.query.as_of import parse_as_of
 from services.client.errors import UsageProblem
 
 
@@ -16,15 +16,15 @@ from services.client.errors import UsageProblem
     ],
 )
 def test_a_time_is_of_its_zone_or_of_utc(typed, seconds):
-    assert moment_of(typed).commit_time.ToSeconds() == seconds
+    assert parse_as_of(typed).commit_time.ToSeconds() == seconds
 
 
 def test_digits_are_a_sequence():
-    assert moment_of("4711").sequence == 4711
-    assert moment_of(None) is None
+    assert parse_as_of("4711").sequence == 4711
+    assert parse_as_of(None) is None
 
 
 @pytest.mark.parametrize("typed", ["", "yesterday", "-3", "12:00", "2026-13-01", "٣", "9" * 30])
 def test_anything_else_is_refused_with_what_to_give(typed):
     with pytest.raises(UsageProblem, match="sequence"):
-        moment_of(typed)
+        parse_as_of(typed)
