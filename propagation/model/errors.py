@@ -4,7 +4,10 @@ from propagation.model.usage import NO_USAGE, Usage
 
 
 class PropagationError(Exception):
-    """Root of all errors; the message says what happened and what to do."""
+    """Root of all errors; the message says what happened and what to do.
+
+    The attributes of an error reach callers as the metadata of its status.
+    """
 
 
 class InvalidInput(PropagationError):
@@ -21,6 +24,8 @@ class NotFound(PropagationError):
 
     def __init__(self, what: str, name: str) -> None:
         super().__init__(f"{what} {name!r} is not known")
+        self.what = what
+        self.name = name
 
 
 class NotReached(PropagationError):
@@ -31,6 +36,8 @@ class NotReached(PropagationError):
             f"sequence {requested} is not reflected yet; reached {reached};"
             " retry later or lower min_sequence"
         )
+        self.requested = requested
+        self.reached = reached
 
 
 class TooOld(PropagationError):
@@ -38,6 +45,8 @@ class TooOld(PropagationError):
 
     def __init__(self, sequence: int, oldest: int) -> None:
         super().__init__(f"sequence {sequence} is older than what is kept; the oldest is {oldest}")
+        self.sequence = sequence
+        self.oldest = oldest
 
 
 class TooNew(PropagationError):
@@ -45,6 +54,8 @@ class TooNew(PropagationError):
 
     def __init__(self, asked: str, newest: int) -> None:
         super().__init__(f"as_of {asked} is in the future; the newest sequence is {newest}")
+        self.asked = asked
+        self.newest = newest
 
 
 class LeaseHeld(PropagationError):
@@ -52,6 +63,7 @@ class LeaseHeld(PropagationError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"another process holds the lease {name!r}; try again when it is done")
+        self.name = name
 
 
 class LeaseLost(PropagationError):
