@@ -14,7 +14,7 @@ from propagation.adapters.openai.endpoint.client import LimitedStream
 from propagation.adapters.openai.endpoint.failures import requested_pause
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
-from tests.unit.adapters.openai.endpoint.test_llm_habits import parties
+from tests.unit.adapters.openai.test_server_habits import parties
 from tests.unit.parties import work
 
 GOOD = json.dumps({"user": {"used": ["M1"], "edits": []}, "prediction": {"why": "so", "choice": 1}})

@@ -12,7 +12,7 @@ from propagation.model.errors import ReasonerUnavailable
 from propagation.workflow.read.reasoner_ranking import ReasonerRanking
 from propagation.workflow.read.recommend import Recommendations, Recommended
 from services.fake_llm.server import Refused
-from tests.unit.adapters.openai.endpoint.test_llm_habits import parties
+from tests.unit.adapters.openai.test_server_habits import parties
 
 
 class Away:

@@ -16,7 +16,7 @@ from services.runtime.process import SystemClock
 
 
 @dataclass
-class QuestionAsker:
+class ScriptedModel:
     server: FakeLLM
     reasoner: OpenAIReasoner
     store: SqliteStore
@@ -58,7 +58,7 @@ def asking(store):
             )
             reasoner = openai_reasoner(openai_endpoint(told, key, store, "test"), store)
             try:
-                yield QuestionAsker(server, reasoner, store)
+                yield ScriptedModel(server, reasoner, store)
             finally:
                 await reasoner.close()
 

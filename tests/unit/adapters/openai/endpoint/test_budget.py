@@ -10,7 +10,7 @@ from propagation.adapters.openai.endpoint.budget import BudgetLedger
 from propagation.adapters.openai.options import BudgetOptions, OpenAIOptions
 from propagation.model.errors import LeaseLost, ReasonerUnavailable
 from propagation.model.usage import PromptCost
-from tests.unit.adapters.openai.endpoint.test_llm_habits import outcome
+from tests.unit.adapters.openai.test_server_habits import outcome
 
 
 def spending(store, holder="a", now=None, **limits):

@@ -12,7 +12,7 @@ from propagation.ports.reasoner import ExtractAnswer
 from services.grpc.convert.paths import path_to_proto
 from services.grpc.convert.references import References
 from services.security.roles import Caller
-from tests.unit.adapters.openai.endpoint.test_llm_habits import parties
+from tests.unit.adapters.openai.test_server_habits import parties
 from tests.unit.parties import POSITIVE, USER, item, user, work
 
 OFFLINE = OfflineReasoner().name

@@ -9,7 +9,7 @@ import pytest
 from propagation.adapters.fallback.reasoner import FallbackReasoner
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model.errors import ReasonerStopping
-from tests.unit.adapters.openai.endpoint.test_llm_habits import parties
+from tests.unit.adapters.openai.test_server_habits import parties
 from tests.unit.parties import work
 
 LONG = 60.0
