@@ -13,8 +13,8 @@ from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from services.assembly import build_engine
 from services.config.settings import Settings
-from tests.unit.adapters.openai.test_server_habits import parties
 from tests.unit.adapters.openai.other_server import BADLY, READ, UNANSWERED, base64_of, other_server
+from tests.unit.adapters.openai.test_server_habits import parties
 from tests.unit.parties import work
 from tests.unit.workflow.reason.test_pipeline import SETTINGS, events, items
 

@@ -21,9 +21,9 @@ from propagation.model.errors import (
 )
 from services.fake_llm.server import Refused
 from services.grpc.handlers.get_status import GetStatusHandler
-from tests.unit.adapters.openai.test_server_habits import outcome, parties
-from tests.unit.adapters.openai.test_answer_forms import both, reasoner_of
 from tests.unit.adapters.openai.other_server import READ, other_server
+from tests.unit.adapters.openai.test_answer_forms import both, reasoner_of
+from tests.unit.adapters.openai.test_server_habits import outcome, parties
 from tests.unit.parties import work
 
 
