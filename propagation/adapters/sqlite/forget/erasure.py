@@ -21,7 +21,7 @@ from propagation.adapters.sqlite.connection.wiping import (
 from propagation.adapters.sqlite.connection.write_ahead_log import empty_log
 from propagation.adapters.sqlite.forget.citation_search import Needles, is_said, naming, texts_along
 from propagation.adapters.sqlite.forget.learned_rows import written_by
-from propagation.adapters.sqlite.forget.withdrawal import withdraw
+from propagation.adapters.sqlite.forget.withdrawal import WithdrawalCommit
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.adapters.sqlite.reason.reason import ROW, interaction_of
 from propagation.adapters.sqlite.reason.texts import bodies_of
@@ -155,9 +155,9 @@ class SqliteErasure:
     ) -> WithdrawalResult:
         rewritten, texts = await bodies_of(withdrawal.rewritten), await bodies_of(withdrawal.texts)
         done = await self._database.write(
-            lambda connection: withdraw(
+            lambda connection: WithdrawalCommit(
                 connection, self._directory, lease, withdrawal, barrier, rewritten, texts
-            )
+            ).run()
         )
         self._checkpoints.sweep_beside()
         return done

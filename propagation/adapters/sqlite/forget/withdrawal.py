@@ -1,7 +1,7 @@
 """The one commit of a retraction or an erasure."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from propagation.adapters.sqlite.connection.client_ids import Directory
 from propagation.adapters.sqlite.connection.json_rows import dumped, put
@@ -16,6 +16,12 @@ from propagation.adapters.sqlite.record.forgotten_events import forget_events
 from propagation.adapters.sqlite.record.record import append_entry
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.adapters.sqlite.rounds.rounds import SENDERS_KEPT, discard_unpublished
+from propagation.graph_rules.withdrawal_order import (
+    WithdrawalStep,
+    lost_attributes,
+    remaining_holders,
+    withdrawal_steps,
+)
 from propagation.model.clients.client_text import ClientText
 from propagation.model.interactions.learned_block import StagedCheckpoint
 from propagation.model.interactions.withdrawal import Withdrawal, WithdrawalResult
@@ -58,70 +64,142 @@ PARTS_GO = (
 )
 
 
-def withdraw(
-    connection: sqlite3.Connection,
-    directory: Directory,
-    lease: Lease,
-    withdrawal: Withdrawal,
-    barrier: StagedCheckpoint,
-    rewritten: Sequence[bytes],
-    texts: Sequence[bytes],
-) -> WithdrawalResult:
-    """`rewritten` and `texts`: the stored bodies of the withdrawal's."""
-    check_fence(connection, lease)
-    ref = cited_since(
-        connection,
-        withdrawal.texts_read_through,
-        {row.sequence for row in withdrawal.interactions},
-        {(message.router, message.version) for message in withdrawal.messages},
-    )
-    if ref is not None:
-        raise VersionClash(ref)
-    connection.execute("DELETE FROM claim")
-    discard_unpublished(connection, last_round(connection))
-    connection.execute("DELETE FROM staged_learned")
-    sequences = _interactions_go(connection, directory, withdrawal)
-    promote_rows(connection, withdrawal.promoted)
-    sequence = append_entry(
-        connection, directory, withdrawal.kind, withdrawal.refs, barrier.sequence
-    )
-    _rewrite(connection, withdrawal.rewritten, rewritten)
-    put_texts(
-        connection,
-        text_rows([(text, sequence) for text in withdrawal.texts], texts),
-        directory.now(),
-    )
-    freed = []
-    if withdrawal.erased is not None:
-        freed = _client_goes(
-            connection, directory, withdrawal.erased, withdrawal.sent_under, withdrawal.words
+class WithdrawalCommit:
+    """The statements of each step of a withdrawal; graph_rules/withdrawal_order has their order."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        directory: Directory,
+        lease: Lease,
+        withdrawal: Withdrawal,
+        barrier: StagedCheckpoint,
+        rewritten: Sequence[bytes],
+        texts: Sequence[bytes],
+    ) -> None:
+        """Prepare a commit.
+
+        Args:
+            rewritten: Stored bodies of `withdrawal.rewritten`.
+            texts: Stored bodies of `withdrawal.texts`.
+        """
+        self._connection = connection
+        self._directory = directory
+        self._lease = lease
+        self._withdrawal = withdrawal
+        self._barrier = barrier
+        self._rewritten = rewritten
+        self._texts = texts
+        self._sequences: list[int] = []
+        self._sequence = 0
+        self._freed: list[tuple[int, int]] = []
+
+    def run(self) -> WithdrawalResult:
+        """Run every step in one transaction.
+
+        Raises:
+            LeaseLost: The lease has a newer token.
+            VersionClash: A newer text rests on what goes.
+        """
+        steps: dict[WithdrawalStep, Callable[[], object]] = {
+            WithdrawalStep.CHECK_LEASE: lambda: check_fence(self._connection, self._lease),
+            WithdrawalStep.VOID_CLAIMS: lambda: self._connection.execute("DELETE FROM claim"),
+            WithdrawalStep.CHECK_CITATIONS: self._check_citations,
+            WithdrawalStep.DISCARD_STAGED: self._discard_staged,
+            WithdrawalStep.WITHDRAW_INTERACTIONS: self._withdraw_interactions,
+            WithdrawalStep.APPEND_LOG_ENTRY: self._append_log_entry,
+            WithdrawalStep.CHANGE_TEXTS: self._change_texts,
+            WithdrawalStep.ERASE_CLIENT: self._erase_client,
+            WithdrawalStep.REDUCE_MESSAGES: self._reduce_messages,
+            WithdrawalStep.CHANGE_ATTRIBUTES: self._change_attributes,
+            WithdrawalStep.CHANGE_MESSAGES: self._change_messages,
+            WithdrawalStep.PUBLISH_BARRIER: self._publish_barrier,
+            WithdrawalStep.MARK_FOR_WIPING: self._mark_for_wiping,
+            WithdrawalStep.RECORD_SEQUENCE: self._record_sequence,
+        }
+        for step in withdrawal_steps(self._withdrawal):
+            steps[step]()
+        return WithdrawalResult(sequence=self._sequence, interactions=len(self._sequences))
+
+    def _check_citations(self) -> None:
+        withdrawal = self._withdrawal
+        ref = cited_since(
+            self._connection,
+            withdrawal.texts_read_through,
+            {row.sequence for row in withdrawal.interactions},
+            {(message.router, message.version) for message in withdrawal.messages},
         )
-    else:
-        freed = [
-            row
-            for key in withdrawal.reduced_messages
-            for row in connection.execute(PARTS_GO, (*key, dumped(sequences)))
-        ]
-    gone = [name for name, holders in withdrawal.holders.items() if holders <= 0]
-    freed += [
-        row
-        for key in withdrawal.reduced_messages
-        for row in connection.execute(NAMED_GO, (*key, dumped(gone)))
-    ]
-    drop_texts(connection, freed, oldest_kept(connection))
-    _messages_change(connection, withdrawal.messages, withdrawal.reduced_messages)
-    put_messages_out(connection, withdrawal.messages, directory.now())
-    _attributes_change(connection, withdrawal)
-    completed(connection, barrier.id)
-    connection.execute("DELETE FROM checkpoint WHERE id < ?", (barrier.id,))
-    covers(connection, barrier.sequence)
-    if withdrawal.erased is not None:
-        connection.execute(
+        if ref is not None:
+            raise VersionClash(ref)
+
+    def _discard_staged(self) -> None:
+        discard_unpublished(self._connection, last_round(self._connection))
+        self._connection.execute("DELETE FROM staged_learned")
+
+    def _withdraw_interactions(self) -> None:
+        self._sequences = _interactions_go(self._connection, self._directory, self._withdrawal)
+        promote_rows(self._connection, self._withdrawal.promoted)
+
+    def _append_log_entry(self) -> None:
+        self._sequence = append_entry(
+            self._connection,
+            self._directory,
+            self._withdrawal.kind,
+            self._withdrawal.refs,
+            self._barrier.sequence,
+        )
+
+    def _change_texts(self) -> None:
+        _rewrite(self._connection, self._withdrawal.rewritten, self._rewritten)
+        put_texts(
+            self._connection,
+            text_rows([(text, self._sequence) for text in self._withdrawal.texts], self._texts),
+            self._directory.now(),
+        )
+
+    def _erase_client(self) -> None:
+        withdrawal = self._withdrawal
+        assert withdrawal.erased is not None, "this step is an erasure's"
+        self._freed = _client_goes(
+            self._connection,
+            self._directory,
+            withdrawal.erased,
+            withdrawal.sent_under,
+            withdrawal.words,
+        )
+
+    def _reduce_messages(self) -> None:
+        self._delete_parts(PARTS_GO, self._sequences)
+
+    def _change_attributes(self) -> None:
+        self._delete_parts(NAMED_GO, lost_attributes(self._withdrawal))
+        drop_texts(self._connection, self._freed, oldest_kept(self._connection))
+        _attributes_change(self._connection, self._withdrawal)
+
+    def _delete_parts(self, statement: str, values: Sequence[object]) -> None:
+        for key in self._withdrawal.reduced_messages:
+            self._freed += self._connection.execute(statement, (*key, dumped(values)))
+
+    def _change_messages(self) -> None:
+        withdrawal = self._withdrawal
+        _messages_change(self._connection, withdrawal.messages, withdrawal.reduced_messages)
+        put_messages_out(self._connection, withdrawal.messages, self._directory.now())
+
+    def _publish_barrier(self) -> None:
+        completed(self._connection, self._barrier.id)
+        self._connection.execute("DELETE FROM checkpoint WHERE id < ?", (self._barrier.id,))
+        covers(self._connection, self._barrier.sequence)
+
+    def _mark_for_wiping(self) -> None:
+        self._connection.execute(
             "INSERT INTO progress VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
             (TO_WIPE,),
         )
-    connection.execute("INSERT OR REPLACE INTO progress VALUES (?, ?)", (TAKEN_BACK, sequence))
-    return WithdrawalResult(sequence=sequence, interactions=len(sequences))
+
+    def _record_sequence(self) -> None:
+        self._connection.execute(
+            "INSERT OR REPLACE INTO progress VALUES (?, ?)", (TAKEN_BACK, self._sequence)
+        )
 
 
 def _interactions_go(
@@ -251,7 +329,7 @@ def _attributes_change(connection: sqlite3.Connection, withdrawal: Withdrawal) -
         [(ref, list(names)) for ref, names in withdrawal.client_attributes.items()],
         "INSERT OR REPLACE",
     )
-    gone = [name for name, holders in withdrawal.holders.items() if holders <= 0]
+    gone = lost_attributes(withdrawal)
     for name in gone:
         connection.execute(
             "UPDATE held SET names = (SELECT json_group_array(value) FROM json_each(names) WHERE value <> ?1)"
@@ -260,7 +338,7 @@ def _attributes_change(connection: sqlite3.Connection, withdrawal: Withdrawal) -
         )
     connection.executemany(
         "UPDATE attribute SET holders = ? WHERE name = ?",
-        [(holders, name) for name, holders in withdrawal.holders.items() if holders > 0],
+        [(holders, name) for name, holders in remaining_holders(withdrawal).items()],
     )
     connection.execute(f"DELETE FROM attribute WHERE name {IN}", (dumped(gone),))
     connection.execute(f"DELETE FROM attribute WHERE canonical {IN}", (dumped(gone),))
