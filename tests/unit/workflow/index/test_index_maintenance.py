@@ -17,7 +17,7 @@ from propagation.model.errors import IndexUnavailable
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.ports.vector_index import Collection, Point
 from propagation.workflow.compose import Ports, Process, compose
-from propagation.workflow.index import maintenance as index_upkeep
+from propagation.workflow.index import maintenance
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -106,7 +106,7 @@ WIRES = {"local": local_wire, **({"server": server_wire} if qdrants.THERE else {
 
 @pytest.fixture(params=sorted(WIRES))
 async def wire(request, tmp_path, monkeypatch):
-    monkeypatch.setattr(index_upkeep, "MIN_AGE_MS", 0)
+    monkeypatch.setattr(maintenance, "MIN_AGE_MS", 0)
     async with WIRES[request.param](tmp_path) as wire:
         yield wire
 
@@ -299,7 +299,7 @@ async def test_what_was_lost_is_filled_before_another_process_finds_it(tmp_path,
 
         async def mending():
             others.append(
-                await engine.store.acquire_lease(index_upkeep.FIND_LEASE, "another process", 1_000)
+                await engine.store.acquire_lease(maintenance.FIND_LEASE, "another process", 1_000)
             )
             return await mend()
 
@@ -314,7 +314,7 @@ async def test_what_is_wrong_stays_told_while_another_process_mends_it(tmp_path,
         await wire.cut()
         await live(engine, "before")
         problem = engine.upkeep.problem
-        lease = await engine.store.acquire_lease(index_upkeep.FIND_LEASE, "another process", 60_000)
+        lease = await engine.store.acquire_lease(maintenance.FIND_LEASE, "another process", 60_000)
         assert await engine.update_index() == 0
         assert engine.upkeep.problem == problem != ""
         await wire.mend()

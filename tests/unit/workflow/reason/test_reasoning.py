@@ -19,7 +19,7 @@ from propagation.ports.reasoner import OptimizeAnswer
 from propagation.ports.vector_index import Collection
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.concurrency.lru_cache import CountedLruCache
-from propagation.workflow.index import maintenance as index_upkeep
+from propagation.workflow.index import maintenance
 from propagation.workflow.index.vector_sync import LineVectors
 from propagation.workflow.reason import cold_start
 from propagation.workflow.reason.cold_start import ColdStart
@@ -379,7 +379,7 @@ async def test_an_index_that_lagged_is_mended_without_a_restart(engine, monkeypa
         assert await engine.reasoning.step() == 2
         assert (await profile_of(engine)).version > 0
         assert await engine.update_index() == 0, "whoever committed may still be at it"
-        monkeypatch.setattr(index_upkeep, "MIN_AGE_MS", 0)
+        monkeypatch.setattr(maintenance, "MIN_AGE_MS", 0)
         with pytest.raises(OSError, match="does not answer"):
             await engine.update_index()
     assert await engine.store.count_changes() > 0

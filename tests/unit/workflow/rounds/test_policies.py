@@ -6,12 +6,15 @@ from contextlib import asynccontextmanager
 import numpy as np
 import pytest
 
+from propagation.evaluation.control_policies import CONTROL_POLICIES
 from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, kind_of
 from propagation.model.clients.profile import Author
+from propagation.model.errors import IncompatibleSettings
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.routers.router import FIRST_SENDER
 from propagation.routing.initial_clustering import spherical_kmeans
 from propagation.routing.semantic_policy import SemanticPolicy
+from propagation.workflow.rounds.policies import ROUTING_POLICIES, PolicyPorts, build_policy
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
@@ -80,7 +83,15 @@ async def texts_of(engine):
     return await engine.store.load_texts(sorted(await engine.store.text_versions()))
 
 
-@pytest.mark.parametrize("policy", ["adoption", "placebo", "semantic", "point_to_point"])
+def test_a_policy_that_no_table_has_is_refused():
+    with pytest.raises(IncompatibleSettings, match="adoption"):
+        build_policy(
+            ROUTING_POLICIES,
+            PolicyPorts(SMALL.model_copy(update={"policy": "placebo"}), *[None] * 5),
+        )
+
+
+@pytest.mark.parametrize("policy", sorted(ROUTING_POLICIES.keys() | CONTROL_POLICIES.keys()))
 async def test_a_preference_reaches_others_and_never_its_lone_sender(tmp_path, policy):
     async with lived(tmp_path, SMALL.model_copy(update={"policy": policy})) as engine:
         heard = 0
