@@ -41,22 +41,28 @@ class Written:
     totals: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     through: int = 0
 
-    def add(self, part: AlignedBlock, chain: RouterMapChain, wanted: NDArray[np.bool_]) -> None:
-        """`wanted` [K] by router as `chain` maps them."""
+    def add(self, part: AlignedBlock, chain: RouterMapChain, selected: NDArray[np.bool_]) -> None:
+        """Add a block's weights.
+
+        Args:
+            part: The block.
+            chain: The router maps after it.
+            selected: Routers [K] whose rows are kept; totals are kept for all.
+        """
         weights = part.block.weights[part.rows, TASTE]
         routers = chain.map_routers(part.block.routers[part.rows, TASTE], part.users)
         if not len(self.totals):
-            self.totals = np.zeros(len(wanted))
-        self.totals += np.bincount(routers.ravel(), weights.ravel(), len(wanted))[: len(wanted)]
-        row, place = np.nonzero(wanted[routers] & (weights > 0))
+            self.totals = np.zeros(len(selected))
+        self.totals += np.bincount(routers.ravel(), weights.ravel(), len(selected))[: len(selected)]
+        row, place = np.nonzero(selected[routers] & (weights > 0))
         self.users.append(part.users[row].astype(np.int32))
         self.items.append(part.items[row].astype(np.int32))
         self.routers.append(routers[row, place].astype(np.int16))
         self.weights.append(weights[row, place])
 
     def of(self, router: int) -> tuple[I64, I64, NDArray[np.float64]]:
-        """(users, items, weights) of what was written to one router, in order."""
-        mine = [of == router for of in self.routers]
+        """Return the users, items and weights that wrote to one router, in order."""
+        mine = [routers == router for routers in self.routers]
         return (
             _joined(self.users, mine, np.int64),
             _joined(self.items, mine, np.int64),
@@ -98,9 +104,9 @@ async def read_aligned_blocks(
 
 
 async def gather(
-    store: GraphStore, maps: RouterMaps, into: Written, wanted: NDArray[np.bool_], through: int
+    store: GraphStore, maps: RouterMaps, into: Written, selected: NDArray[np.bool_], through: int
 ) -> None:
     """Add everything that was written up to `through`, from where `into` stands."""
     async for part in read_aligned_blocks(store, into.through, through):
-        into.add(part, maps.after(part.block.through), wanted)
+        into.add(part, maps.after(part.block.through), selected)
     into.through = through
