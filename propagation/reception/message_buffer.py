@@ -74,7 +74,7 @@ class SentMessage:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Window:
-    """Rounds, both ends included, in which a router sent messages that a client has not merged."""
+    """Rounds, both ends included, of a router's messages that a client has not merged."""
 
     router: int
     since: int

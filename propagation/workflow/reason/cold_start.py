@@ -50,7 +50,7 @@ def catalogue_change(text: ClientText, edits: Sequence[Edit]) -> list[Edit]:
 class ColdStart:
     """Describes clients in the order of the log: after learning, and before interactions.
 
-    `changes` counts the client changes that the log told of.
+    `changes` counts the client changes of the log so far.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class ColdStart:
         """Describe the clients of the next entries, or again those that the reasoner failed on.
 
         Args:
-            welcome: Whether new clients merge at once what their routers said last.
+            welcome: Whether new clients merge their routers' newest messages at once.
 
         Returns:
             The texts that changed, by client.
@@ -212,7 +212,7 @@ class ColdStart:
     async def _welcome(
         self, refs: Sequence[int], clients: Mapping[int, Client], texts: Mapping[int, ClientText]
     ) -> tuple[dict[int, ClientText], list[MessageMerge], Usage]:
-        """Route new clients, and merge what their routers said last; a round writes their edges.
+        """Route new clients and merge their routers' newest messages; a round writes the edges.
 
         Returns:
             The texts after the merge, what became of the messages, and the cost.
