@@ -64,7 +64,7 @@ class Receiver:
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """A published message. `lone_sender` is the client that it comes from alone, if there is one."""
+    """A published message; `lone_sender` is its only sender, if it has just one."""
 
     router: int
     version: int
