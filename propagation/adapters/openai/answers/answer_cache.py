@@ -25,7 +25,7 @@ class AnswerCache:
     def __init__(self, store: BlobStore, places: int) -> None:
         self._store = store
         self._places = places
-        self._putting: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def get(self, asked: bytes) -> dict[str, Any] | None:
         """Return the answer to an equal question, if it is kept."""
@@ -43,15 +43,15 @@ class AnswerCache:
         if self._places:
             digest, place = self._place(asked)
             task = asyncio.ensure_future(self._store.put_blob(place, digest + orjson.dumps(answer)))
-            self._putting.add(task)
-            task.add_done_callback(self._put)
+            self._tasks.add(task)
+            task.add_done_callback(self._log_failure)
 
     async def close(self) -> None:
         """Wait until all answers are stored."""
-        await asyncio.gather(*self._putting, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _put(self, task: "asyncio.Task[None]") -> None:
-        self._putting.discard(task)
+    def _log_failure(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("an answer is not kept: %s", error)
 

@@ -41,15 +41,17 @@ class QuestionAsker:
     while the model thought, answers get more room.
     """
 
-    def __init__(self, endpoint: Endpoint, structured: JsonModeDetector, kept: AnswerCache) -> None:
+    def __init__(
+        self, endpoint: Endpoint, json_modes: JsonModeDetector, cache: AnswerCache
+    ) -> None:
         self._endpoint = endpoint
-        self._json_modes = structured
-        self._kept = kept
+        self._json_modes = json_modes
+        self._cache = cache
         self._for_thoughts = 0
 
     async def close(self) -> None:
         """Wait until all answers are in the cache."""
-        await self._kept.close()
+        await self._cache.close()
 
     async def ask(self, question: Question) -> Answered:
         """Ask a question.
@@ -63,15 +65,15 @@ class QuestionAsker:
         asked = (
             f"{self._endpoint.options.model}\n{label}\n{sorted(question.parts)}\n{data}".encode()
         )
-        found = await self._from_kept(question, asked)
+        found = await self._from_cache(question, asked)
         if found is not None:
             return Answered(
                 found, self._endpoint.ledger.note(Usage(((label, PromptCost(cached=1)),)))
             )
-        raw, parts, usage = await self._asked(question, data)
+        raw, parts, usage = await self._ask_model(question, data)
         failed = {name: part for name, part in parts.items() if isinstance(part, ReasonerFailed)}
         if not failed:
-            self._kept.put(asked, raw)
+            self._cache.put(asked, raw)
             return Answered(parts, usage)
         if len(failed) == len(parts):
             hopeless = any(isinstance(part, ReasonerGaveUp) for part in failed.values())
@@ -82,7 +84,7 @@ class QuestionAsker:
             usage + self._endpoint.ledger.note(Usage(((label, PromptCost(lost=len(failed))),))),
         )
 
-    async def _asked(
+    async def _ask_model(
         self, question: Question, data: str
     ) -> tuple[dict[str, Any], dict[str, AnswerPart[Any]], Usage]:
         raw: dict[str, Any] = {}
@@ -114,7 +116,7 @@ class QuestionAsker:
                 if answer.fault is Fault.THINKING or not reply.text:
                     self._for_thoughts = THOUGHTS
                 tokens = 2 * question.tokens + self._for_thoughts
-            before = _again(reply, answer, {name: str(parts[name]) for name in missing})
+            before = _complaint(reply, answer, {name: str(parts[name]) for name in missing})
         return raw, parts, usage
 
     async def _reply(
@@ -163,10 +165,10 @@ class QuestionAsker:
         except ReasonerUnavailable as nobody:
             raise type(nobody)(str(nobody), usage + nobody.usage) from nobody
 
-    async def _from_kept(
+    async def _from_cache(
         self, question: Question, asked: bytes
     ) -> dict[str, AnswerPart[Any]] | None:
-        value = await self._kept.get(asked)
+        value = await self._cache.get(asked)
         if value is None:
             return None
         parts = {
@@ -183,22 +185,22 @@ def _messages(
 
     Without a grammar the form of the answer is described in words.
     """
-    told = question.prompt.instructions
+    instructions = question.prompt.instructions
     if mode not in ENFORCED or before:
-        told += (
+        instructions += (
             f"\nAnswer with one JSON object and nothing else, in this form:\n{shape_of(missing)}"
         )
     else:
-        told += "\nAnswer in JSON."
+        instructions += "\nAnswer in JSON."
     asked = [{"role": "user", "content": data}, *before]
     if (
         before and before[0]["role"] == "user"
     ):  # of an empty answer nothing is shown, and some models take no two of one role
         asked = [{"role": "user", "content": f"{data}\n{before[0]['content']}"}]
-    return [{"role": "system", "content": told}, *asked]
+    return [{"role": "system", "content": instructions}, *asked]
 
 
-def _again(reply: Reply, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Messages:
+def _complaint(reply: Reply, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Messages:
     """Show the answer and what is wrong with it; ask for the unusable parts only."""
     why = (
         {

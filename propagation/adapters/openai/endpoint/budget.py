@@ -33,7 +33,7 @@ class LedgerStore(BlobStore, LeaseStore, Protocol):
 
 
 @dataclass
-class Pot:
+class BudgetGrant:
     """One budget of this process: what is left of its grant in the period `key`."""
 
     name: str
@@ -62,8 +62,8 @@ class BudgetLedger:
         self._options = options
         self._holder = f"{holder}:spending"
         self._now = now
-        self._pots = [
-            Pot(name, name.rsplit("_", 1)[1], name.split("_")[0], limit)  # type: ignore[arg-type]
+        self._grants = [
+            BudgetGrant(name, name.rsplit("_", 1)[1], name.split("_")[0], limit)  # type: ignore[arg-type]
             for name, limit in options.budget
             if limit is not None
         ]
@@ -82,7 +82,10 @@ class BudgetLedger:
         return Expenses(
             self.this_run,
             self.earlier + self._unsaved,
-            tuple(BudgetState(pot.name, pot.used - pot.left, pot.limit) for pot in self._pots),
+            tuple(
+                BudgetState(grant.name, grant.used - grant.left, grant.limit)
+                for grant in self._grants
+            ),
         )
 
     def money(self, prompt_tokens: int, completion_tokens: int) -> float:
@@ -103,14 +106,14 @@ class BudgetLedger:
             "money": self.money(prompt_tokens, completion_tokens),
         }
         async with self._lock:
-            for pot in self._pots:
-                key = self._key(pot.period)
-                if pot.key != key:
-                    pot.key, pot.left, pot.used = key, 0.0, 0.0
-                if pot.left < need[pot.unit]:
-                    await self._grant(pot, need[pot.unit])
-            for pot in self._pots:
-                pot.left -= need[pot.unit]
+            for grant in self._grants:
+                key = self._key(grant.period)
+                if grant.key != key:
+                    grant.key, grant.left, grant.used = key, 0.0, 0.0
+                if grant.left < need[grant.unit]:
+                    await self._extend(grant, need[grant.unit])
+            for grant in self._grants:
+                grant.left -= need[grant.unit]
         return need
 
     def settle(self, label: str, reserved: Mapping[str, float], spent: PromptCost) -> Usage:
@@ -119,8 +122,8 @@ class BudgetLedger:
             "tokens": float(spent.prompt_tokens + spent.completion_tokens),
             "money": spent.money,
         }
-        for pot in self._pots:
-            pot.left += reserved[pot.unit] - used[pot.unit]
+        for grant in self._grants:
+            grant.left += reserved[grant.unit] - used[grant.unit]
         return self.note(Usage(((label, spent),)))
 
     def note(self, usage: Usage) -> Usage:
@@ -137,63 +140,65 @@ class BudgetLedger:
         if not closing and (not self._unsaved or time.monotonic() - self._saved_at < SAVE_SECONDS):
             return
         async with self._lock:
-            if not (self._unsaved or (closing and self._pots)):
+            if not (self._unsaved or (closing and self._grants)):
                 return
             self._saved_at = time.monotonic()
-            lease, ledger = await self._taken()
+            lease, ledger = await self._lock_ledger()
             before, usage = self.earlier, self._unsaved
             self.earlier, self._unsaved = usage_of(ledger.get("prompts", {})) + usage, NO_USAGE
             ledger["prompts"] = {
                 label: [getattr(spent, name) for name in SPENT]
                 for label, spent in self.earlier.by_prompt
             }
-            returned = [pot for pot in self._pots if closing and pot.period != "run" and pot.key]
-            for pot in returned:
-                granted = ledger["periods"].setdefault(pot.key, {})
-                granted[pot.unit] = max(granted.get(pot.unit, 0.0) - pot.left, 0.0)
+            returned = [
+                grant for grant in self._grants if closing and grant.period != "run" and grant.key
+            ]
+            for grant in returned:
+                granted = ledger["periods"].setdefault(grant.key, {})
+                granted[grant.unit] = max(granted.get(grant.unit, 0.0) - grant.left, 0.0)
             try:
-                await self._give(lease, ledger)
+                await self._write_ledger(lease, ledger)
             except BaseException:
                 self.earlier, self._unsaved = before, usage + self._unsaved
                 raise
-            for pot in returned:
-                pot.left = 0.0
+            for grant in returned:
+                grant.left = 0.0
 
-    async def _grant(self, pot: Pot, need: float) -> None:
-        wish = max(need - pot.left, pot.limit / GRANTS)
-        if pot.period == "run":
-            granted = min(wish, pot.limit - pot.used)
+    async def _extend(self, grant: BudgetGrant, need: float) -> None:
+        wish = max(need - grant.left, grant.limit / GRANTS)
+        if grant.period == "run":
+            granted = min(wish, grant.limit - grant.used)
         else:
-            lease, ledger = await self._taken()
-            period = ledger["periods"].setdefault(pot.key, {})
-            pot.used = period.get(pot.unit, 0.0)
-            granted = max(min(wish, pot.limit - pot.used), 0.0)
-            period[pot.unit] = pot.used + granted
-            for old in [key for key in sorted(ledger["periods"]) if key.split()[0] == pot.period][
+            lease, ledger = await self._lock_ledger()
+            period = ledger["periods"].setdefault(grant.key, {})
+            grant.used = period.get(grant.unit, 0.0)
+            granted = max(min(wish, grant.limit - grant.used), 0.0)
+            period[grant.unit] = grant.used + granted
+            for old in [key for key in sorted(ledger["periods"]) if key.split()[0] == grant.period][
                 :-KEPT_KEYS
             ]:
                 del ledger["periods"][old]
-            await self._give(lease, ledger)
-        pot.used += granted
-        pot.left += granted
-        if pot.left < need:
+            await self._write_ledger(lease, ledger)
+        grant.used += granted
+        grant.left += granted
+        if grant.left < need:
             raise ReasonerUnavailable(
-                f"the budget {pot.name} of {pot.limit:g} has {max(pot.left, 0):g} left and this"
-                f" call may take {need:g}: raise openai.budget.{pot.name}, or wait for"
-                f" {self._anew(pot.period)}"
+                f"the budget {grant.name} of {grant.limit:g} has {max(grant.left, 0):g} left and this"
+                f" call may take {need:g}: raise openai.budget.{grant.name}, or wait for"
+                f" {self._renewal(grant.period)}"
             )
 
-    async def _taken(self) -> tuple[Lease, dict[str, Any]]:
+    async def _lock_ledger(self) -> tuple[Lease, dict[str, Any]]:
         for _ in range(WAITS):
             lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
             if lease is not None:
-                return lease, await self._read()
+                return lease, await self._read_ledger()
             await asyncio.sleep(WAIT_SECONDS)
         raise ReasonerUnavailable(
             "the ledger of what was spent is held by another process; it is tried again"
         )
 
-    async def _give(self, lease: Lease, ledger: Mapping[str, Any]) -> None:
+    async def _write_ledger(self, lease: Lease, ledger: Mapping[str, Any]) -> None:
         """Write the ledger, unless the lease was lost: that raises ReasonerUnavailable."""
         try:
             await self._store.put_blob(PLACE, orjson.dumps(ledger), lease)
@@ -203,7 +208,7 @@ class BudgetLedger:
                 "another process took over the ledger of what was spent; it is tried again"
             ) from error
 
-    async def _read(self) -> dict[str, Any]:
+    async def _read_ledger(self) -> dict[str, Any]:
         ledger: dict[str, Any] = orjson.loads(await self._store.get_blob(PLACE) or b"{}")
         ledger.setdefault("periods", {})
         return ledger
@@ -219,7 +224,7 @@ class BudgetLedger:
             }[period]
         )
 
-    def _anew(self, period: Period) -> str:
+    def _renewal(self, period: Period) -> str:
         now = self._now()
         if period == "hour":
             return f"{(now + timedelta(hours=1)):%H}:00 UTC"

@@ -265,7 +265,7 @@ class Endpoint:
     async def _roles_explain(self, call: Call, failure: Failure, usage: Usage) -> bool:
         """Find out whether a first call failed because this model takes no system messages."""
         messages = call.parameters(call).get("messages")
-        if not (failure.unsaid and self._takes_system is None and has_system(messages)):
+        if not (failure.unexplained and self._takes_system is None and has_system(messages)):
             return False
         alive = await self._detect_roles()
         if SYSTEM in self._refused:
@@ -406,7 +406,7 @@ class Endpoint:
         if failure.slow:
             self.limiter.reduce()
         self._pause(failure.pause, failure.reason)
-        roles_unknown = failure.unsaid and not self._takes_system
+        roles_unknown = failure.unexplained and not self._takes_system
         if failure.counts and not (roles_unknown and has_system(parameters.get("messages"))):
             self.breaker.record_failure(failure.reason, trial=trial)
         if failure.parameter and failure.parameter != "response_format":

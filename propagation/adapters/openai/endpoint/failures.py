@@ -60,7 +60,7 @@ class Failure:
         bound: That is a limit of its own, whatever the prompt.
         busy: It says nothing about the question, however often it comes.
         sure: It is this question's fault.
-        unsaid: It does not say what is wrong with the question, if anything is.
+        unexplained: It does not say what is wrong with the question, if anything is.
         answering: An answer was under way, which servers charge for.
         slow: Nothing was answered in time.
     """
@@ -74,7 +74,7 @@ class Failure:
     bound: bool = False
     busy: bool = False
     sure: bool = False
-    unsaid: bool = False
+    unexplained: bool = False
     answering: bool = False
     slow: bool = False
 
@@ -133,12 +133,12 @@ def _of_status(
         if refused is not None and (status != 500 or refused.sure or refused.parameter == SYSTEM):
             return refused
         if status != 500:
-            return Failure(reason, Next.NEVER, counts=False, unsaid=True)
+            return Failure(reason, Next.NEVER, counts=False, unexplained=True)
     if status == 501:
         return Failure(reason, Next.NEVER)
     if status >= 500 or status in (408, 409):
         return Failure(
-            reason, Next.AGAIN, pause=requested_pause(headers, 0.0), unsaid=status == 500
+            reason, Next.AGAIN, pause=requested_pause(headers, 0.0), unexplained=status == 500
         )
     return Failure(reason, Next.NEVER, counts=False)
 
