@@ -87,18 +87,24 @@ class Failures:
         self.reasons: dict[str, str] = {}
 
     def record(
-        self, kind: Literal["step", "job"], name: str, error: Exception, suffix: str = ""
+        self,
+        kind: Literal["step", "job"],
+        name: str,
+        error: Exception,
+        suffix: str = "",
+        **details: object,
     ) -> str:
         """Log, count and show a failure of a step or job.
 
         Args:
             suffix: Added to the reason that is shown, e.g. the time of the next attempt.
+            details: Further fields of the log line.
 
         Returns:
             The reason. That of an unexpected error is its type alone; its text may hold user data.
         """
         self.counters.add(f"{kind}s_failed_total", name)
-        details = {kind: name}
+        details[kind] = name
         if isinstance(error, EXPECTED):
             reason = str(error)
             log.warning(f"{kind} failed", error=reason, **details)

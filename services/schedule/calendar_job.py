@@ -199,7 +199,7 @@ class CalendarJob:
             finished=state.finished,
             failures=failures,
             failed=now,
-            error=self._failures.record("job", self.name, error),
+            error=self._failures.record("job", self.name, error, failures=failures),
             retry_at=now + retry_delay_ms(self._schedule, failures),
         )
         self._show(failed)
