@@ -2945,6 +2945,12 @@ class ForgetClientRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     KEY_FIELD_NUMBER: _builtins.int
+    WIPE_FIELD_NUMBER: _builtins.int
+    wipe: _builtins.bool
+    """Whether the traces that the database leaves of the client in its files are removed before the
+    answer. The file of a laptop's database is written anew, and events wait meanwhile. Absent or
+    false: they are removed in the night, by the setting `schedule.wiping`.
+    """
     @_builtins.property
     def key(self) -> Global___ClientKey:
         """The client. Required."""
@@ -2953,12 +2959,15 @@ class ForgetClientRequest(_message.Message):
         self,
         *,
         key: Global___ClientKey | None = ...,
+        wipe: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_wipe", b"_wipe", "key", b"key", "wipe", b"wipe"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_wipe", b"_wipe", "key", b"key", "wipe", b"wipe"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__wipe: _TypeAlias = _typing.Literal["wipe"]  # noqa: Y015
+    _WhichOneofArgType__wipe: _TypeAlias = _typing.Literal["_wipe", b"_wipe"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__wipe) -> _WhichOneofReturnType__wipe | None: ...
 
 Global___ForgetClientRequest: _TypeAlias = ForgetClientRequest  # noqa: Y015
 

@@ -136,7 +136,7 @@ class Engine:
         await self.replica_sync.open(max(learned, self.applied_through))
         await self.vectors.load_canonical()
         await reach(self.stage0.open_index)
-        await reach(self.forgetting.finish_wiping)
+        await reach(self.forgetting.wipe_if_due)
 
     def stop_within(self, seconds: float) -> None:
         """Give models so many seconds for open questions, and ask them no more.
@@ -288,9 +288,9 @@ class Engine:
         """Withdraw events with everything they wrote; see Forgetting.retract."""
         return await self.forgetting.retract(event_ids)
 
-    async def forget(self, key: ClientKey) -> ErasureResult:
+    async def forget(self, key: ClientKey, *, wipe: bool = False) -> ErasureResult:
         """Erase everything of a client; see Forgetting.forget."""
-        return await self.forgetting.forget(key)
+        return await self.forgetting.forget(key, wipe=wipe)
 
     def export_client(self, key: ClientKey) -> AsyncIterator[str]:
         """Yield everything that is stored of a client, as lines of JSON."""

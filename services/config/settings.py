@@ -59,6 +59,10 @@ class ScheduleSettings(Term):
     evolution: str | None = Field(
         "0 3 * * *", description="Cron line (minute hour day month weekday); none: never."
     )
+    wiping: str | None = Field(
+        "0 4 * * *",
+        description="Cron line for wiping the traces of clients that were forgotten; none: never.",
+    )
     time_zone: str = "UTC"
     misfire_grace_time: float | None = Field(
         None,
@@ -76,7 +80,7 @@ class ScheduleSettings(Term):
         find_zone(value)
         return value
 
-    @field_validator("evolution")
+    @field_validator("evolution", "wiping")
     @classmethod
     def _check_cron(cls, value: str | None) -> str | None:
         if value is not None:

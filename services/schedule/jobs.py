@@ -12,12 +12,22 @@ async def _evolved_between(engine: Engine, since_ms: int, until_ms: int) -> bool
     return any(since_ms <= run.time <= until_ms for run in await engine.evolution_runs(1))
 
 
+async def _never_between(engine: Engine, since_ms: int, until_ms: int) -> bool:
+    return False
+
+
 JOBS = (
     CalendarTask(
         "evolution",
         cron=lambda schedule, engine: schedule.evolution if engine.settings.propagate else None,
         run=lambda engine: engine.evolve(),
         ran_between=_evolved_between,
+    ),
+    CalendarTask(
+        "wiping",
+        cron=lambda schedule, engine: schedule.wiping,
+        run=lambda engine: engine.forgetting.wipe_if_due(),
+        ran_between=_never_between,
     ),
 )
 

@@ -71,7 +71,7 @@ async def test_a_process_that_stops_inside(tmp_path, monkeypatch, step):
     with monkeypatch.context() as broken:
         broken.setattr(*STEPS[step], killed)
         with pytest.raises(Killed):
-            await engine.forgetting.forget(KEY)
+            await engine.forgetting.forget(KEY, wipe=True)
     await engine.store.close()  # the rest of the process is dropped as it is
     again = engine_on(tmp_path)
     await again.open()
@@ -79,7 +79,7 @@ async def test_a_process_that_stops_inside(tmp_path, monkeypatch, step):
         await is_whole(again, tmp_path, mine, gone=step not in BEFORE)
         if step in BEFORE:
             assert (again.numbers.view.state.adoptions == before).all()
-            assert (await again.forgetting.forget(KEY)).events_erased == len(mine)
+            assert (await again.forgetting.forget(KEY, wipe=True)).events_erased == len(mine)
             await is_whole(again, tmp_path, mine, gone=True)
     finally:
         await again.close()
@@ -135,11 +135,11 @@ async def test_a_process_that_fails_inside_and_lives_on(tmp_path, monkeypatch, s
     with monkeypatch.context() as failing:
         failing.setattr(*STEPS[step], broken)
         with pytest.raises(OSError, match="no space"):
-            await engine.forgetting.forget(KEY)
+            await engine.forgetting.forget(KEY, wipe=True)
     try:
         await live(engine, 2, 30)
         await is_whole(engine, tmp_path, mine, gone=False)
-        await engine.forgetting.forget(KEY)
+        await engine.forgetting.forget(KEY, wipe=True)
         await is_whole(engine, tmp_path, mine, gone=True)
     finally:
         await engine.close()
@@ -155,7 +155,7 @@ def forget_and_die(folder, step):
         engine, _ = await prepared(folder)
         owner, name = STEPS[step]
         setattr(owner, name, die)
-        await engine.forgetting.forget(KEY)
+        await engine.forgetting.forget(KEY, wipe=True)
 
     asyncio.run(run())
 
@@ -176,7 +176,7 @@ async def test_kill_9_inside(tmp_path, step):
         assert (await engine.store.find_refs([KEY]) == [None]) == gone
         assert await engine.store.check() == []
         if not gone:
-            await engine.forgetting.forget(KEY)
+            await engine.forgetting.forget(KEY, wipe=True)
         assert left_in(tmp_path, [KEY.id]) == []
     finally:
         await engine.close()

@@ -70,7 +70,7 @@ async def test_nothing_of_a_user_is_left(engine, tmp_path):
     mine = [one for one in await live(engine, 1, 120) if one.user_id == key.id]
     words = [key.id, title, *(one.event_id for one in mine)]
     assert all(left_in_graph(tmp_path, [word]) for word in words[:2])
-    done = await engine.forgetting.forget(key)
+    done = await engine.forgetting.forget(key, wipe=True)
     assert done.events_erased == len(mine) > 5
     assert left_in_graph(tmp_path, words) == []
     await is_sound(engine)
@@ -84,7 +84,7 @@ async def test_nothing_of_an_item_is_left(engine, tmp_path):
     events = await live(engine, 2, 120)
     mine = [one.event_id for one in events if one.item_id == key.id]
     assert all(left_in_graph(tmp_path, [word]) for word in words)
-    await engine.forgetting.forget(key)
+    await engine.forgetting.forget(key, wipe=True)
     assert left_in_graph(tmp_path, [*words, *mine]) == []
     await is_sound(engine)
 
@@ -95,7 +95,7 @@ async def test_a_retracted_event_is_taken_back_and_life_goes_on(engine, tmp_path
     done = await engine.forgetting.retract(mine)
     assert [taken for _, taken, _ in done.events] == [True] * len(mine)
     await is_sound(engine)
-    await engine.forgetting.forget(user_key(2))
+    await engine.forgetting.forget(user_key(2), wipe=True)
     assert left_in_graph(tmp_path, mine) == []
     await live(engine, 8, 60)
     await is_sound(engine)
@@ -117,7 +117,7 @@ async def test_a_process_that_stops_inside_is_finished_by_the_next(tmp_path, mon
     with monkeypatch.context() as broken:
         broken.setattr(*STEPS[step], stopped)
         with pytest.raises(BaseException, match="the process is gone"):
-            await engine.forgetting.forget(key)
+            await engine.forgetting.forget(key, wipe=True)
     await engine.store.close()  # the rest of the process is dropped as it is
     again = engine_on(tmp_path)
     await again.open()
@@ -126,7 +126,7 @@ async def test_a_process_that_stops_inside_is_finished_by_the_next(tmp_path, mon
         assert not await again.store.wiping_due()
         await is_sound(again)
         if step in BEFORE:
-            assert (await again.forgetting.forget(key)).events_erased == len(mine)
+            assert (await again.forgetting.forget(key, wipe=True)).events_erased == len(mine)
         assert left_in_graph(tmp_path, [key.id, *mine]) == []
         await is_sound(again)
     finally:

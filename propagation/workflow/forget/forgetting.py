@@ -99,10 +99,10 @@ class Forgetting:
             raise Unsupported("this graph store can neither retract events nor forget clients")
         return self._graph
 
-    async def finish_wiping(self) -> None:
-        """Wipe what a process left that stopped in the middle of an erasure.
+    async def wipe_if_due(self) -> None:
+        """Wipe the traces of erased clients from the database's files, if there are any.
 
-        Called at start, after the index was compared with the graph.
+        Called every night, and at start after the index was compared with the graph.
         """
         if isinstance(self._graph, ForgettingGraph) and await self._graph.wiping_due():
             await self._graph.wipe()
@@ -140,15 +140,18 @@ class Forgetting:
             await self._withdrawer.publish(withdrawn)
             return RetractionResult(events, withdrawn.result.sequence)
 
-    async def forget(self, key: ClientKey) -> ErasureResult:
+    async def forget(self, key: ClientKey, *, wipe: bool = False) -> ErasureResult:
         """Erase everything of a client (docs/erasure.md); its id is free to start anew.
+
+        Args:
+            wipe: Also wipe its traces from the database's files now, rather than in the night.
 
         Raises:
             NotFound: The client is unknown.
             LeaseLost: Another process learns, evolves or runs a round for too long.
             Unsupported: The graph store cannot forget.
-            StoreBusy: The client is erased, but the files could not be wiped; the next start
-                wipes them.
+            StoreBusy: The client is erased, but the files could not be wiped; the next night
+                or start wipes them.
         """
         async with self._exclusion.run(Activity.ERASE):
             async with self._exclusion.run(Activity.WITHDRAW):
@@ -161,7 +164,8 @@ class Forgetting:
                     self._memory.pending_events.forget([client.key.id])
                 self._memory.forget_client(client.ref)
                 await self._withdrawer.publish(withdrawn, erased)
-            await self.store.wipe()  # others learn and reason again meanwhile
+            if wipe:
+                await self.store.wipe()  # others learn and reason again meanwhile
         result = withdrawn.result
         return ErasureResult(
             client, result.sequence, result.interactions, withdrawn.changes.lines_dropped

@@ -31,6 +31,13 @@ Events = Annotated[
 User = Annotated[str | None, typer.Option("--user", metavar="ID", help="A user.")]
 Item = Annotated[str | None, typer.Option("--item", metavar="ID", help="An item.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Wipe = Annotated[
+    bool,
+    typer.Option(
+        "--wipe",
+        help="Also remove its traces from the files of the database now, not in the night.",
+    ),
+]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write there; default: stdout."),
@@ -83,6 +90,7 @@ def forget(
     user: User = None,
     item: Item = None,
     yes: Yes = False,
+    wipe: Wipe = False,
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
@@ -104,7 +112,9 @@ def forget(
         ),
         yes,
     )
-    answer = ask(address, lambda stub: stub.ForgetClient(pb.ForgetClientRequest(key=key)), GOES_ON)
+    answer = ask(
+        address, lambda stub: stub.ForgetClient(pb.ForgetClientRequest(key=key, wipe=wipe)), GOES_ON
+    )
     if json:
         print_json(to_json_values(answer))
     else:

@@ -43,7 +43,7 @@ class ForgetClientHandler(Servicer):
         self, request: pb.ForgetClientRequest, context: Context
     ) -> pb.ForgetClientResponse:
         key = parse_key(request.key, "key")
-        done = await self._worker.run_uninterrupted(self._engine.forget(key))
+        done = await self._worker.run_uninterrupted(self._engine.forget(key, wipe=request.wipe))
         return pb.ForgetClientResponse(
             sequence=done.sequence,
             events_erased=done.events_erased,

@@ -1,207 +1,127 @@
-"""What SQLite leaves in pages of a large file: found, overwritten, and not brought back by
-anybody's memory of a page."""
+"""Traces of deleted rows in the file and its log: they are there, and writing anew removes them."""
 
 import asyncio
+import multiprocessing
 import os
+import signal
 import sqlite3
-import sys
 from contextlib import closing
-from functools import partial
-from random import Random
 
 import pytest
 
-from propagation.adapters.sqlite.connection import free_page_zeroing as middles
-from propagation.adapters.sqlite.connection.database import Database
-from propagation.adapters.sqlite.connection.free_page_zeroing import Middles
 from propagation.adapters.sqlite.connection.schema import connect
-from propagation.adapters.sqlite.connection.write_ahead_log import empty_log
+from propagation.adapters.sqlite.forget import erasure
+from propagation.adapters.sqlite.store import SqliteStore
+from propagation.model.clients.client import ClientKind
+from propagation.model.errors import StoreBusy
+from tests.contract.graph_store import TurnedClock, change, text, user
 
-GONE, KEPT = b"said by somebody who left", "said by somebody who stayed"
-OPENED_AND_CLOSED = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM said').fetchone(); c.close()"
+GONE = "said by a client that left"
+COUNT = 600
 
 
-class NoMemory:
-    def mark(self):
-        return ()
-
-    def undo(self, mark):
-        pass
-
-    def keep(self):
-        pass
+async def opened(path):
+    store = SqliteStore(path, TurnedClock())
+    await store.open()
+    return store
 
 
 @pytest.fixture
-async def database(tmp_path):
-    """Rows of two clients, written in an order that splits pages; one's are deleted, and the log is
-    empty."""
-    database = Database(tmp_path / "graph.db", NoMemory())
-    database.open()
-    random = Random(3)
-    keys = list(range(6_000))
-    random.shuffle(keys)
-    await database.write(
-        lambda connection: connection.execute(
-            "CREATE TABLE said (id INTEGER PRIMARY KEY, text TEXT)"
+async def store(tmp_path):
+    """A store whose pages were split and whose rows were deleted."""
+    store = await opened(tmp_path / "graph.db")
+    for part in range(0, COUNT, 50):
+        names = [f"{number * 7_919 % COUNT}" for number in range(part, part + 50)]
+        await store.upsert_clients(
+            [change(ClientKind.USER, name, title=f"{GONE} {name}") for name in names]
         )
+    await store.database.write(lambda connection: connection.execute("DELETE FROM client"))
+    yield store
+    await store.close()
+
+
+def traces(path):
+    """Count the traces in the file and in its log."""
+    log = path.with_name(path.name + "-wal")
+    found = path.read_bytes() + (log.read_bytes() if log.exists() else b"")
+    return found.count(GONE.encode())
+
+
+async def test_nothing_is_left_in_the_file_nor_in_the_log(store):
+    assert traces(store.database.path) > 0, "deleting alone leaves traces"
+    await store.wipe()
+    assert traces(store.database.path) == 0
+    await store.upsert_clients([change(ClientKind.ITEM, "later")])
+    assert traces(store.database.path) == 0, "pages in the writer's cache bring nothing back"
+    assert await store.check() == []
+
+
+async def test_numbers_of_texts_stay_when_the_file_is_written_anew(store):
+    """Readers follow the texts by their row numbers, so writing anew must keep these."""
+    await store.commit_texts([text(user(9), version) for version in range(1, 9)], (), 1)
+    await store.database.write(
+        lambda connection: connection.execute("DELETE FROM profile_version WHERE version % 2")
     )
-    await database.write(
-        lambda connection: connection.execute("CREATE INDEX said_text ON said (text, id)")
-    )
-    for start in range(0, len(keys), 500):
-        rows = [
-            (key, f"{GONE.decode() if key % 3 else KEPT} {key} {'.' * random.randrange(90)}")
-            for key in keys[start : start + 500]
-        ]
-        await database.write(
-            lambda connection, rows=rows: connection.executemany(
-                "INSERT INTO said VALUES (?, ?)", rows
-            )
-        )
-    await database.write(lambda connection: connection.execute("DELETE FROM said WHERE id % 3"))
-    assert await database.alone(empty_log)
-    yield database
-    database.close()
+    before = await store.texts_after(0, 99)
+    through = await store.texts_through()
+    await store.wipe()
+    assert await store.texts_after(0, 99) == before
+    assert await store.texts_through() == through
 
 
-async def looked_through(database):
-    """(What looks, how many pages held something); those are overwritten."""
-    looking, start, count = Middles(database.path, database.handle()), 0, 0
-    assert await database.alone(looking.begin)
-    while start is not None:
-        pages, start = looking.found(start)
-        count += len(pages)
-        assert await database.alone(partial(looking.overwrite, pages))
-    return looking, count
+async def test_events_are_recorded_while_the_file_is_written_anew(store):
+    wiping = asyncio.create_task(store.wipe())
+    for number in range(20):
+        await store.upsert_clients([change(ClientKind.ITEM, f"i{number}")])
+    await wiping
+    assert await store.count_clients(ClientKind.ITEM) == 20
+    assert traces(store.database.path) == 0
 
 
-async def wiped(database):
-    looking, count = await looked_through(database)
-    assert await database.alone(partial(looking.overwrite, None))
-    assert looking.complete
-    return count
-
-
-def bytes_of(database):
-    """Read over the database's own descriptor: to close another takes its locks away."""
-    found, beside = (
-        os.pread(database.handle(), os.fstat(database.handle()).st_size, 0),
-        database.path.with_name("graph.db-wal"),
-    )
-    return found + (beside.read_bytes() if beside.exists() else b"")
-
-
-async def said_and_deleted(database, count):
-    """By somebody, in an order that splits pages: copies of rows stay in their middles."""
-    for start in range(0, count, 500):
-        rows = [
-            (100_000 + key * 7_919 % count, f"{GONE.decode()} {key * 31 % 997} {'.' * (key % 90)}")
-            for key in range(start, start + 500)
-        ]
-        await database.write(
-            lambda connection, rows=rows: connection.executemany(
-                "INSERT INTO said VALUES (?, ?)", rows
-            )
-        )
-    await database.write(
-        lambda connection: connection.execute("DELETE FROM said WHERE id >= 100000")
-    )
-
-
-async def kept(database):
-    return await database.read(
-        lambda connection: connection.execute("SELECT id, text FROM said ORDER BY id").fetchall()
-    )
-
-
-async def test_nothing_is_left_in_pages_and_everything_else_stays(database):
-    before = await kept(database)
-    assert GONE in bytes_of(database), "pages of this database hold what was deleted"
-    assert await wiped(database) > 0
-    assert GONE not in bytes_of(database)
-    assert await kept(database) == before
-    assert (await looked_through(database))[1] == 0
-    with closing(connect(database.path)) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-
-
-async def test_pages_in_the_writers_memory_do_not_bring_it_back(database):
-    await database.write(
-        lambda connection: connection.execute(
-            "SELECT count(*), sum(length(text)) FROM said"
-        ).fetchone()
-    )
-    await wiped(database)
-    await database.write(
-        lambda connection: connection.execute("UPDATE said SET text = text || '!'")
-    )
-    assert GONE not in bytes_of(database)
-    assert await database.alone(empty_log)
-    assert GONE not in bytes_of(database)
-
-
-async def test_in_parts(database, monkeypatch):
-    monkeypatch.setattr(middles, "LOOKED_AT_ONCE", 16 << 12)
-    monkeypatch.setattr(middles, "OVERWRITTEN_AT_ONCE", 3)
-    await wiped(database)
-    assert GONE not in bytes_of(database)
-    assert len(await kept(database)) == 2_000
-
-
-async def test_what_comes_to_pages_that_were_looked_at_already_is_overwritten_too(database):
-    looking, _ = await looked_through(database)
-    await said_and_deleted(database, 4_000)
-    assert GONE in bytes_of(database)
-    assert await database.alone(partial(looking.overwrite, None))
-    assert looking.complete
-    assert GONE not in bytes_of(database)
-    assert len(await kept(database)) == 2_000
-
-
-async def test_a_log_that_was_begun_anew_meanwhile_does_not_say_what_was_written(database):
-    looking, _ = await looked_through(database)
-    await said_and_deleted(database, 500)
-    await database.alone(
-        lambda connection: connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
-    )
-    await database.write(
-        lambda connection: connection.execute("INSERT INTO said VALUES (-1, 'after')")
-    )
-    assert await database.alone(partial(looking.overwrite, None))
-    assert not looking.complete
-
-
-async def test_a_reader_who_keeps_the_log_puts_it_off(database):
-    with closing(connect(database.path)) as reader:
+async def test_a_reader_that_needs_the_log_puts_wiping_off(store, monkeypatch):
+    monkeypatch.setattr(erasure, "LOG_TRIES", 2)
+    monkeypatch.setattr(erasure, "LOG_PAUSE_SECONDS", 0.01)
+    with closing(connect(store.database.path)) as reader:
         reader.execute("BEGIN")
-        reader.execute("SELECT count(*) FROM said").fetchone()
-        await database.write(lambda connection: connection.execute("DELETE FROM said WHERE id = 0"))
-        looking = Middles(database.path, database.handle())
-        pages, _ = looking.found(0)
-        assert not await database.alone(partial(looking.overwrite, pages))
-        reader.execute("ROLLBACK")
-    await wiped(database)
-    assert GONE not in bytes_of(database)
+        reader.execute("SELECT count(*) FROM meta").fetchone()
+        await store.upsert_clients([change(ClientKind.ITEM, "later")])
+        with pytest.raises(StoreBusy, match="night"):
+            await store.wipe()
+    await store.wipe()
+    assert traces(store.database.path) == 0
 
 
-async def test_another_process_that_opens_and_closes_it_afterwards_leaves_the_log_alone(database):
-    await wiped(database)
-    await database.write(
-        lambda connection: connection.execute("INSERT INTO said VALUES (-1, 'after')")
+async def test_the_writer_overwrites_what_it_deletes(store):
+    mode = await store.database.alone(
+        lambda connection: connection.execute("PRAGMA secure_delete").fetchone()[0]
     )
-    log = database.path.with_name("graph.db-wal")
-    before = os.stat(log).st_ino
-    other = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", OPENED_AND_CLOSED, str(database.path)
+    assert mode == 1
+
+
+def _write_anew_until_killed(path):
+    connection = sqlite3.connect(path, isolation_level=None)
+    while True:
+        connection.execute("VACUUM")
+
+
+async def test_a_kill_while_the_file_is_written_anew_loses_nothing(tmp_path):
+    path = tmp_path / "graph.db"
+    store = await opened(path)
+    names = [f"i{number}" for number in range(COUNT)]
+    await store.upsert_clients(
+        [change(ClientKind.ITEM, name, description="x" * 2_000) for name in names]
     )
-    assert await other.wait() == 0
-    assert os.stat(log).st_ino == before
-    await database.write(
-        lambda connection: connection.execute("INSERT INTO said VALUES (-2, 'later')")
-    )
-    with closing(sqlite3.connect(database.path)) as connection:
-        assert connection.execute("SELECT text FROM said WHERE id < 0 ORDER BY id").fetchall() == [
-            ("later",),
-            ("after",),
-        ]
+    await store.close()
+    for seconds in (0.2, 0.33, 0.47):
+        process = multiprocessing.get_context("spawn").Process(
+            target=_write_anew_until_killed, args=(path,)
+        )
+        process.start()
+        await asyncio.sleep(1 + seconds)
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        store = await opened(path)
+        assert await store.check() == []
+        found = await store.scan_clients(ClientKind.ITEM, -1, 2 * COUNT)
+        assert [client.key.id for client in found] == names
+        await store.close()

@@ -6,14 +6,14 @@ then one step outside the interpreter lock, however many rows it carries."""
 import asyncio
 import contextlib
 import logging
-import os
 import queue
 import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from propagation.adapters.sqlite.connection.atomic_file import drop_begun
 from propagation.adapters.sqlite.connection.lock import Lock, take_lock
@@ -33,7 +33,23 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 Work = Callable[[sqlite3.Connection], object]
 Mark = tuple[int, ...]
-Waiting = tuple[Work, "Future[object]", bool]
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedWork:
+    """A function that waits for the writer; `alone` if it must run outside of a transaction."""
+
+    run: Work
+    done: Future[Any]
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedWork:
+    """A function that ran in a transaction that is not committed yet."""
+
+    done: Future[Any]
+    result: object
 
 
 class Memory(Protocol):
@@ -55,7 +71,7 @@ class Database:
         self._memory = memory
         self._max_bytes = max_bytes
         self._damage: StoreCorrupt | None = None
-        self._queue: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[QueuedWork | None] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
         self._readers: ThreadPoolExecutor | None = None
         self._local = threading.local()
@@ -63,7 +79,6 @@ class Database:
         self._here: sqlite3.Connection | None = None
         self._lock: Lock | None = None
         self._place: tuple[int, int] | None = None
-        self._handle: int | None = None
 
     def open(self) -> None:
         """Lock the file for this process, check and migrate the schema, start the threads."""
@@ -102,21 +117,7 @@ class Database:
             writer, self._writer = self._writer, None
             self._queue.put(None)
             writer.join()
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
         self._release_lock()
-
-    def handle(self) -> int:
-        """Of the file itself, read and written beside SQLite. It stays open for as long as the
-        connections are: closing any descriptor of the file drops all of SQLite's locks on it, and
-        the log could be taken away by another process. Raises StoreCorrupt where the file was
-        replaced."""
-        if self._handle is None:
-            self._handle = os.open(self.path, os.O_RDWR)
-        found = os.fstat(self._handle)
-        self._check((found.st_dev, found.st_ino))
-        return self._handle
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` in a transaction shared with whatever else waits; returns after the durable
@@ -127,7 +128,7 @@ class Database:
         if self._damage is not None:
             raise StoreCorrupt(str(self._damage))
         done: Future[T] = Future()
-        self._queue.put((work, done, False))  # type: ignore[arg-type]
+        self._queue.put(QueuedWork(work, done))
         return await asyncio.wrap_future(done)
 
     async def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -136,7 +137,7 @@ class Database:
         if self._writer is None:
             raise StoreBusy(f"{self.path} is closed")
         done: Future[T] = Future()
-        self._queue.put((work, done, True))  # type: ignore[arg-type]
+        self._queue.put(QueuedWork(work, done, alone=True))
         return await asyncio.wrap_future(done)
 
     async def read(self, work: Callable[[sqlite3.Connection], T], rows: int | None = None) -> T:
@@ -181,95 +182,94 @@ class Database:
     def _write_loop(self, connection: sqlite3.Connection) -> None:
         stopping = False
         while not stopping:
-            group = [self._queue.get()]
-            while len(group) < GROUP and group[-1] is not None and not group[-1][2]:
-                try:
-                    group.append(self._queue.get_nowait())
-                except queue.Empty:
-                    break
-            stopping = group[-1] is None
-            wanted = [
-                entry
-                for entry in group
-                if entry is not None and entry[1].set_running_or_notify_cancel()
-            ]
-            self._commit([entry for entry in wanted if not entry[2]], connection)
-            for work, done, _ in wanted[-1:] if wanted and wanted[-1][2] else ():
-                self._run_alone(work, done, connection)
+            group, stopping = self._next_group()
+            ready = [work for work in group if work.done.set_running_or_notify_cancel()]
+            self._commit([work for work in ready if not work.alone], connection)
+            for work in ready:
+                if work.alone:
+                    self._run_alone(work, connection)
         connection.close()
 
-    def _run_alone(
-        self, work: Work, done: "Future[object]", connection: sqlite3.Connection
-    ) -> None:
+    def _next_group(self) -> tuple[list[QueuedWork], bool]:
+        """Wait for work, and take what else waits; also tell whether the database is closing.
+
+        Work that runs alone ends a group, so that work keeps its order.
+        """
+        group: list[QueuedWork] = []
+        work = self._queue.get()
+        while work is not None:
+            group.append(work)
+            if work.alone or len(group) == GROUP:
+                return group, False
+            try:
+                work = self._queue.get_nowait()
+            except queue.Empty:
+                return group, False
+        return group, True
+
+    def _run_alone(self, work: QueuedWork, connection: sqlite3.Connection) -> None:
         try:
             self._check_place()
-            done.set_result(work(connection))
+            work.done.set_result(work.run(connection))
         except Exception as error:
-            done.set_exception(self._translated(error))
+            work.done.set_exception(self._translated(error))
 
-    def _commit(self, group: list[Waiting], connection: sqlite3.Connection) -> None:
-        """One transaction; a function that fails is rolled back alone, a commit that fails fails
-        them all."""
+    def _commit(self, group: list[QueuedWork], connection: sqlite3.Connection) -> None:
+        """Run functions in one transaction.
+
+        A function that fails is rolled back alone; a commit that fails, fails them all.
+        """
         if not group:
             return
-        results: list[tuple[Future[object], object]] = []
+        finished: list[FinishedWork] = []
         start = self._memory.mark()
         try:
             self._check_place()
             connection.execute("BEGIN IMMEDIATE")
-            for work, done, _ in group:
-                self._run_one(work, done, results, connection)
+            for work in group:
+                self._run_one(work, finished, connection)
             connection.execute("COMMIT")
             self._memory.keep()
         except Exception as error:
             self._memory.undo(start)
             with contextlib.suppress(sqlite3.Error):  # SQLite has then rolled it back by itself
                 connection.execute("ROLLBACK")
-            for _, done, _ in group:
-                if not done.done():
-                    done.set_exception(self._translated(error))
+            for work in group:
+                if not work.done.done():
+                    work.done.set_exception(self._translated(error))
             return
-        for done, result in results:
-            done.set_result(result)
+        for work_done in finished:
+            work_done.done.set_result(work_done.result)
 
     def _check_place(self) -> None:
-        """What is written to a file that was removed or replaced is gone with it. Raises
-        StoreCorrupt."""
-        self._check(_place_of(self.path))
-
-    def _check(self, place: tuple[int, int] | None) -> None:
-        if place != self._place:
+        """Raise StoreCorrupt if the file was removed or replaced: writes would go with it."""
+        if _place_of(self.path) != self._place:
             raise StoreCorrupt(
-                f"{self.path} was removed or replaced while the service held it; nothing more is acknowledged: stop"
-                " the service, then put the file back or restore a back-up"
+                f"{self.path} was removed or replaced while the service held it; nothing more is"
+                " acknowledged: stop the service, then put the file back or restore a back-up"
             )
 
     def _run_one(
-        self,
-        work: Work,
-        done: "Future[object]",
-        results: list[tuple["Future[object]", object]],
-        connection: sqlite3.Connection,
+        self, work: QueuedWork, finished: list[FinishedWork], connection: sqlite3.Connection
     ) -> None:
-        """One function of a group. Raises only where SQLite has rolled the whole transaction back
-        by itself."""
+        """Run one function of a group; raise only if SQLite rolled the whole transaction back."""
         mark = self._memory.mark()
         connection.execute("SAVEPOINT one")
         try:
-            result = work(connection)
+            result = work.run(connection)
             if isinstance(result, sqlite3.Cursor):
                 # here: its end resets its statement, which on the caller's thread this one may be
                 # using again
                 result.close()
             connection.execute("RELEASE one")
-            results.append((done, result))
+            finished.append(FinishedWork(work.done, result))
         except Exception as error:
             if not connection.in_transaction:
                 raise
             self._memory.undo(mark)
             connection.execute("ROLLBACK TO one")
             connection.execute("RELEASE one")
-            done.set_exception(self._translated(error))
+            work.done.set_exception(self._translated(error))
 
     def _release_lock(self) -> None:
         if self._lock is not None:

@@ -1,24 +1,20 @@
-"""ErasureStore on SQLite: what is to be known before anything is taken back; taking_back.py is the
-commit, wiping.py the file."""
+"""ErasureStore on SQLite: reads before a withdrawal. The commit is in withdrawal.py."""
 
 import asyncio
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 from propagation.adapters.sqlite.connection.client_ids import Directory
 from propagation.adapters.sqlite.connection.database import Database
-from propagation.adapters.sqlite.connection.free_page_zeroing import Middles
 from propagation.adapters.sqlite.connection.json_rows import dumped
 from propagation.adapters.sqlite.connection.wiping import (
+    empty_log,
     forgotten_times,
-    has_to_be_written_anew,
     last_withdrawal,
-    wiped,
+    mark_wiped,
     write_anew,
 )
-from propagation.adapters.sqlite.connection.write_ahead_log import empty_log
 from propagation.adapters.sqlite.forget.citation_search import Needles, is_said, naming, texts_along
 from propagation.adapters.sqlite.forget.learned_rows import written_by
 from propagation.adapters.sqlite.forget.withdrawal import WithdrawalCommit
@@ -49,7 +45,6 @@ from propagation.ports.graph.leases import Lease
 
 TRAILS_A_READ = 500
 LOG_TRIES, LOG_PAUSE_SECONDS = 300, 0.2
-PASSES = 5
 READERS = (
     "SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM json_each(?) e CROSS JOIN merged m"
     " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1 WHERE m.outcome = ?"
@@ -170,47 +165,22 @@ class SqliteErasure:
 
     async def wipe(self) -> None:
         times = await self._database.read(forgotten_times)
-        await (
-            self._checkpoints.sweep_checkpoints()
-        )  # what is dropped after the file was written anew stays in its free pages
-        handle = self._database.handle()
-        if has_to_be_written_anew(handle):
-            await self._with_empty_log(empty_log)
-            await self._database.alone(write_anew)
-            await self._with_empty_log(empty_log)
-        else:
-            await self._overwrite(handle)
-        await self._database.write(lambda connection: wiped(connection, times))
+        # First: what is dropped after the file was written anew would stay in its free pages.
+        await self._checkpoints.sweep_checkpoints()
+        await self._empty_log()
+        await self._database.alone(write_anew)
+        await self._empty_log()
+        await self._database.write(lambda connection: mark_wiped(connection, times))
 
-    async def _overwrite(self, handle: int) -> None:
-        """What lies in the unused middles of pages; commits go on but for a moment at a time.
-        Raises StoreBusy."""
-        middles = Middles(self._database.path, handle)
-        for _ in range(PASSES):
-            await self._with_empty_log(middles.begin)
-            start: int | None = 0
-            while start is not None:
-                pages, start = await asyncio.to_thread(middles.found, start)
-                if pages:
-                    await self._with_empty_log(partial(middles.overwrite, pages))
-            await self._with_empty_log(partial(middles.overwrite, None))
-            if middles.complete:
-                return
-        raise self._not_wiped("so much is written meanwhile that it is not known where")
-
-    async def _with_empty_log(self, work: Callable[[sqlite3.Connection], bool]) -> None:
-        """`work`, which says whether it could empty the write-ahead log. Raises StoreBusy where it
-        never can."""
+    async def _empty_log(self) -> None:
+        """Empty the write-ahead log; raise StoreBusy if a reader needs it for a minute."""
         for _ in range(LOG_TRIES):
-            if await self._database.alone(work):
+            if await self._database.alone(empty_log):
                 return
             await asyncio.sleep(LOG_PAUSE_SECONDS)
-        raise self._not_wiped("a reader keeps the write-ahead log from being emptied")
-
-    def _not_wiped(self, why: str) -> StoreBusy:
-        return StoreBusy(
-            f"{self._database.path}: {why}; what was deleted may still be in the file or its log. The next start of"
-            " the service takes it out"
+        raise StoreBusy(
+            f"{self._database.path}: another program has been reading the file for a minute, so"
+            " traces of forgotten clients stay in it; the service tries again in the night"
         )
 
 

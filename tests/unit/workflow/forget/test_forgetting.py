@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from propagation.adapters.sqlite.connection import wiping
 from propagation.model.clients.client import ClientChange, index_of
 from propagation.model.errors import LeaseLost, NotFound
 from propagation.model.interactions.interaction import RecordStatus
@@ -39,13 +38,6 @@ from tests.unit.workflow.lived import (
 async def engine(tmp_path):
     async with begun(engine_on(tmp_path)) as engine:
         yield engine
-
-
-@pytest.fixture(params=["written anew", "in place"])
-def wiping_method(request, monkeypatch):
-    """Wipe in place, as for a small file, and by writing anew, as for a large one."""
-    if request.param == "in place":
-        monkeypatch.setattr(wiping, "SMALL_BYTES", 0)
 
 
 async def assert_sound(engine):
@@ -91,7 +83,6 @@ async def assert_masses_add_up(engine):
     assert {(int(key) >> 32, int(key) & 0xFFFFFFFF) for key in state.seen_set if key >= 0} == pairs
 
 
-@pytest.mark.usefixtures("wiping_method")
 async def test_an_erasure_removes_every_trace_of_a_user(engine, tmp_path):
     events = await live(engine, 1, 120)
     key = user_key(3)
@@ -100,7 +91,7 @@ async def test_an_erasure_removes_every_trace_of_a_user(engine, tmp_path):
     assert left_in(tmp_path, [key.id, title]) == [key.id, title]
     (ref,) = await engine.store.find_refs([key])
     before = await texts_of(engine)
-    done = await engine.forgetting.forget(key)
+    done = await engine.forgetting.forget(key, wipe=True)
     assert done.events_erased == len(mine) > 5
     words = [key.id, title, *(one.event_id for one in mine)]
     assert left_in(tmp_path, words) == []
@@ -126,7 +117,6 @@ async def assert_others_unchanged(engine, before, ref, left):
                 assert kept[line.id] == line
 
 
-@pytest.mark.usefixtures("wiping_method")
 async def test_an_erasure_removes_every_trace_of_an_item(engine, tmp_path):
     events = await live(engine, 2, 120)
     key = item_key(3)
@@ -134,7 +124,7 @@ async def test_an_erasure_removes_every_trace_of_an_item(engine, tmp_path):
     mine = [one for one in events if one.item_id == key.id]
     assert left_in(tmp_path, words) == words
     (ref,) = await engine.store.find_refs([key])
-    await engine.forgetting.forget(key)
+    await engine.forgetting.forget(key, wipe=True)
     words += [one.event_id for one in mine]
     assert left_in(tmp_path, words) == []
     assert await left_in_rows(engine, words) == []
@@ -152,11 +142,11 @@ async def test_erased_events_are_rejected_and_the_id_starts_anew(engine):
     key = user_key(1)
     mine = [one for one in events if one.user_id == key.id]
     (ref,) = await engine.store.find_refs([key])
-    await engine.forgetting.forget(key)
+    await engine.forgetting.forget(key, wipe=True)
     again = await engine.record(mine)
     assert {outcome.status for outcome in again.outcomes} == {RecordStatus.FORGOTTEN}
     with pytest.raises(NotFound):
-        await engine.forgetting.forget(key)
+        await engine.forgetting.forget(key, wipe=True)
     fresh = await engine.record([event(9_999, 1, 5)])
     assert fresh.outcomes[0].status == RecordStatus.ACCEPTED
     await engine.drain()
@@ -171,8 +161,8 @@ async def test_an_erasure_survives_a_restart(tmp_path):
     await engine.open()
     await begin(engine)
     await live(engine, 4, 60)
-    await engine.forgetting.forget(user_key(0))
-    await engine.forgetting.forget(item_key(4))
+    await engine.forgetting.forget(user_key(0), wipe=True)
+    await engine.forgetting.forget(item_key(4), wipe=True)
     numbers = engine.numbers.view.state
     await engine.close()
     again = engine_on(tmp_path)
@@ -192,7 +182,7 @@ async def test_an_erasure_takes_events_that_are_not_learned_yet(engine, tmp_path
     await live(engine, 6, 30)
     late = [event(7_000 + n, 2, n) for n in range(5)]
     await engine.record([*late, event(7_100, 5, 1)])
-    done = await engine.forgetting.forget(user_key(2))
+    done = await engine.forgetting.forget(user_key(2), wipe=True)
     assert done.events_erased >= 5
     assert left_in(tmp_path, [one.event_id for one in late]) == []
     await engine.drain()
@@ -268,7 +258,7 @@ async def test_a_changed_items_text_is_subtracted_as_it_was_learned(engine):
     )
     await live(engine, 11, 30)
     for n in range(USERS):
-        await engine.forgetting.forget(user_key(n))
+        await engine.forgetting.forget(user_key(n), wipe=True)
     state = engine.numbers.view.state
     items = engine.numbers.view.items
     assert not state.adoptions[:items].any()
@@ -281,7 +271,6 @@ async def test_a_changed_items_text_is_subtracted_as_it_was_learned(engine):
     await assert_sound(engine)
 
 
-@pytest.mark.usefixtures("wiping_method")
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 async def test_erasures_of_random_clients_leave_no_trace(tmp_path, seed):
@@ -301,7 +290,7 @@ async def test_erasures_of_random_clients_leave_no_trace(tmp_path, seed):
                 continue
             mine = [one.event_id for one in events if key.id in (one.user_id, one.item_id)]
             (client,) = await engine.store.get_clients(await engine.store.find_refs([key]))
-            await engine.forgetting.forget(key)
+            await engine.forgetting.forget(key, wipe=True)
             words = [client.title, *mine] if client.title else mine
             assert left_in(tmp_path, words) == []
             assert await left_in_rows(engine, words) == []
@@ -328,7 +317,7 @@ async def test_another_process_follows_an_erasure_by_the_log(engine):
     await other.open()
     view = other._numbers.view
     assert differing_arrays(view.state, engine.numbers.view.state) == []
-    await engine.forgetting.forget(user_key(4))
+    await engine.forgetting.forget(user_key(4), wipe=True)
     await engine.record([event(12_500, 5, 5)])
     await engine.drain()
     assert await other.step() == 0  # the first one holds the lease
@@ -346,7 +335,7 @@ async def test_an_idle_process_catches_up_after_new_clients_and_an_erasure(engin
     await engine.upsert_clients([ClientChange(key=user_key(900), title="Somebody new")])
     while await engine.learn():
         pass
-    await engine.forgetting.forget(user_key(4))
+    await engine.forgetting.forget(user_key(4), wipe=True)
     assert await other.step() == 0
     await other.synchronize()
     assert differing_arrays(other._numbers.view.state, engine.numbers.view.state) == []
@@ -361,8 +350,8 @@ async def test_an_erasure_waits_for_a_round_of_another_process(engine, monkeypat
         with pytest.raises(
             LeaseLost, match="another process runs a round, and was not done in 0 s"
         ):
-            await engine.forgetting.forget(user_key(4))
-    forgetting = asyncio.create_task(engine.forgetting.forget(user_key(4)))
+            await engine.forgetting.forget(user_key(4), wipe=True)
+    forgetting = asyncio.create_task(engine.forgetting.forget(user_key(4), wipe=True))
     await asyncio.sleep(0.3)
     assert not forgetting.done()
     await engine.store.release_lease(lease)
@@ -389,7 +378,7 @@ async def test_a_learner_gives_its_lease_to_a_process_that_erases(engine):
     await engine.record([event(15_500, 5, 5)])
     assert (await engine.learn(), await third.step()) == (0, 0)
     assert await other.step() > 0
-    forgetting = asyncio.create_task(engine.forgetting.forget(user_key(4)))
+    forgetting = asyncio.create_task(engine.forgetting.forget(user_key(4), wipe=True))
     while not forgetting.done():
         await other.step()
         await asyncio.sleep(0.02)
