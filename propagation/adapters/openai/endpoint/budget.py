@@ -183,9 +183,9 @@ class BudgetLedger:
         grant.left += granted
         if grant.left < need:
             raise ReasonerUnavailable(
-                f"the budget {grant.name} of {grant.limit:g} has {max(grant.left, 0):g} left and this"
-                f" call may take {need:g}: raise openai.budget.{grant.name}, or wait for"
-                f" {self._renewal(grant.period)}"
+                f"the budget {grant.name} of {grant.limit:g} has {max(grant.left, 0):g} left"
+                f" and this call may take {need:g}: raise openai.budget.{grant.name}, or wait"
+                f" for {self._renewal(grant.period)}"
             )
 
     async def _lock_ledger(self) -> tuple[Lease, dict[str, Any]]:
