@@ -92,6 +92,7 @@ class CalendarJob:
         self._task = task
         self._calendar = Calendar(cron, schedule.time_zone)
         self._engine = engine
+        self._store, self._leases = engine.store, engine.leases
         self._schedule = schedule
         self._clock = clock
         self._uninterrupted = uninterrupted
@@ -103,7 +104,7 @@ class CalendarJob:
         self._show(state)
         if state is not None and not self._is_due(state):
             return False
-        async with self._engine.leases.hold(self._key) as lease:
+        async with self._leases.hold(self._key) as lease:
             return lease is not None and await self._check_alone(lease)
 
     async def status(self) -> JobStatus:
@@ -118,12 +119,12 @@ class CalendarJob:
         return f"job:{self.name}"
 
     async def _load(self) -> JobState | None:
-        blob = await self._engine.store.get_blob(self._key)
+        blob = await self._store.get_blob(self._key)
         return None if blob is None else JobState.model_validate_json(blob)
 
     async def _save(self, state: JobState, lease: Lease) -> None:
         """Raise LeaseLost if another process has taken the job over."""
-        await self._engine.store.put_blob(self._key, state.model_dump_json().encode(), lease)
+        await self._store.put_blob(self._key, state.model_dump_json().encode(), lease)
 
     async def _check_alone(self, lease: Lease) -> bool:
         """Check again under the lease, as another replica may have run the job since."""

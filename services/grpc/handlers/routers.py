@@ -124,17 +124,17 @@ class RoutersHandler(Servicer):
                 ),
                 past.text,
             )
-            for past in await self._engine.past.routers(at)
+            for past in await self._past.routers(at)
             if retired or not past.retired
         ]
 
     async def _lineage(self, router: pb.Router) -> list[pb.Lineage]:
         """Read what a router came from and became, since bootstrap and up to the router's epoch."""
-        maps = (await self._engine.store.router_maps()).maps
+        maps = (await self._store.router_maps()).maps
         runs = {one.run for one in maps if one.to_epoch <= router.epoch}
         return [
             lineage_to_proto(step)
-            for step in await self._engine.store.router_lineage()
+            for step in await self._store.router_lineage()
             if step.run in runs and router.number in (step.before, step.after)
         ]
 
@@ -150,9 +150,9 @@ class RoutersHandler(Servicer):
         sees_users = current_caller().sees_users
         rows = limit if sees_users else NO_LIMIT
         edges = await (
-            self._engine.store.members_of(number, rows)
+            self._store.members_of(number, rows)
             if at is None
-            else self._engine.past.members(number, at, rows)
+            else self._past.members(number, at, rows)
         )
         visible = [edge for edge in edges if sees_users or kind_of(edge.ref) == ClientKind.ITEM]
         return await self._members(visible[:limit], len(edges) - len(visible), at)
@@ -160,7 +160,7 @@ class RoutersHandler(Servicer):
     async def _members(
         self, edges: list[RoutingEdge], hidden_users: int, at: int | None
     ) -> list[pb.RouterMember]:
-        found = await self._engine.store.get_clients([edge.ref for edge in edges], at)
+        found = await self._store.get_clients([edge.ref for edge in edges], at)
         clients = {client.ref: client for client in found}
         members = [
             pb.RouterMember(

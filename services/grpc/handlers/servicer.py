@@ -26,6 +26,7 @@ class Servicer:
         self, engine: Engine, worker: Worker, redaction: PathRedaction = NO_REDACTION
     ) -> None:
         self._engine = engine
+        self._store, self._past = engine.store, engine.past
         self._worker = worker
         self._redaction = redaction
         self.stopping = asyncio.Event()
