@@ -36,6 +36,11 @@ from propagation.adapters.sqlite.reason.texts import (
     texts_through,
 )
 from propagation.adapters.sqlite.record.record import signed
+from propagation.graph_rules.claims import (
+    PendingInteraction,
+    choose_interactions,
+    pending_to_fetch,
+)
 from propagation.model.clients.client import ClientKind, ref_of
 from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.gradient import Gradient, Module
@@ -52,7 +57,6 @@ from propagation.model.watch_events import NumberedMerge, NumberedText
 from propagation.ports.clock import Clock
 from propagation.ports.graph.graph_store import VersionClash
 
-LOOK_AHEAD = 8
 TEXT_ROWS = 8
 HELD_STILL = "SELECT token FROM claim WHERE token = ?"
 GIVEN_BACK = "DELETE FROM claim WHERE token = ? RETURNING token"
@@ -326,19 +330,11 @@ def reasoned_through(connection: sqlite3.Connection) -> int:
 
 
 def _choose(connection: sqlite3.Connection, limit: int) -> list[int]:
-    """The oldest waiting interactions that no claim holds and whose users have none before them
-    that one does."""
-    held = set(
+    claimed = set(
         many(connection, "SELECT json_group_array(w.value) FROM claim, json_each(claim.work) w")
     )
-    chosen: list[int] = []
-    blocked: set[int] = set()
-    for sequence, user in _waiting(connection, limit * LOOK_AHEAD + len(held) if held else limit):
-        if sequence in held or user in blocked:
-            blocked.add(user)
-        elif len(chosen) < limit:
-            chosen.append(sequence)
-    return chosen
+    pending = _waiting(connection, pending_to_fetch(limit, len(claimed)))
+    return choose_interactions([PendingInteraction(*row) for row in pending], claimed, limit)
 
 
 def _waiting(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
