@@ -22,7 +22,7 @@ SHOWN = {
 }
 
 
-def in_words(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Format nodes and paths by name, numbers and texts as they are.
 
     Structures are those of Bolt 4.
@@ -35,7 +35,7 @@ def in_words(value: Any) -> str:
         if value.tag == RELATIONSHIP:
             return f"-[{value.fields[3]}]->"
     if isinstance(value, (list, tuple)):
-        return "; ".join(in_words(part) for part in value)
+        return "; ".join(format_value(part) for part in value)
     return "" if value is None else str(value)
 
 

@@ -5,12 +5,12 @@ from contextlib import closing
 
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from services.client.errors import Unreachable, UsageProblem
-from services.inspection.queries import Question, Value, in_assignments
+from services.inspection.queries import InspectQuery, Value, format_parameters
 from services.runtime.errors import NotInstalled
 
 
-def asked(
-    settings: Neo4jSettings, question: Question, parameters: Mapping[str, Value]
+def run_query(
+    settings: Neo4jSettings, question: InspectQuery, parameters: Mapping[str, Value]
 ) -> tuple[list[str], list[list[str]]]:
     """Run a query.
 
@@ -25,7 +25,7 @@ def asked(
         from py2neo.cypher import Cursor
         from py2neo.errors import ConnectionBroken, ConnectionUnavailable, Neo4jError
 
-        from services.inspection.formatting import in_words
+        from services.inspection.formatting import format_value
     except ImportError as error:
         raise NotInstalled("propagation inspect", "inspect") from error
     one = (
@@ -44,7 +44,7 @@ def asked(
             connector.pull(answer, -1)
             cursor = Cursor(answer)
             return list(cursor.keys()), [
-                [in_words(value) for value in record.values()] for record in cursor
+                [format_value(value) for value in record.values()] for record in cursor
             ]
     except (ConnectionUnavailable, ConnectionBroken, OSError) as error:
         raise Unreachable(
@@ -55,7 +55,7 @@ def asked(
     except Neo4jError as error:
         if error.category == "Statement":
             raise UsageProblem(
-                f"{question.name} with {in_assignments(parameters)}:"
+                f"{question.name} with {format_parameters(parameters)}:"
                 f" {error.message.splitlines()[0]}"
             ) from error
         raise Unreachable(

@@ -22,7 +22,7 @@ Value = str | int | float
 
 
 @dataclass(frozen=True)
-class Question:
+class InspectQuery:
     """One query.
 
     Attributes:
@@ -48,7 +48,7 @@ class Question:
                 raise UsageProblem(
                     f"--param {assignment}: give KEY=VALUE with a KEY of {', '.join(values)}"
                 )
-            values[key] = _like(values[key], text, f"--param {assignment}: {key}")
+            values[key] = _convert(values[key], text, f"--param {assignment}: {key}")
             self._check(key, text)
         return values
 
@@ -73,11 +73,11 @@ class Question:
             )
 
 
-def questions() -> dict[str, Question]:
+def load_queries() -> dict[str, InspectQuery]:
     """Load all queries by name."""
     folder = files(FOLDER) / "inspect"
     found = [
-        parsed(file.name.removesuffix(SUFFIX), file.read_text(encoding="utf-8"))
+        parse_query(file.name.removesuffix(SUFFIX), file.read_text(encoding="utf-8"))
         for file in folder.iterdir()
         if file.name.endswith(SUFFIX)
     ]
@@ -86,21 +86,21 @@ def questions() -> dict[str, Question]:
     }
 
 
-def question_of(name: str) -> Question:
+def load_query(name: str) -> InspectQuery:
     """Load one query.
 
     Raises:
         UsageProblem: There is none of this name.
     """
-    known = questions()
+    known = load_queries()
     if name not in known:
         raise UsageProblem(
-            f"{name!r} is no question; `propagation inspect` lists them: {', '.join(known)}"
+            f"there is no question {name!r}; `propagation inspect` lists them: {', '.join(known)}"
         )
     return known[name]
 
 
-def parsed(name: str, text: str) -> Question:
+def parse_query(name: str, text: str) -> InspectQuery:
     """Parse a file.
 
     Raises:
@@ -111,15 +111,15 @@ def parsed(name: str, text: str) -> Question:
         raise ValueError(f"inspect/{name}{SUFFIX} has no `:params {{...}};`")
     about = [line.removeprefix("//").strip() for line in text[: params.start()].splitlines()]
     sample = {key: _value(value) for key, value in PARAMETER.findall(params.group(1))}
-    return Question(name, "\n".join(about).strip(), sample, text[params.end() :].strip())
+    return InspectQuery(name, "\n".join(about).strip(), sample, text[params.end() :].strip())
 
 
-def in_assignments(parameters: Mapping[str, Value]) -> str:
+def format_parameters(parameters: Mapping[str, Value]) -> str:
     """Format parameters as assignments."""
     return ", ".join(f"{key}={value}" for key, value in parameters.items())
 
 
-def _like(sample: Value, text: str, what: str) -> Value:
+def _convert(sample: Value, text: str, what: str) -> Value:
     """Convert text to the type of a sample.
 
     Raises:
@@ -128,7 +128,7 @@ def _like(sample: Value, text: str, what: str) -> Value:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise UsageProblem(f"{ascii(what)[1:-1]} is no UTF-8") from error
+        raise UsageProblem(f"{ascii(what)[1:-1]} is not UTF-8") from error
     try:
         value = type(sample)(text)
     except ValueError as error:

@@ -20,8 +20,8 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.inspection.py2neo_client import asked
-from services.inspection.queries import question_of, questions
+from services.inspection.py2neo_client import run_query
+from services.inspection.queries import load_queries, load_query
 from tests.deployments.test_same_outcome import catalogue, stream
 from tests.neo4j_server.shared import server_for
 
@@ -73,13 +73,13 @@ async def _propagated(server):
 
 
 def ask(server, name, **parameters):
-    question = question_of(name)
+    question = load_query(name)
     given = question.parameters([f"{key}={value}" for key, value in parameters.items()])
     return server.run(question.query, **given)
 
 
 def test_every_question_opens_with_what_it_answers_and_a_sample():
-    assert set(questions()) == {
+    assert set(load_queries()) == {
         "line_origin",
         "reach",
         "community",
@@ -90,7 +90,7 @@ def test_every_question_opens_with_what_it_answers_and_a_sample():
         "client_at",
         "unreached",
     }
-    for question in questions().values():
+    for question in load_queries().values():
         assert question.about.splitlines()[0].endswith("?")
         assert question.sample
         assert all(f"${key}" in question.query for key in question.sample)
@@ -98,7 +98,7 @@ def test_every_question_opens_with_what_it_answers_and_a_sample():
         assert ";" not in question.query
 
 
-@pytest.mark.parametrize("name", sorted(questions()))
+@pytest.mark.parametrize("name", sorted(load_queries()))
 def test_each_runs_as_it_stands(server, facts, name):
     ask(server, name)
 
@@ -172,7 +172,7 @@ def test_the_command_prints_a_table_and_writes_csv(server, facts, tmp_path):
         )
 
     listed = run("--json")
-    assert {found["name"] for found in json.loads(listed.stdout)} == set(questions())
+    assert {found["name"] for found in json.loads(listed.stdout)} == set(load_queries())
     table = run("reach", "--param", f"event={event}")
     assert table.returncode == 0, table.stderr
     assert "-DID->" in table.stdout
@@ -218,8 +218,8 @@ def test_an_answer_costs_one_statement(server, facts, monkeypatch):
         "run",
         lambda self, ref, query, *args: (sent.append(query), run(self, ref, query, *args))[1],
     )
-    question = question_of("reach")
-    columns, rows = asked(server.settings, question, question.parameters([f"event={facts[0]}"]))
+    question = load_query("reach")
+    columns, rows = run_query(server.settings, question, question.parameters([f"event={facts[0]}"]))
     assert columns == ["hop", "path"]
     assert len(rows) > 3
     assert sent == [question.query]

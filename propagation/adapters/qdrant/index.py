@@ -20,8 +20,8 @@ from propagation.adapters.qdrant.points import (
 from propagation.model.errors import IncompatibleSettings, IndexUnavailable
 from propagation.ports.vector_index import Collection, Hit, IndexSuccessor, Point, check_vector
 
-POINTS_A_CALL = 1_000
-VERSIONS_A_CALL = 10_000
+POINTS_PER_CALL = 1_000
+VERSIONS_PER_CALL = 10_000
 
 
 class QdrantWriter:
@@ -39,15 +39,15 @@ class QdrantWriter:
         for point in points:
             check_vector(point.vector, self._dimension, f"{collection} {point.key!r}")
         with translated_errors():
-            for start in range(0, len(points), POINTS_A_CALL):
+            for start in range(0, len(points), POINTS_PER_CALL):
                 await self._client.batch_update_points(
-                    name, upsert_operations(points[start : start + POINTS_A_CALL])
+                    name, upsert_operations(points[start : start + POINTS_PER_CALL])
                 )
 
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
         with translated_errors():
-            for start in range(0, len(keys), POINTS_A_CALL):
-                ids = [id_of(key) for key in keys[start : start + POINTS_A_CALL]]
+            for start in range(0, len(keys), POINTS_PER_CALL):
+                ids = [id_of(key) for key in keys[start : start + POINTS_PER_CALL]]
                 await self._client.delete(self._name(collection), models.PointIdsList(points=ids))
 
     async def versions(self, collection: Collection) -> dict[int | str, int]:
@@ -57,7 +57,7 @@ class QdrantWriter:
             while True:
                 records, offset = await self._client.scroll(
                     self._name(collection),
-                    limit=VERSIONS_A_CALL,
+                    limit=VERSIONS_PER_CALL,
                     offset=offset,
                     with_payload=fields,
                 )
@@ -150,10 +150,10 @@ class QdrantIndex(QdrantWriter):
         found: dict[int | str, NDArray[np.float32]] = {}
         ids = {id_of(key): key for key in keys}
         with translated_errors():
-            for start in range(0, len(keys), POINTS_A_CALL):
+            for start in range(0, len(keys), POINTS_PER_CALL):
                 records = await self._client.retrieve(
                     self._name(collection),
-                    list(ids)[start : start + POINTS_A_CALL],
+                    list(ids)[start : start + POINTS_PER_CALL],
                     with_payload=False,
                     with_vectors=True,
                 )

@@ -35,10 +35,10 @@ def inspect(
 
     JSON: {"columns", "rows"}, or without a name [{"name", "about", "parameters"}].
     """
-    from services.inspection.queries import in_assignments, question_of, questions
+    from services.inspection.queries import format_parameters, load_queries, load_query
 
     if name is None:
-        known = questions().values()
+        known = load_queries().values()
         if json:
             print_json(
                 [
@@ -60,13 +60,13 @@ def inspect(
                 ],
             )
         return
-    from services.inspection.py2neo_client import asked
+    from services.inspection.py2neo_client import run_query
 
-    question = question_of(name)
+    question = load_query(name)
     parameters = question.parameters(param or [])
-    columns, rows = asked(settings_of(config, assignments).neo4j, question, parameters)
+    columns, rows = run_query(settings_of(config, assignments).neo4j, question, parameters)
     if not rows:
-        print(f"nothing was found with {in_assignments(parameters)}", file=sys.stderr)
+        print(f"nothing was found with {format_parameters(parameters)}", file=sys.stderr)
     if json:
         print_json({"columns": columns, "rows": rows})
     elif to is not None:

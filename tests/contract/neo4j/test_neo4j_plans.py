@@ -5,7 +5,7 @@ import pytest
 
 from propagation.adapters.neo4j.connection.statements import load_statements
 from propagation.model.clients.attribute import Attribute
-from services.inspection.queries import questions
+from services.inspection.queries import load_queries
 from tests.contract.graph_store import (
     edge,
     item,
@@ -56,7 +56,7 @@ def faults(server):
             "".join(line for line in one.about.splitlines() if line.startswith("scans:")),
             one.query,
         )
-        for name, one in questions().items()
+        for name, one in load_queries().items()
     ]
     for (name, scans, _), plan in zip(
         asked, server.plans([query for *_, query in asked]), strict=True

@@ -34,8 +34,8 @@ from propagation.model.routers.router import IntegratedAttribute
 from propagation.ports.graph.leases import Lease
 from propagation.reception.message_buffer import MessageKey
 
-TRAILS_A_READ, TEXTS_A_READ = 500, 2_000
-CLIENTS_A_READ, VERSIONS_A_READ = 10_000, 10_000
+SEARCHES_PER_READ, TEXTS_PER_READ = 500, 2_000
+CLIENTS_PER_READ, VERSIONS_PER_READ = 10_000, 10_000
 
 
 class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
@@ -79,17 +79,17 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
     async def learned_weights(self, sequences: Sequence[int]) -> LearnedWeights:
         return await learned_weights_of(self._database, sequences)
 
-    async def find_citing_texts(self, trails: Sequence[CitationSearch]) -> Sequence[StoredText]:
+    async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
         current: dict[MessageKey, bool] = {}
-        for start in range(0, len(trails), TRAILS_A_READ):
-            asked = [_trail(one) for one in trails[start : start + TRAILS_A_READ]]
+        for start in range(0, len(searches), SEARCHES_PER_READ):
+            asked = [_search_row(one) for one in searches[start : start + SEARCHES_PER_READ]]
             rows = await self._database.rows("forget/search/citing_texts", trails=asked)
             current.update({(ref, version): is_current for ref, version, is_current in rows})
         keys, found = sorted(current), []
-        for start in range(0, len(keys), TEXTS_A_READ):
+        for start in range(0, len(keys), TEXTS_PER_READ):
             rows = await self._database.rows(
                 "reason/texts/texts_of_versions",
-                keys=[list(key) for key in keys[start : start + TEXTS_A_READ]],
+                keys=[list(key) for key in keys[start : start + TEXTS_PER_READ]],
             )
             found += [StoredText(text_of(row), current[row[0], row[1]]) for row in rows]
         return sorted(found, key=lambda one: (one.text.profile.ref, one.text.profile.version))
@@ -103,7 +103,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             row = await self._database.row(
                 "forget/search/texts_with_word",
                 after=last,
-                limit=CLIENTS_A_READ,
+                limit=CLIENTS_PER_READ,
                 ref=ref,
                 word=ascii_word(name),
             )
@@ -120,7 +120,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             row = await self._database.row(
                 "forget/search/clients_with_words",
                 after=last,
-                limit=VERSIONS_A_READ,
+                limit=VERSIONS_PER_READ,
                 words=sorted(words),
                 escaped=_escaped(words),
             )
@@ -212,14 +212,14 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         await self._database.execute("forget/wiping/finish_wiping", times=times)
 
 
-def _trail(trail: CitationSearch) -> dict[str, object]:
+def _search_row(search: CitationSearch) -> dict[str, object]:
     """Convert a search to the parameter of cypher/forget/search/citing_texts."""
-    citing = trail.citations or Citations()
+    citing = search.citations or Citations()
     return {
-        "ref": trail.ref,
-        "at": trail.at_sequence,
-        "version": trail.from_version,
-        "all": trail.citations is None,
+        "ref": search.ref,
+        "at": search.at_sequence,
+        "version": search.from_version,
+        "all": search.citations is None,
         "sequences": sorted(citing.sequences),
         "messages": [list(key) for key in sorted(citing.messages)],
         "words": sorted(citing.words),

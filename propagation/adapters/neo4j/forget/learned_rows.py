@@ -20,7 +20,7 @@ from propagation.adapters.shared.withdrawn_rows import joined, places_of, writte
 from propagation.model.interactions.learned_block import LearnedBlock
 from propagation.model.interactions.withdrawal import LearnedWeights, PromotedRepeat
 
-BLOCKS_A_COMMIT = 16
+BLOCKS_PER_COMMIT = 16
 Marks = dict[int, tuple[list[int], list[PromotedRepeat], list[int]]]
 
 
@@ -99,7 +99,9 @@ async def write_marked_rows(database: Neo4jDatabase) -> None:
     """Write marked rows into their blocks."""
 
     async def work(transaction: Transaction) -> int:
-        blocks = await transaction.rows("forget/learned_rows/marked_blocks", limit=BLOCKS_A_COMMIT)
+        blocks = await transaction.rows(
+            "forget/learned_rows/marked_blocks", limit=BLOCKS_PER_COMMIT
+        )
         for _, through, _, size, *columns in blocks:
             drawn, wrote = split_columns(size, marked_columns(size, *columns))
             await transaction.execute(

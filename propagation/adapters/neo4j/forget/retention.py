@@ -15,7 +15,7 @@ Keys = list[list[int]]
 
 
 @dataclass
-class Plan:
+class DeletionPlan:
     """What may be deleted for one `before`.
 
     Attributes:
@@ -35,11 +35,11 @@ class Neo4jRetention(StorePart):
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)
-        self._plan: Plan | None = None
+        self._plan: DeletionPlan | None = None
 
     async def prune(self, before: int, limit: int) -> int | None:
         if self._plan is None or self._plan.before != before:
-            self._plan = await self._planned(before)
+            self._plan = await self._make_plan(before)
             await self._database.execute("forget/retention/set_oldest_sequence", before=before)
         dropped = 0
         for name, parameters in _steps(self._plan):
@@ -73,7 +73,7 @@ class Neo4jRetention(StorePart):
             return dropped or await self._drop(name, limit, parameters)
         return dropped
 
-    async def _planned(self, before: int) -> Plan:
+    async def _make_plan(self, before: int) -> DeletionPlan:
         rows = self._database.rows
         cited = await rows("forget/retention/cited_messages", before=before)
         kept = {
@@ -82,7 +82,7 @@ class Neo4jRetention(StorePart):
             for key in await rows(name, keys=cited)
         }
         messages = {tuple(key) for key in cited}
-        return Plan(
+        return DeletionPlan(
             before,
             cited,
             [
@@ -98,7 +98,7 @@ class Neo4jRetention(StorePart):
         )
 
 
-def _steps(plan: Plan) -> Iterator[tuple[str, dict[str, object]]]:
+def _steps(plan: DeletionPlan) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield statements with their parameters besides the limit, in the order of deletion."""
     yield "forget/retention/delete_merges", {"cited": plan.cited, "before": plan.before}
     for module in Module:

@@ -18,7 +18,8 @@ from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, 
 from propagation.adapters.neo4j.record.forgotten_events import store_forgotten_events
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.messages import SENDERS_KEPT
-from propagation.adapters.neo4j.rounds.rounds import ROWS_A_COMMIT, discard_staged_round
+from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
+from propagation.graph_rules.withdrawal_order import lost_attributes, remaining_holders
 from propagation.model.clients.client import kind_of
 from propagation.model.clients.client_text import ClientText
 from propagation.model.clients.gradient import Module
@@ -28,7 +29,7 @@ from propagation.ports.graph.graph_store import VersionClash
 from propagation.ports.graph.leases import Lease
 from propagation.ports.vector_index import Collection
 
-ROWS_A_STATEMENT = 2_000
+ROWS_PER_STATEMENT = 2_000
 
 
 async def withdraw(
@@ -41,7 +42,7 @@ async def withdraw(
 
     What would make this commit large is done in commits before it, or by the sweep after it.
     """
-    past, current = _by_age(withdrawal)
+    past, current = _separate_past(withdrawal)
 
     async def discard(transaction: Transaction) -> int:
         await check_fence(transaction, lease)
@@ -56,13 +57,13 @@ async def withdraw(
         while await discard_staged_round(transaction):
             pass
         await transaction.execute("learn/blocks/discard_staged_blocks")
-        sequences = await _interactions_go(transaction, withdrawal)
+        sequences = await _withdraw_interactions(transaction, withdrawal)
         sequence = await append_entry(
             transaction, end, withdrawal.kind, withdrawal.refs, barrier.sequence
         )
-        await _texts_change(transaction, transaction.now(), withdrawal.texts, current, sequence)
+        await _change_texts(transaction, withdrawal.texts, current, sequence)
         if withdrawal.erased is not None:
-            await _client_goes(
+            await _erase_client(
                 transaction, withdrawal.erased, withdrawal.sent_under, withdrawal.words
             )
         elif withdrawal.reduced_messages:
@@ -71,8 +72,8 @@ async def withdraw(
                 keys=[list(key) for key in withdrawal.reduced_messages],
                 sequences=sequences,
             )
-        await _attributes_change(transaction, withdrawal)
-        await _messages_change(transaction, transaction.now(), withdrawal)
+        await _change_attributes(transaction, withdrawal)
+        await _change_messages(transaction, withdrawal)
         await publish_checkpoint(transaction, barrier.id)
         await transaction.execute("learn/blocks/drop_trust", through=barrier.sequence)
         await transaction.execute("forget/withdrawal/set_last_withdrawal", sequence=sequence)
@@ -81,15 +82,15 @@ async def withdraw(
         await set_log_end(transaction, end)
         return WithdrawalResult(sequence=sequence, interactions=len(sequences))
 
-    while await database.write(discard) >= ROWS_A_COMMIT:
+    while await database.write(discard) >= ROWS_PER_COMMIT:
         pass
-    for start in range(0, len(past), ROWS_A_STATEMENT):
-        rows = text_rows([(text, 0) for text in past[start : start + ROWS_A_STATEMENT]])
-        await database.write(lambda transaction, rows=rows: _rewrite(transaction, lease, rows))  # type: ignore[misc]
+    for start in range(0, len(past), ROWS_PER_STATEMENT):
+        rows = text_rows([(text, 0) for text in past[start : start + ROWS_PER_STATEMENT]])
+        await _update_past_texts(database, lease, rows)
     return await database.write(work)
 
 
-def _by_age(withdrawal: Withdrawal) -> tuple[list[ClientText], list[ClientText]]:
+def _separate_past(withdrawal: Withdrawal) -> tuple[list[ClientText], list[ClientText]]:
     """Separate rewritten texts into past versions and current ones.
 
     Past versions are rewritten in commits of their own, before the one that counts, because a
@@ -104,9 +105,14 @@ def _by_age(withdrawal: Withdrawal) -> tuple[list[ClientText], list[ClientText]]
     return past, current
 
 
-async def _rewrite(transaction: Transaction, lease: Lease, rows: Sequence[list[object]]) -> None:
-    await check_fence(transaction, lease)
-    await transaction.execute("forget/withdrawal/update_texts", rows=rows)
+async def _update_past_texts(
+    database: Neo4jDatabase, lease: Lease, rows: Sequence[list[object]]
+) -> None:
+    async def work(transaction: Transaction) -> None:
+        await check_fence(transaction, lease)
+        await transaction.execute("forget/withdrawal/update_texts", rows=rows)
+
+    await database.write(work)
 
 
 async def check_citations(transaction: Transaction, withdrawal: Withdrawal) -> None:
@@ -126,7 +132,7 @@ async def check_citations(transaction: Transaction, withdrawal: Withdrawal) -> N
         raise VersionClash(ref)
 
 
-async def _interactions_go(transaction: Transaction, withdrawal: Withdrawal) -> list[int]:
+async def _withdraw_interactions(transaction: Transaction, withdrawal: Withdrawal) -> list[int]:
     """Withdraw interactions and what hangs on them; return their sequences.
 
     An erasure also takes those of the client that were recorded since the search.
@@ -149,35 +155,34 @@ async def _interactions_go(transaction: Transaction, withdrawal: Withdrawal) -> 
         sequences = sorted({sequence for sequence, _ in rows})
         await transaction.execute("forget/withdrawal/create_retracted_events", sequences=sequences)
     learned = await mark_rows(transaction, sequences, withdrawal.promoted)
-    for start in range(0, len(sequences), ROWS_A_STATEMENT):
+    for start in range(0, len(sequences), ROWS_PER_STATEMENT):
         await transaction.execute(
             "forget/withdrawal/create_gaps",
             rows=[
                 [sequence, sequence in learned]
-                for sequence in sequences[start : start + ROWS_A_STATEMENT]
+                for sequence in sequences[start : start + ROWS_PER_STATEMENT]
             ],
         )
     return sequences
 
 
-async def _texts_change(
+async def _change_texts(
     transaction: Transaction,
-    now: int | None,
     texts: Sequence[ClientText],
     current: Sequence[ClientText],
     sequence: int,
 ) -> None:
     """Rewrite current versions in place, and create the next ones."""
-    for start in range(0, len(current), ROWS_A_STATEMENT):
-        some = current[start : start + ROWS_A_STATEMENT]
+    for start in range(0, len(current), ROWS_PER_STATEMENT):
+        some = current[start : start + ROWS_PER_STATEMENT]
         await transaction.execute(
             "forget/withdrawal/update_texts", rows=text_rows([(text, sequence) for text in some])
         )
-    await enqueue_texts(transaction, texts, now)
-    await create_texts(transaction, now, text_rows([(text, sequence) for text in texts]), ())
+    await enqueue_texts(transaction, texts)
+    await create_texts(transaction, text_rows([(text, sequence) for text in texts]), ())
 
 
-async def _client_goes(
+async def _erase_client(
     transaction: Transaction, ref: int, sent_under: Sequence[int], words: Sequence[str]
 ) -> None:
     await transaction.execute(
@@ -195,17 +200,17 @@ async def _client_goes(
     await transaction.execute("forget/client/clear_failures", words=list(words))
 
 
-async def _attributes_change(transaction: Transaction, withdrawal: Withdrawal) -> None:
+async def _change_attributes(transaction: Transaction, withdrawal: Withdrawal) -> None:
     """Change attributes of clients, holders, and everything that names a lost attribute."""
     if withdrawal.client_attributes:
         await transaction.execute(
             "forget/withdrawal/set_client_attributes",
             rows=[[ref, list(names)] for ref, names in withdrawal.client_attributes.items()],
         )
-    if counted := [[name, holders] for name, holders in withdrawal.holders.items() if holders > 0]:
-        await transaction.execute("forget/withdrawal/update_holders", rows=counted)
-    gone = sorted(name for name, holders in withdrawal.holders.items() if holders <= 0)
-    if gone:
+    if holders := remaining_holders(withdrawal):
+        rows = [[name, count] for name, count in holders.items()]
+        await transaction.execute("forget/withdrawal/update_holders", rows=rows)
+    if gone := lost_attributes(withdrawal):
         await transaction.execute("forget/withdrawal/remove_unused_attributes", names=gone)
         await transaction.execute(
             "forget/client/delete_gradients",
@@ -223,9 +228,7 @@ async def _attributes_change(transaction: Transaction, withdrawal: Withdrawal) -
         )
 
 
-async def _messages_change(
-    transaction: Transaction, now: int | None, withdrawal: Withdrawal
-) -> None:
+async def _change_messages(transaction: Transaction, withdrawal: Withdrawal) -> None:
     rows = [
         [
             message.router,
@@ -240,7 +243,7 @@ async def _messages_change(
     ]
     if rows:
         await transaction.execute("forget/withdrawal/update_messages", rows=rows)
-        await enqueue_messages(transaction, withdrawal.messages, now)
+        await enqueue_messages(transaction, withdrawal.messages)
     if withdrawal.reduced_messages:
         await transaction.execute(
             "forget/withdrawal/update_senders",

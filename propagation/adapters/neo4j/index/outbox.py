@@ -60,9 +60,7 @@ class Neo4jOutbox(StorePart):
         return int(await self._database.value("index/outbox/count_changes"))
 
 
-async def enqueue_texts(
-    transaction: Transaction, texts: Sequence[ClientText], now: int | None
-) -> None:
+async def enqueue_texts(transaction: Transaction, texts: Sequence[ClientText]) -> None:
     """Add texts to the outbox, in the transaction that writes them.
 
     Rows are sorted, as locks on clients are, so that writers never deadlock.
@@ -72,18 +70,16 @@ async def enqueue_texts(
         [*_row(COLLECTIONS[kind_of(ref)], ref, 0, version), 0] for ref, version in versions.items()
     )
     if rows:
-        await transaction.execute("index/outbox/add_changes", rows=rows, now=now)
+        await transaction.execute("index/outbox/add_changes", rows=rows, now=transaction.now())
 
 
-async def enqueue_messages(
-    transaction: Transaction, messages: Iterable[RouterVersion], now: int | None
-) -> None:
+async def enqueue_messages(transaction: Transaction, messages: Iterable[RouterVersion]) -> None:
     """Add messages whose text changed to the outbox, in the transaction that changes them."""
     rows = sorted(
         [*_row(Collection.ROUTERS, sent.router, sent.round, sent.version), sent.round]
         for sent in messages
     )
-    await transaction.execute("index/outbox/add_changes", rows=rows, now=now)
+    await transaction.execute("index/outbox/add_changes", rows=rows, now=transaction.now())
 
 
 def _row(collection: Collection, key: int | str, round_: int, version: int) -> list[object]:

@@ -13,7 +13,7 @@ from propagation.adapters.neo4j.connection.database import StorePart, Transactio
 from propagation.ports.vector_index import Point
 
 DESCRIPTION = "vector_index"
-POINTS_A_READ = 5_000
+POINTS_PER_READ = 5_000
 
 
 class Neo4jPoints(StorePart):
@@ -40,7 +40,7 @@ class Neo4jPoints(StorePart):
         points: list[Point] = []
         last = ""
         while rows := await self._database.table(
-            "index/points/load_points", shelf=shelf, after=last, limit=POINTS_A_READ
+            "index/points/load_points", shelf=shelf, after=last, limit=POINTS_PER_READ
         ):
             points += [_point(row) for row in rows]
             last = rows[-1][0]

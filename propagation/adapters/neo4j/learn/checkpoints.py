@@ -14,7 +14,7 @@ from propagation.model.interactions.learned_block import Checkpoint, StagedCheck
 from propagation.ports.graph.leases import Lease
 
 PART_BYTES = 1 << 20
-PARTS_A_READ = 16
+PARTS_PER_READ = 16
 
 
 class Neo4jCheckpoints(Neo4jSweeper):
@@ -106,14 +106,14 @@ class Neo4jCheckpoints(Neo4jSweeper):
                     id=id_,
                     name=name,
                     first=first,
-                    until=first + PARTS_A_READ,
+                    until=first + PARTS_PER_READ,
                 )
                 if not rows:
                     return None
                 for (data,) in rows:
                     flat[filled : filled + len(data)] = np.frombuffer(data, np.uint8)
                     filled += len(data)
-                first += PARTS_A_READ
+                first += PARTS_PER_READ
             arrays[name] = array
         return arrays or None
 

@@ -116,10 +116,9 @@ class Neo4jReason(StorePart):
                     " something was withdrawn, or routers evolved"
                 )
             await lock_clients(transaction, [text for text, _ in texts])
-            await enqueue_texts(transaction, [text for text, _ in texts], self._database.now())
+            await enqueue_texts(transaction, [text for text, _ in texts])
             await create_texts(
                 transaction,
-                self._database.now(),
                 rows,
                 [(merge, result.written_at) for result in reasoned for merge in result.merges],
                 [result.sequence for _, result in texts],
@@ -143,10 +142,9 @@ class Neo4jReason(StorePart):
 
         async def work(transaction: Transaction) -> None:
             await lock_clients(transaction, texts)
-            await enqueue_texts(transaction, texts, self._database.now())
+            await enqueue_texts(transaction, texts)
             await create_texts(
                 transaction,
-                self._database.now(),
                 rows,
                 [(merge, sequence) for merge in merged],
                 written_by=written_by,

@@ -14,8 +14,8 @@ from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.interactions.reasoning import ReasonedInteraction
 from propagation.ports.graph.graph_store import VersionClash
 
-INTERACTIONS_A_STATEMENT = 500
-TEXTS_A_READ, READS_SIDE_BY_SIDE = 2_000, 2
+INTERACTIONS_PER_STATEMENT = 500
+TEXTS_PER_READ, CONCURRENT_READS = 2_000, 2
 
 
 async def lock_clients(transaction: Transaction, texts: Sequence[ClientText]) -> None:
@@ -53,7 +53,6 @@ async def check_no_withdrawal(
 
 async def create_texts(
     transaction: Transaction,
-    now: int | None,
     rows: Sequence[list[object]],
     merged: Sequence[tuple[MessageMerge, int]],
     interactions: Sequence[int] | None = None,
@@ -89,12 +88,15 @@ async def create_texts(
         await transaction.execute(
             "reason/texts/create_texts_of_interactions",
             rows=numbered,
-            now=now,
+            now=transaction.now(),
             interactions=interactions,
         )
     elif numbered:
         await transaction.execute(
-            "reason/texts/create_texts", rows=numbered, now=now, written_by=written_by or None
+            "reason/texts/create_texts",
+            rows=numbered,
+            now=transaction.now(),
+            written_by=written_by or None,
         )
     if merges:
         await transaction.execute(
@@ -122,10 +124,10 @@ async def create_gradients(
             rows.setdefault(g.sequence, []).append(said)
     without_nul(orjson.dumps(list(rows.values())))
     interactions = list(rows.items())
-    for start in range(0, len(interactions), INTERACTIONS_A_STATEMENT):
+    for start in range(0, len(interactions), INTERACTIONS_PER_STATEMENT):
         await transaction.execute(
             "reason/gradients/create_gradients",
-            rows=[list(row) for row in interactions[start : start + INTERACTIONS_A_STATEMENT]],
+            rows=[list(row) for row in interactions[start : start + INTERACTIONS_PER_STATEMENT]],
         )
 
 
@@ -136,13 +138,13 @@ async def current_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[in
     """
     wanted = sorted(set(refs))
     found: dict[int, ClientText] = {}
-    turns = asyncio.Semaphore(READS_SIDE_BY_SIDE)
+    semaphore = asyncio.Semaphore(CONCURRENT_READS)
 
     async def read(start: int) -> None:
-        async with turns:
-            found.update(await _newest(database, wanted[start : start + TEXTS_A_READ]))
+        async with semaphore:
+            found.update(await _newest(database, wanted[start : start + TEXTS_PER_READ]))
 
-    await asyncio.gather(*(read(start) for start in range(0, len(wanted), TEXTS_A_READ)))
+    await asyncio.gather(*(read(start) for start in range(0, len(wanted), TEXTS_PER_READ)))
     return found
 
 

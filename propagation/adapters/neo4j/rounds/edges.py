@@ -12,8 +12,8 @@ from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StoreP
 from propagation.model.routers.round import Round
 from propagation.model.routers.router import RoutingEdge
 
-SETTLED_AT_ONCE = 20_000
-ROUTERS_A_READ = 4
+EDGES_PER_COMMIT = 20_000
+ROUTERS_PER_READ = 4
 
 
 class Neo4jEdges(StorePart):
@@ -21,7 +21,7 @@ class Neo4jEdges(StorePart):
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)
-        self._settled = 0
+        self._sequences_set = 0
 
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
         edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
@@ -59,9 +59,9 @@ class Neo4jEdges(StorePart):
             *(
                 self._database.row(
                     "rounds/edges/current_edges_of_routers",
-                    routers=wanted[start : start + ROUTERS_A_READ],
+                    routers=wanted[start : start + ROUTERS_PER_READ],
                 )
-                for start in range(0, len(wanted), ROUTERS_A_READ)
+                for start in range(0, len(wanted), ROUTERS_PER_READ)
             )
         )
         columns: list[list[Any]] = [
@@ -92,22 +92,25 @@ class Neo4jEdges(StorePart):
         )
         return {-number: sequence for number, sequence in rows}
 
-    def settle_after_commit(self, round_: Round) -> None:
+    def set_sequences_after_commit(self, round_: Round) -> None:
         """Set the sequences of a published round in the background; only analysts read them."""
-        self._database.after_commit(f"settling round {round_.number}", lambda: self.settle(round_))
+        self._database.after_commit(
+            f"setting the sequences of round {round_.number}",
+            lambda: self.set_edge_sequences(round_),
+        )
 
-    async def settle(self, round_: Round) -> None:
+    async def set_edge_sequences(self, round_: Round) -> None:
         """Set the sequence of a published round on its edges.
 
         This happens for all routers at once, or router by router if there are many edges. It can be
         repeated: the next round finishes what a crash cut short.
         """
-        if self._settled == round_.number:
+        if self._sequences_set == round_.number:
             return
         numbers = await self._database.value("rounds/edges/list_routers")
         if not numbers:
             return
-        many = round_.edges_opened + round_.edges_closed > SETTLED_AT_ONCE
+        many = round_.edges_opened + round_.edges_closed > EDGES_PER_COMMIT
         for first, until in (
             [(number, number + 1) for number in numbers]
             if many
@@ -130,4 +133,4 @@ class Neo4jEdges(StorePart):
                     )
 
             await self._database.write(work)
-        self._settled = round_.number
+        self._sequences_set = round_.number

@@ -48,12 +48,11 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
             await lock_clients(transaction, publication.texts)
             await create_texts(
                 transaction,
-                self._database.now(),
                 text_rows([(text, sequence) for text in publication.texts]),
                 (),
             )
             await transaction.execute("reason/claims/delete_claims")
-            run = await _kept(
+            run = await _create_run(
                 transaction,
                 end.at,
                 publication.run.model_copy(
@@ -67,7 +66,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
                 publication.map,
                 epoch.number,
             )
-            steps = list(_steps(run))
+            steps = list(_lineage_rows(run))
             await transaction.execute(
                 "rounds/staging/create_routers",
                 rows=sorted({number for step in steps for number in (step[1], step[2])}),
@@ -78,13 +77,15 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
             return run
 
         run = await self._database.write(work)
-        self.settle_after_commit(publication.round_.model_copy(update={"sequence": run.sequence}))
+        self.set_sequences_after_commit(
+            publication.round_.model_copy(update={"sequence": run.sequence})
+        )
         self.sweep_after_commit()
         return run
 
     async def save_evolution(self, run: EvolutionRun) -> EvolutionRun:
         async def work(transaction: Transaction) -> EvolutionRun:
-            return await _kept(transaction, (await lock_log(transaction)).at, run)
+            return await _create_run(transaction, (await lock_log(transaction)).at, run)
 
         return await self._database.write(work)
 
@@ -121,7 +122,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
         ]
 
 
-async def _kept(
+async def _create_run(
     transaction: Transaction,
     time: int,
     run: EvolutionRun,
@@ -146,7 +147,7 @@ async def _kept(
     return numbered
 
 
-def _steps(run: EvolutionRun) -> Iterator[tuple[int, int, int, str]]:
+def _lineage_rows(run: EvolutionRun) -> Iterator[tuple[int, int, int, str]]:
     for change in run.changes:
         for before in change.before:
             for after in change.after:

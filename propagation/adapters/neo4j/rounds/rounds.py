@@ -18,9 +18,9 @@ from propagation.adapters.neo4j.rounds.messages import Neo4jMessages, parts_of, 
 from propagation.adapters.neo4j.rounds.staged_rows import (
     StageCall,
     StagedCheckpoint,
-    by_attribute,
-    by_client,
-    in_commits,
+    group_by_attribute,
+    split_by_client,
+    split_by_size,
 )
 from propagation.adapters.shared.json_text import without_nul
 from propagation.model.clients.attribute import Attribute
@@ -30,9 +30,9 @@ from propagation.model.routers.round import Round
 from propagation.model.routers.router import RouterVersion, RoutingEdge
 from propagation.ports.graph.leases import Lease
 
-ROWS_A_COMMIT = 10_000
-ROWS_A_GROUP = 1 << 31
-SIDE_BY_SIDE = 2
+ROWS_PER_COMMIT = 10_000
+ROWS_PER_GROUP = 1 << 31
+CONCURRENT_COMMITS = 2
 DISCARDS: Mapping[str, Sequence[str]] = {
     "rounds/discard/delete_parts": ("last",),
     "rounds/discard/delete_messages": ("last",),
@@ -60,7 +60,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)
-        self._staging = CallBatcher(self._stage, lambda call: call.rows, ROWS_A_GROUP)
+        self._staging = CallBatcher(self._stage, lambda call: call.rows, ROWS_PER_GROUP)
 
     async def last_round(self) -> Round | None:
         newest = await self.last_rounds(1)
@@ -93,7 +93,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             pass
         await self._database.finish_after_commit()
         if last is not None:
-            await self.settle(last)
+            await self.set_edge_sequences(last)
         return Round(number=number + 1, boundary=boundary)
 
     async def stage_attributes(
@@ -132,7 +132,9 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
                     _routers(version.router for version in versions),
                     StagedCheckpoint("rounds/staging/stage_messages", rows),
                 ],
-                then=[StagedCheckpoint("rounds/staging/stage_parts", parts, packed=by_attribute)],
+                then=[
+                    StagedCheckpoint("rounds/staging/stage_parts", parts, packed=group_by_attribute)
+                ],
             )
         )
 
@@ -156,7 +158,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             return await publish_staged_round(transaction, round_, sequence)
 
         published = await self._database.write(work)
-        self.settle_after_commit(published)
+        self.set_sequences_after_commit(published)
         return published
 
     async def get_attributes(self, names: Sequence[str]) -> Mapping[str, Attribute]:
@@ -206,18 +208,20 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         ]
         then = [some for call in calls for some in call.then]
         leases = list({call.lease.token: call.lease for call in calls}.values())
-        if sum(call.rows for call in calls) <= ROWS_A_COMMIT:
-            clients = [some for commit in by_client(calls, ROWS_A_COMMIT) for some in commit]
+        if sum(call.rows for call in calls) <= ROWS_PER_COMMIT:
+            clients = [
+                some for commit in split_by_client(calls, ROWS_PER_COMMIT) for some in commit
+            ]
             await self._commit(leases, [some for some in (*first, *then, *clients) if some.rows])
             return [None] * len(calls)
-        await self._one_by_one(leases, in_commits(first, ROWS_A_COMMIT))
-        commits = by_client(calls, ROWS_A_COMMIT)
-        abreast = (
-            1 if any(call.closed for call in calls) else SIDE_BY_SIDE
-        )  # who closes an edge holds what others open beside it
+        await self._run_commits(leases, split_by_size(first, ROWS_PER_COMMIT))
+        commits = split_by_client(calls, ROWS_PER_COMMIT)
+        tasks_for_clients = (
+            1 if any(call.closed for call in calls) else CONCURRENT_COMMITS
+        )  # a commit that closes edges locks routers that other commits need
         lanes = [
-            asyncio.create_task(self._one_by_one(leases, lane))
-            for lane in (in_commits(then, ROWS_A_COMMIT), *([commits] * abreast))
+            asyncio.create_task(self._run_commits(leases, lane))
+            for lane in (split_by_size(then, ROWS_PER_COMMIT), *([commits] * tasks_for_clients))
         ]
         try:
             await asyncio.gather(*lanes)
@@ -227,7 +231,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             await asyncio.gather(*lanes, return_exceptions=True)
         return [None] * len(calls)
 
-    async def _one_by_one(
+    async def _run_commits(
         self, leases: Sequence[Lease], commits: Iterator[Sequence[StagedCheckpoint]]
     ) -> None:
         """Make the commits that no other task has taken from the iterator."""
@@ -278,9 +282,9 @@ async def discard_staged_round(transaction: Transaction) -> int:
     last = row[0] if row else 0
     gone = 0
     for name, parameters in DISCARDS.items():
-        if gone < ROWS_A_COMMIT:
+        if gone < ROWS_PER_COMMIT:
             given = {"last": last} if "last" in parameters else {}
-            gone += await transaction.value(name, limit=ROWS_A_COMMIT - gone, **given)
+            gone += await transaction.value(name, limit=ROWS_PER_COMMIT - gone, **given)
     return gone
 
 

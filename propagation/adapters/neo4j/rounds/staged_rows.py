@@ -53,7 +53,9 @@ class StageCall:
         )
 
 
-def in_commits(staged: Sequence[StagedCheckpoint], most: int) -> Iterator[list[StagedCheckpoint]]:
+def split_by_size(
+    staged: Sequence[StagedCheckpoint], most: int
+) -> Iterator[list[StagedCheckpoint]]:
     """Split rows, in order, into commits of at most `most` rows."""
     commit: list[StagedCheckpoint] = []
     room = most
@@ -70,7 +72,7 @@ def in_commits(staged: Sequence[StagedCheckpoint], most: int) -> Iterator[list[S
         yield commit
 
 
-def by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[StagedCheckpoint]]:
+def split_by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[StagedCheckpoint]]:
     """Split the changes of clients into commits of about `most` rows, by ref.
 
     All changes of a client are in one commit. Commits share no client, so that they can run
@@ -137,7 +139,7 @@ def _at_clients(
     return [some for some in staged if some.rows]
 
 
-def by_attribute(parts: Sequence[Sequence[Any]]) -> list[list[object]]:
+def group_by_attribute(parts: Sequence[Sequence[Any]]) -> list[list[object]]:
     """Group parts into rows of cypher/rounds/staging/stage_parts.
 
     A row is [router, version, [[attribute, [[ref, profile version, sequence, place], ...]], ...]].

@@ -3,7 +3,7 @@
 import pytest
 
 from services.client.errors import UsageProblem
-from services.inspection.queries import questions
+from services.inspection.queries import load_queries
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from services.inspection.queries import questions
 )
 def test_what_is_no_value_is_refused(name, given, said):
     with pytest.raises(UsageProblem, match=said):
-        questions()[name].parameters([given])
+        load_queries()[name].parameters([given])
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_what_is_no_value_is_refused(name, given, said):
     [("unreached", {"kind": "ITEM"}), ("client_at", {"at": "2026-01-01T00:00:00Z"})],
 )
 def test_what_is_one_is_taken_and_the_sample_stands_for_the_rest(name, given):
-    question = questions()[name]
+    question = load_queries()[name]
     assert question.parameters([f"{key}={value}" for key, value in given.items()]) == {
         **question.sample,
         **given,

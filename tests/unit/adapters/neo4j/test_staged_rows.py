@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from propagation.adapters.neo4j.rounds.staged_rows import (
     StageCall,
     StagedCheckpoint,
-    by_attribute,
-    by_client,
-    in_commits,
+    group_by_attribute,
+    split_by_client,
+    split_by_size,
 )
 from propagation.ports.graph.leases import Lease
 from tests.contract.graph_store import edge
@@ -23,7 +23,7 @@ def test_all_rows_come_in_order_and_no_commit_is_too_large(sizes, most):
         StagedCheckpoint(f"s{n}", [f"{n}-{row}" for row in range(size)])
         for n, size in enumerate(sizes)
     ]
-    commits = list(in_commits(staged, most))
+    commits = list(split_by_size(staged, most))
     assert [(some.name, row) for commit in commits for some in commit for row in some.rows] == [
         (some.name, row) for some in staged for row in some.rows
     ]
@@ -45,7 +45,7 @@ def test_what_changes_at_a_client_is_in_one_commit_and_all_of_it_comes(
         )
         for n in range(calls)
     ]
-    commits = list(by_client(staged, most))
+    commits = list(split_by_client(staged, most))
     refs = [sorted({row[0] for some in commit for row in some.rows}) for commit in commits]
     assert [ref for of in refs for ref in of] == sorted(
         {*held, *(ref for _, ref in closed), *(ref for _, ref in opened)}
@@ -76,7 +76,7 @@ def test_what_changes_at_a_client_is_in_one_commit_and_all_of_it_comes(
 
 def test_a_commit_ends_with_the_client_that_fills_it():
     opened = [edge(7, 2, 0.5), edge(3, 4, 0.25), edge(3, 2, 0.125)]
-    first, second = by_client([StageCall(LEASE, 1, opened=opened)], 2)
+    first, second = split_by_client([StageCall(LEASE, 1, opened=opened)], 2)
     assert [(some.name, some.rows, some.parameters["routers"]) for some in (*first, *second)] == [
         ("rounds/staging/open_edges", [[2, [[1, 0.5], [0, 0.125]]]], [3, 7]),
         ("rounds/staging/open_edges", [[4, [[0, 0.25]]]], [3]),
@@ -90,7 +90,7 @@ def test_each_attribute_is_looked_up_once():
         [3, 1, "jazz", 4, 2, 6, 2],
         [3, 2, "jazz", 4, 2, 6, 0],
     ]
-    assert by_attribute(parts) == [
+    assert group_by_attribute(parts) == [
         [3, 1, [["jazz", [[2, 1, 5, 0], [4, 2, 6, 2]]], ["opera", [[2, 1, 5, 1]]]]],
         [3, 2, [["jazz", [[4, 2, 6, 0]]]]],
     ]
