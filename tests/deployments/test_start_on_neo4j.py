@@ -79,4 +79,4 @@ async def test_another_release_of_the_server_is_one_line_and_an_exit_code(tmp_pa
     assert code == ExitCode.DATA
     assert len(lines) == 1
     assert "is Neo4j/5.25." in lines[0]
-    assert "made for Neo4j 5.26" in lines[0]
+    assert "Neo4j 5.26" in lines[0]
