@@ -93,7 +93,7 @@ async def test_a_retracted_event_is_taken_back_and_life_goes_on(engine, tmp_path
     events = await live(engine, 7, 90)
     mine = [one.event_id for one in events if one.user_id == user_key(2).id]
     done = await engine.forgetting.retract(mine)
-    assert [taken for _, taken, _ in done.events] == [True] * len(mine)
+    assert [one.retracted for one in done.events] == [True] * len(mine)
     await is_sound(engine)
     await engine.forgetting.forget(user_key(2), wipe=True)
     assert left_in_graph(tmp_path, mine) == []
