@@ -80,7 +80,10 @@ def _options() -> argparse.Namespace:
         type=Path,
         default=os.environ.get("ML100K"),
         metavar="FOLDER",
-        help="MovieLens 100k (or ML100K=FOLDER); default: ../shared/datasets/ml-100k, where there is one",
+        help=(
+            "MovieLens 100k (or ML100K=FOLDER); default: ../shared/datasets/ml-100k, where "
+            "there is one"
+        ),
     )
     options = parser.parse_args()
     groups = _groups(options)
@@ -123,7 +126,8 @@ def _circumstances() -> str:
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     load = ", ".join(f"{value:.2f}" for value in os.getloadavg())
     return (
-        f"commit {commit.stdout.strip() or 'unknown'}; load average {load}; {os.cpu_count()} cores; "
+        f"commit {commit.stdout.strip() or 'unknown'}; load average {load}; {os.cpu_count()} "
+        "cores; "
         f"Python {platform.python_version()}, {versions}"
     )
 

@@ -57,5 +57,6 @@ if __name__ == "__main__":
     )
     Path(sys.argv[1]).write_bytes(trained.as_bytes())
     print(
-        f"{len(samples):,} bodies of {sum(map(len, samples)) // len(samples):,} bytes; dictionary of {len(trained):,} bytes"
+        f"{len(samples):,} bodies of {sum(map(len, samples)) // len(samples):,} bytes; "
+        f"dictionary of {len(trained):,} bytes"
     )

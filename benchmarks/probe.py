@@ -86,7 +86,8 @@ def probed(run: Run, settings: Settings, town: Town, count: int, rate: int) -> f
     seconds = [outcome.seconds for outcome in outcomes]
     rose = sum(outcome.control_rose for outcome in outcomes)
     run.note(
-        f"event to recommendation: p50 {np.percentile(seconds, 50):.3f} s, longest {max(seconds):.3f} s; {rose} controls rose"
+        f"event to recommendation: p50 {np.percentile(seconds, 50):.3f} s, longest "
+        f"{max(seconds):.3f} s; {rose} controls rose"
     )
     if rose:
         raise RuntimeError(f"the reading rose for {rose} control users")

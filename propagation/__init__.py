@@ -1,2 +1,4 @@
-"""Preference propagation after RecNet: the library. Read it top-down: workflow, mechanisms, ports,
-model."""
+"""Preference propagation after RecNet: the library.
+
+Read it top-down: workflow, mechanisms, ports, model.
+"""

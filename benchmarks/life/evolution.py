@@ -33,10 +33,12 @@ def measure(run: Run) -> Figures:
             for change in done.changes
         ]
         run.note(
-            f"{', '.join(changes) or 'no change'}; {'published' if done.published else 'not published'}: {done.verdict}"
+            f"{', '.join(changes) or 'no change'}; "
+            f"{'published' if done.published else 'not published'}: {done.verdict}"
         )
         run.note(
-            f"{len(reads)} reads: p50 {np.percentile(reads, 50) * 1e3:.1f} ms, longest {max(reads) * 1e3:.0f} ms; memory "
+            f"{len(reads)} reads: p50 {np.percentile(reads, 50) * 1e3:.1f} ms, longest "
+            f"{max(reads) * 1e3:.0f} ms; memory "
             f"{before:,.0f} MB before, {service.rss_mb():,.0f} MB after"
         )
         yield "evolution_s_100k_clients", seconds

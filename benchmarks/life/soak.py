@@ -47,8 +47,10 @@ def measure(run: Run) -> Figures:
     samples = round(night / each)
     first, last = float(np.mean(rss[:samples])), float(np.mean(rss[-samples:]))
     run.note(
-        f"resident {first:,.0f} MB after the warm-up ({min(rss[:samples]):,.0f} between two nights), "
-        f"{last:,.0f} MB at the end ({min(rss[-samples:]):,.0f}), at most {max(rss):,.0f} MB; {jobs}"
+        f"resident {first:,.0f} MB after the warm-up ({min(rss[:samples]):,.0f} between two "
+        "nights), "
+        f"{last:,.0f} MB at the end ({min(rss[-samples:]):,.0f}), at most {max(rss):,.0f} MB; "
+        f"{jobs}"
     )
     yield "soak_rss_growth_pct", 100 * (last - first) / first
 
@@ -57,7 +59,10 @@ async def _jobs(stub: "PropagationServiceAsyncStub") -> str:
     """What the nightly job did, and how far reasoning is behind."""
     status = await stub.GetStatus(pb.GetStatusRequest())
     said = [
-        f"{job.name}: last {job.last.ToJsonString() if job.HasField('last') else 'never'}, {job.failures} failures"
+        (
+            f"{job.name}: last {job.last.ToJsonString() if job.HasField('last') else 'never'}, "
+            f"{job.failures} failures"
+        )
         for job in status.jobs
     ]
     return "; ".join(

@@ -27,7 +27,8 @@ def outcomes_of(database: Path) -> Outcomes:
             reasoned=one("SELECT count(*) FROM interaction JOIN reasoned USING (sequence)"),
             dead=one("SELECT count(*) FROM dead_letter"),
             doubled=one(
-                "SELECT count(DISTINCT sequence) FROM (SELECT sequence FROM gradient WHERE module <> 'router'"
+                "SELECT count(DISTINCT sequence) FROM (SELECT sequence FROM gradient WHERE "
+                "module <> 'router'"
                 " GROUP BY sequence, module, owner HAVING count(*) > 1)"
             ),
         )

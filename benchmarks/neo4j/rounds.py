@@ -72,7 +72,8 @@ async def _first_table(run: Run, settings: Settings, town: Town) -> float:
         await record_past(engine, town, _with_text(town))
         seconds = time.monotonic() - started
         run.note(
-            f"{town.users + town.items:,} clients and {town.interactions:,} interactions recorded in {seconds:.0f} s"
+            f"{town.users + town.items:,} clients and {town.interactions:,} interactions "
+            f"recorded in {seconds:.0f} s"
         )
         seconds, done = await _timed_first_round(engine)
     finally:
@@ -148,6 +149,7 @@ def _with_text(town: Town) -> Iterator[ClientChange]:
 
 def _said(done: Round) -> str:
     return (
-        f"{done.changed:,} clients changed, {done.touched} routers touched, {done.edges_opened:,} edges opened and"
+        f"{done.changed:,} clients changed, {done.touched} routers touched, "
+        f"{done.edges_opened:,} edges opened and"
         f" {done.edges_closed:,} closed"
     )

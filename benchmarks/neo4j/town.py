@@ -11,8 +11,14 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.workflow.engine import Engine
 
 PART = 4_000
-REASONED = "MATCH (i:Interaction) WHERE i.reasoned IS NULL CALL (i) { SET i.reasoned = i.sequence } IN TRANSACTIONS OF 10000 ROWS"
-THROUGH = "MATCH (p:Progress {name: 'reason'}) MATCH (l:Progress {name: 'log'}) SET p.through = l.sequence"
+REASONED = (
+    "MATCH (i:Interaction) WHERE i.reasoned IS NULL CALL (i) { SET i.reasoned = "
+    "i.sequence } IN TRANSACTIONS OF 10000 ROWS"
+)
+THROUGH = (
+    "MATCH (p:Progress {name: 'reason'}) MATCH (l:Progress {name: 'log'}) SET p.through = "
+    "l.sequence"
+)
 
 
 async def record_past(engine: Engine, town: Town, clients: Iterator[ClientChange]) -> None:

@@ -47,7 +47,8 @@ def measure(run: Run) -> Figures:
     warming, traced = traced[:WARM_UP], traced[WARM_UP:]
     longest = sorted((first for first, _, _ in warming), reverse=True)
     run.note(
-        f"the first {WARM_UP} after the start: the longest {', '.join(f'{seconds * 1e3:.1f}' for seconds in longest[:20])} ms"
+        f"the first {WARM_UP} after the start: the longest "
+        f"{', '.join(f'{seconds * 1e3:.1f}' for seconds in longest[:20])} ms"
     )
     for what, seconds in (
         ("first event", [first for first, _, _ in traced]),
@@ -72,7 +73,8 @@ async def _filled(run: Run, settings: Settings) -> None:
         filling = (RELATIONSHIPS_SHORT if run.short else RELATIONSHIPS) // RELATIONSHIPS_AN_EVENT
         await _recorded(engine, town, filling, "filling", PART)
         run.note(
-            f"{filling * RELATIONSHIPS_AN_EVENT:,} relationships beside those of {town.interactions:,} events that lived"
+            f"{filling * RELATIONSHIPS_AN_EVENT:,} relationships beside those of "
+            f"{town.interactions:,} events that lived"
         )
 
 
@@ -99,7 +101,7 @@ async def _opened(settings: Settings) -> AsyncIterator[Engine]:
 
 
 async def _recorded(engine: Engine, town: Town, count: int, name: str, part: int) -> None:
-    """What has lived is reasoned part by part, with rounds; what fills the graph is recorded only."""
+    """Reason a part of the events with rounds; only record those that fill the graph."""
     pairs = pairs_of(town, count, town.seed).tolist()
     for start in range(0, count, part):
         await engine.record(

@@ -66,7 +66,10 @@ async def _watch(service: Service, sequence: int, seconds: float) -> str:
             await asyncio.sleep(POLL_SECONDS)
             now = (await stub.GetProfile(request)).reflects
     passed = time.monotonic() - started
-    backlog = f"backlog {sequence - first.applied_through:,} to learn, {sequence - first.reasoned_through:,} to reason"
+    backlog = (
+        f"backlog {sequence - first.applied_through:,} to learn, "
+        f"{sequence - first.reasoned_through:,} to reason"
+    )
     left = sequence - now.reasoned_through
     if left <= 0:
         return f"{backlog}; drained in {passed:.1f} s"

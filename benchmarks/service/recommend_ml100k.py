@@ -30,7 +30,8 @@ def measure(run: Run) -> Figures:
         yield "recommend_ml100k_p50_ms", alone["p50_ms"]
         together = measured(service.address, "recommend", users, CALLERS, run.seconds(SECONDS))
         run.note(
-            f"1 caller: p99 {alone['p99_ms']:.2f} ms; {CALLERS} callers: p50 {together['p50_ms']:.2f} ms"
+            f"1 caller: p99 {alone['p99_ms']:.2f} ms; {CALLERS} callers: p50 "
+            f"{together['p50_ms']:.2f} ms"
         )
         yield "recommend_ml100k_per_s", together["per_s"]
 

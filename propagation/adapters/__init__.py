@@ -1,2 +1,4 @@
-"""The ports' implementations, a folder a technology. They translate and decide nothing;
-`tests/contract` says what they owe."""
+"""Implementations of the ports, one folder for each technology.
+
+They translate and decide nothing; `tests/contract` defines what they must do.
+"""

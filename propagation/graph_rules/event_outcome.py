@@ -106,7 +106,7 @@ class EventDecisions:
 
     def _accept(self, event: NewInteraction, unknown: Mapping[NamedClient, RecordStatus]) -> None:
         self.created.update(dict.fromkeys(unknown))
-        # Its sequence is not known yet: -1 is the first accepted event of the commit, -2 the second.
+        # No sequence yet: -1 is the first accepted event of the commit, -2 the second.
         place = -len(self.accepted) - 1
         self._recorded[event.event_id] = RecordedEvent(event.content_hash, place)
         self.accepted.append(event)

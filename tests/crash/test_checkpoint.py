@@ -19,7 +19,8 @@ from tests.unit.workflow.learn.comparison import differing_arrays
 
 LONGEST_SECONDS = 120
 UNFINISHED = (
-    "SELECT count(DISTINCT c.id), count(p.part) FROM checkpoint c JOIN checkpoint_part p ON p.checkpoint = c.id"
+    "SELECT count(DISTINCT c.id), count(p.part) FROM checkpoint c JOIN checkpoint_part p ON "
+    "p.checkpoint = c.id"
     " WHERE NOT complete"
 )
 

@@ -48,7 +48,8 @@ def facts(server):
     asyncio.run(_propagated(server))
     return server.run(
         "MATCH (i:Interaction)-[:WROTE]->(p)-[b:BROUGHT]->() WHERE b.sequence = i.sequence"
-        " MATCH (m:Message {router: b.router, version: b.version})-[:MERGED_INTO {outcome: 'merged'}]->()"
+        " MATCH (m:Message {router: b.router, version: b.version})-[:MERGED_INTO {outcome: "
+        "'merged'}]->()"
         " RETURN i.event_id, m.router LIMIT 1"
     )[0]
 
@@ -105,8 +106,10 @@ def test_each_runs_as_it_stands(server, facts, name):
 
 def test_where_a_line_came_from(server, facts):
     found = server.run(
-        "MATCH (c:User)-[:HAS]->(p:ProfileVersion) WHERE p.version = c.version AND any(r IN p.source_routers WHERE"
-        " r >= 0) WITH c, p, [n IN range(0, size(p.source_routers) - 1) WHERE p.source_routers[n] >= 0][0] AS n"
+        "MATCH (c:User)-[:HAS]->(p:ProfileVersion) WHERE p.version = c.version AND any(r IN "
+        "p.source_routers WHERE"
+        " r >= 0) WITH c, p, [n IN range(0, size(p.source_routers) - 1) WHERE "
+        "p.source_routers[n] >= 0][0] AS n"
         " RETURN c.id, p.source_lines[n] LIMIT 1"
     )
     assert found, "nobody heard anything"
@@ -132,7 +135,8 @@ def test_the_others_answer_with_what_is_there(server, facts):
     members = ask(server, "community", router=router)
     assert {what for what, _, _ in members} == {"member", "newest attribute"}
     pair = server.run(
-        "MATCH (a:User)<-[e:ROUTES_TO]-()-[f:ROUTES_TO]->(b:User) WHERE a <> b AND e.from IS NOT NULL AND e.until IS"
+        "MATCH (a:User)<-[e:ROUTES_TO]-()-[f:ROUTES_TO]->(b:User) WHERE a <> b AND e.from IS NOT "
+        "NULL AND e.until IS"
         " NULL AND f.from IS NOT NULL AND f.until IS NULL RETURN a.id, b.id LIMIT 1"
     )[0]
     assert ask(server, "shared_routers", one=pair[0], other=pair[1])
@@ -147,7 +151,8 @@ def test_the_others_answer_with_what_is_there(server, facts):
     assert "newcomer" in {row[0] for row in ask(server, "unreached")}
     server.run("MATCH (c:User {id: 'newcomer'}) DELETE c")
     server.run(
-        "MATCH (m:Message), (p:ProfileVersion) WITH m, p LIMIT 1 CREATE (m)-[:MERGED_INTO {outcome: 'filtered', sequence: 5,"
+        "MATCH (m:Message), (p:ProfileVersion) WITH m, p LIMIT 1 CREATE (m)-[:MERGED_INTO "
+        "{outcome: 'filtered', sequence: 5,"
         " ref: p.ref}]->(p)"
     )
     assert [row[:2] for row in ask(server, "dropped")] == [["filtered", 5]]

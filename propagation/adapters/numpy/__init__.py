@@ -1,1 +1,1 @@
-"""The vector index as exact search in memory, its points kept in the graph's file."""
+"""The vector index as exact search in memory, with its points in the graph's store."""

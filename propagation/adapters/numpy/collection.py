@@ -12,9 +12,11 @@ NONE = 0
 
 
 class Shelf:
-    """Rows of unit vectors [rows, D] f32 with their keys, versions and attributes: each name has a
-    number, a row holds its own in [rows, most of any] i32, the rest 0. Not safe for several
-    threads."""
+    """Rows of unit vectors [rows, D] f32 with keys, versions and attributes.
+
+    Attribute names have numbers; a row holds its own in [rows, most of any] i32, and 0 elsewhere.
+    Not safe for several threads.
+    """
 
     def __init__(self, dimension: int) -> None:
         self._vectors = np.zeros((FIRST_ROWS, dimension), np.float32)
@@ -25,7 +27,7 @@ class Shelf:
         self._row: dict[int | str, int] = {}
 
     def put(self, points: Sequence[Point]) -> None:
-        """Take these points, in order, but for those that are older than what is here."""
+        """Put points in order, except those older than the stored ones."""
         self._make_room(len(points))
         rows, vectors = [], []
         for point in points:
@@ -42,7 +44,7 @@ class Shelf:
             self._vectors[rows] = _units(np.stack(vectors))
 
     def drop(self, keys: Sequence[int | str]) -> None:
-        """The last row takes the place of each one that goes."""
+        """Remove points; the last row takes the place of each."""
         for key in keys:
             row = self._row.pop(key, None)
             if row is None:
@@ -56,7 +58,7 @@ class Shelf:
             del self._keys[last], self._versions[last]
 
     def nearest(self, vector: NDArray[np.float32], limit: int) -> list[Hit]:
-        """The `limit` points of largest cosine; order (-score, key)."""
+        """Return the `limit` points of largest cosine, ordered by (-score, key)."""
         scores = self._cosines(vector)
         if limit < 1 or not len(scores):
             return []
@@ -69,7 +71,7 @@ class Shelf:
     def search_above(
         self, vector: NDArray[np.float32], tau: float, sharing: frozenset[str]
     ) -> list[Hit]:
-        """All points with cosine > tau and an attribute of `sharing`; order (-score, key)."""
+        """Return all points with cosine > tau and an attribute of `sharing`, by (-score, key)."""
         scores = self._cosines(vector)
         wanted = np.zeros(len(self._numbers) + 1, np.bool_)
         wanted[[self._numbers[name] for name in sharing if name in self._numbers]] = True
@@ -77,10 +79,11 @@ class Shelf:
         return self._hits(rows[wanted[self._attributes[rows]].any(axis=1)], scores)
 
     def vectors(self, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
-        """Copies of the unit vectors of those keys that are here."""
+        """Return copies of the unit vectors of the known keys."""
         return {key: self._vectors[self._row[key]].copy() for key in keys if key in self._row}
 
     def versions(self) -> dict[int | str, int]:
+        """Return the version of every key."""
         return dict(zip(self._keys, self._versions, strict=True))
 
     def _cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -97,7 +100,7 @@ class Shelf:
         return [Hit(key=key, score=-score) for score, key in found]
 
     def _hold(self, row: int, attributes: frozenset[str]) -> None:
-        """In place of what the row held."""
+        """Replace the row's attributes."""
         numbers = [
             self._numbers.setdefault(name, len(self._numbers) + 1) for name in sorted(attributes)
         ]
@@ -128,7 +131,7 @@ class Shelf:
 
 
 def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """[n, D] at length 1; zeros stay."""
+    """Return [n, D] at length 1; zeros stay."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     units: NDArray[np.float32] = np.divide(
         vectors, norms, out=np.zeros_like(vectors), where=norms > 0

@@ -1,5 +1,4 @@
-"""One shelf a collection, in memory and in the point store: what the index serves, or is being made
-to serve."""
+"""All collections of the index, in memory and in the point store."""
 
 import asyncio
 import threading
@@ -17,8 +16,11 @@ T = TypeVar("T")
 
 
 class Shelves:
-    """Points go to the store first, so that what a query sees survives a crash. `generation` is
-    counted up by each reindex."""
+    """One generation of collections, served or being built.
+
+    Points go to the store first, so that what a query finds survives a crash. Each reindex counts
+    `generation` up.
+    """
 
     def __init__(self, points: PointStore, dimension: int, generation: int) -> None:
         self.generation = generation
@@ -29,7 +31,7 @@ class Shelves:
 
     @property
     def names(self) -> list[str]:
-        """Under which names the point store keeps them."""
+        """Return the names under which the point store keeps them."""
         return [self._name(collection) for collection in Collection]
 
     async def load(self) -> None:
@@ -78,7 +80,7 @@ class Shelves:
         return f"{collection}/{self.generation}" if self.generation else str(collection)
 
     async def _run(self, collection: Collection, work: Callable[[Shelf], T]) -> T:
-        """Off the event loop, one at a time."""
+        """Run work on a thread, one at a time."""
 
         def locked() -> T:
             with self._lock:

@@ -1,4 +1,4 @@
-"""The vector index of the laptop deployment: exact NumPy search, loaded from the graph's own file."""
+"""The vector index of the laptop deployment: exact search with NumPy."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -13,8 +13,7 @@ from propagation.ports.vector_index import Collection, Hit, IndexSuccessor, Poin
 
 
 class NumpyIndex:
-    """See ports/vector_index.py. The description in the point store says which generation of
-    shelves is served."""
+    """VectorIndex in memory; the point store's description names the served generation."""
 
     def __init__(self, points: PointStore) -> None:
         self._points = points
@@ -25,7 +24,8 @@ class NumpyIndex:
         made = orjson.loads(_description(embedder, dimension, 0) if kept is None else kept)
         if (made["embedder"], made["dimension"]) != (embedder, dimension):
             raise IncompatibleSettings(
-                f"embedder: the vector index was made with {made['embedder']} ({made['dimension']} dimensions), now it is"
+                f"embedder: the vector index was made with {made['embedder']} "
+                f"({made['dimension']} dimensions), now it is"
                 f" {embedder} ({dimension}); go back to that one, or run `propagation reindex`"
             )
         shelves = Shelves(self._points, dimension, made.get("generation", 0))
@@ -86,11 +86,11 @@ class NumpyIndex:
         return self._served
 
     async def close(self) -> None:
-        """The point store is closed by whoever opened it."""
+        """Release nothing: the caller that opened the point store closes it."""
 
 
 class _NumpySuccessor:
-    """Shelves that are not served yet."""
+    """Collections that are not served yet."""
 
     def __init__(self, shelves: Shelves, publish: Callable[[], Awaitable[None]]) -> None:
         self._shelves = shelves

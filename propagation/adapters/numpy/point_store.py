@@ -1,4 +1,4 @@
-"""Where the NumPy index keeps its points between runs: the small part of a database that it needs."""
+"""The port that keeps the NumPy index's points between runs."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,18 +7,17 @@ from propagation.ports.vector_index import Point
 
 
 class PointStore(Protocol):
-    """Points by (shelf, key). It keeps what it is given; the index decides what that is."""
+    """Points by (shelf, key); it keeps what the index gives it."""
 
     async def get_description(self) -> bytes | None:
-        """What `describe` was told last; None where nothing was ever kept."""
+        """Return the last description; None if nothing was ever kept."""
 
     async def describe(self, description: bytes, shelves: Sequence[str]) -> None:
-        """Keep this description, and drop every point that is not on one of these shelves; in one
-        commit."""
+        """Set the description and drop every point of other shelves, in one commit."""
 
     async def load_points(self, shelf: str) -> Sequence[Point]: ...
 
     async def put_points(self, shelf: str, points: Sequence[Point]) -> None:
-        """All in one commit; a point stays as it is where the stored version is newer."""
+        """Put points in one commit; a stored point of a newer version stays."""
 
     async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None: ...

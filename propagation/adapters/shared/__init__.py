@@ -1,0 +1,1 @@
+"""Translation that all graph stores share."""

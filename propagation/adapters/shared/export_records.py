@@ -1,4 +1,4 @@
-"""Records of an export that say the same in every graph store."""
+"""Records of a client's export that are equal in every graph store."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -10,8 +10,11 @@ BANKS = ("session", "taste")
 def written_records(
     written: LearnedWeights, named: Callable[[int], str | None]
 ) -> Iterator[Mapping[str, object]]:
-    """By event, what it wrote to each bank (rule 5): (router, weight) of what it gave weight to.
-    `named`: an item's row (-1: none) as an export names it, None where it is gone."""
+    """Return by event what it wrote to each bank (rule 5): (router, weight).
+
+    Args:
+        named: Name of an item's row (-1: none) in an export; None if the item is gone.
+    """
     for place, sequence in enumerate(written.sequence.tolist()):
         banks = {}
         for bank, name in enumerate(BANKS):

@@ -1,4 +1,4 @@
-"""What every store asks of strings: any Unicode but U+0000."""
+"""The check of strings for U+0000, which no store can hold."""
 
 from typing import Any
 
@@ -8,15 +8,21 @@ from propagation.model.errors import InvalidInput
 
 
 def without_nul(json: bytes) -> bytes:
-    """The same JSON. Raises InvalidInput where a string in it holds U+0000."""
+    """Return the same JSON.
+
+    Raises:
+        InvalidInput: A string in it holds U+0000.
+    """
     if b"\\u0000" in json and _holds_nul(orjson.loads(json)):
         raise InvalidInput("text", "holds the character U+0000; remove it")
     return json
 
 
 def _holds_nul(value: Any) -> bool:
-    """Whether a string in it holds U+0000 (an escaped backslash before "u0000" looks the same in
-    JSON)."""
+    """Return whether a string holds U+0000.
+
+    In JSON an escaped backslash before "u0000" looks the same.
+    """
     if isinstance(value, str):
         return "\0" in value
     if isinstance(value, dict):

@@ -1,5 +1,7 @@
-"""Event ids that were forgotten: only hashes of them are kept, under a key that is drawn with the
-first and never leaves the database. The same hashes in every graph store."""
+"""Keyed hashes of forgotten event ids, equal in every graph store.
+
+The key is drawn with the first one and never leaves the database.
+"""
 
 import secrets
 from hashlib import blake2b
@@ -8,8 +10,10 @@ KEY_BYTES, HASH_BYTES = 32, 16
 
 
 def new_key() -> bytes:
+    """Draw a key."""
     return secrets.token_bytes(KEY_BYTES)
 
 
 def hash_of(key: bytes, event_id: str) -> bytes:
+    """Return the hash of an event id."""
     return blake2b(event_id.encode(), key=key, digest_size=HASH_BYTES).digest()

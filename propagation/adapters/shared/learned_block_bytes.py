@@ -1,4 +1,4 @@
-"""A learned block's permanent columns as one blob, and back: the same bytes in every graph store."""
+"""The permanent columns of a learned block as one blob, equal in every graph store."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
@@ -20,6 +20,7 @@ FORM = (
 
 
 def packed(block: LearnedBlock) -> bytes:
+    """Return the columns as bytes."""
     return b"".join(
         np.ascontiguousarray(getattr(block, name), dtype).tobytes() for name, dtype, _ in FORM
     )
@@ -34,7 +35,10 @@ def unpacked(
     trust: bytes | None = None,
     combiner: bytes | None = None,
 ) -> LearnedBlock:
-    """The arrays can be written to: numba compiles every kernel once more for arrays that can't."""
+    """Return the block of packed columns.
+
+    Its arrays are writable: numba would compile every kernel again for read-only ones.
+    """
     parts: dict[str, NDArray[Any]] = {}
     start = 0
     own = bytearray(columns)
@@ -58,7 +62,7 @@ def unpacked(
 def row_parts(
     size: int, place: int, values: Mapping[str, NDArray[Any]]
 ) -> Iterator[tuple[int, bytes]]:
-    """Where in the packed columns of `size` rows these values of one row begin, and their bytes."""
+    """Return the offsets of one row's values in packed columns, with their bytes."""
     start = 0
     for name, dtype, shape in FORM:
         width = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
@@ -70,8 +74,11 @@ def row_parts(
 def row_of(
     size: int, place: int, names: Collection[str], read: Callable[[int, int], bytes]
 ) -> dict[str, NDArray[Any]]:
-    """These columns of one row of the packed columns of `size` rows; `read`: bytes from a start, so
-    many."""
+    """Read these columns of one row from the packed columns of `size` rows.
+
+    Args:
+        read: Returns so many bytes from an offset.
+    """
     found, start = {}, 0
     for name, dtype, shape in FORM:
         width = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
@@ -82,7 +89,7 @@ def row_of(
 
 
 def taste_written_by(block: LearnedBlock, sequence: int) -> list[tuple[int, float]]:
-    """What one interaction of a block wrote to the taste bank, largest first, then by router."""
+    """Return what one interaction wrote to the taste bank, largest first, then by router."""
     place = int(np.searchsorted(block.sequence, sequence))
     if place == len(block.sequence) or block.sequence[place] != sequence:
         return []

@@ -1,5 +1,7 @@
-"""Whether a client's own text holds a normalised name: a database finds a word, the rest is asked
-here."""
+"""The search for a normalised name in a client's own text.
+
+A database finds a word of it; the rest is checked here.
+"""
 
 from collections.abc import Iterable
 
@@ -7,9 +9,10 @@ from propagation.model.clients.attribute import normalize_name
 
 
 def ascii_word(name: str) -> str:
-    """The longest word of a name whose case every database folds alike; "" where there is none."""
+    """Return the longest word that every database case-folds alike; "" if there is none."""
     return max((part for part in name.split() if part.isascii()), key=len, default="")
 
 
 def says(texts: Iterable[str], name: str) -> bool:
+    """Return whether one of the texts holds the name."""
     return any(name in " ".join(normalize_name(part) for part in text.split()) for text in texts)

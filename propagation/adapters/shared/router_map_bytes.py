@@ -1,5 +1,4 @@
-"""A router map as stored bytes, and back: a JSON header, then centres and the halves' bits, one bit
-a user."""
+"""A router map as stored bytes: a JSON header, centres, and one bit for each user of a half."""
 
 import numpy as np
 import orjson
@@ -11,6 +10,7 @@ LENGTH_BYTES = 4
 
 
 def map_body(one: RouterMap) -> bytes:
+    """Return the map as bytes."""
     bits = {
         router: np.packbits(halves.in_second).tobytes() for router, halves in one.halves.items()
     }
@@ -48,6 +48,7 @@ def map_body(one: RouterMap) -> bytes:
 
 
 def map_of(run: int, from_epoch: int, to_epoch: int, body: bytes) -> RouterMap:
+    """Return the map of stored bytes."""
     start = LENGTH_BYTES + int.from_bytes(body[:LENGTH_BYTES])
     header = orjson.loads(body[LENGTH_BYTES:start])
     shape = header["centres"]

@@ -1,5 +1,4 @@
-"""Rows of learned blocks whose interaction is taken back: what they hold then, and what they held
-before, in every graph store."""
+"""Rows of learned blocks whose interaction is withdrawn: before and after."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +21,7 @@ NOTHING: Row = {
 
 
 def places_of(sequence: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places in a block's ascending sequences of those of the wanted ones that it has."""
+    """Return the places of wanted sequences in a block's ascending sequences."""
     places = np.searchsorted(sequence, wanted)
     known = places < len(sequence)
     known[known] = sequence[places[known]] == wanted[known]
@@ -30,8 +29,11 @@ def places_of(sequence: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray
 
 
 def written_in(block: LearnedBlock, places: NDArray[np.int64], learned: int) -> LearnedWeights:
-    """By the rows at these places of a block; `learned`: how many interactions were learned from
-    the block's first one on."""
+    """Return what the rows at these places of a block wrote.
+
+    Args:
+        learned: How many interactions were learned from the block's first one on.
+    """
     return LearnedWeights(
         block.sequence[places],
         learned - places,
@@ -42,7 +44,7 @@ def written_in(block: LearnedBlock, places: NDArray[np.int64], learned: int) -> 
 
 
 def joined(parts: Sequence[LearnedWeights]) -> LearnedWeights:
-    """Parts in sequence order, as one."""
+    """Join parts that are in the order of sequences."""
     if not parts:
         nothing = np.empty(0, np.int64)
         return LearnedWeights(

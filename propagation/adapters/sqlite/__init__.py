@@ -1,1 +1,1 @@
-"""The graph store in one SQLite file, a module a port."""
+"""The graph store in one SQLite file, with a room for each port."""

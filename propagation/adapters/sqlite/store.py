@@ -1,4 +1,4 @@
-"""The graph store on one SQLite file: every port, one database."""
+"""The graph store on one SQLite file: every port on one database."""
 
 import sqlite3
 from pathlib import Path
@@ -33,7 +33,7 @@ class SqliteStore(
     SqliteErasure,
     SqliteExport,
 ):
-    """One writer process a file; see database.py. `max_bytes` limits the file (default: the disk)."""
+    """All ports on one file with one writing process; `max_bytes` limits the file."""
 
     def __init__(self, path: Path, clock: Clock, max_bytes: int | None = None) -> None:
         directory = Directory(clock)

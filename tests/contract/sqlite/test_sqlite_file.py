@@ -77,7 +77,8 @@ async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_witho
     path.with_name("graph.db.lock").unlink()
     for name in (path, hard):
         second = (
-            "import sys; from pathlib import Path; from propagation.adapters.sqlite.connection.lock import take_lock; "
+            "import sys; from pathlib import Path; from "
+            "propagation.adapters.sqlite.connection.lock import take_lock; "
             "take_lock(Path(sys.argv[1]))"
         )
         done = await asyncio.to_thread(

@@ -277,9 +277,7 @@ async def test_a_restored_copy_is_the_database_it_was(kept, tmp_path):
     await store.close()
 
 
-async def test_restoring_over_a_database_needs_to_be_said_and_its_log_is_not_played_into_the_new_one(
-    kept, tmp_path
-):
+async def test_a_restore_overwrites_only_when_told_and_never_replays_the_old_log(kept, tmp_path):
     SqliteFiles(kept).backup(tmp_path / "copy.db", silent)
     before = contents(tmp_path / "copy.db")
     writer = sqlite3.connect(

@@ -23,7 +23,8 @@ pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 CALL_SECONDS, DAY_MS = 5, 86_400_000
 USERS, ITEMS, EVENTS_A_CALL = 12, 40, 10
 WRITTEN_TWICE = (
-    "MATCH (i:Interaction)-[:WROTE]->(p:ProfileVersion) WITH i, p.ref AS ref, count(p) AS versions WHERE versions > 1"
+    "MATCH (i:Interaction)-[:WROTE]->(p:ProfileVersion) WITH i, p.ref AS ref, count(p) AS "
+    "versions WHERE versions > 1"
     " RETURN count(*)"
 )
 WRITTEN = (

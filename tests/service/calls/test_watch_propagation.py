@@ -282,7 +282,8 @@ async def test_a_token_of_another_graph_is_refused(service):
         ({"resume_token": "W10="}, "resume_token"),
         (
             {
-                "resume_token": "WzIsWyJldm9sdXRpb24iLCJtZXJnZSIsIm1lc3NhZ2UiLCJyb3VuZCJdLDAsOTk5LDAsLTEsMCwwXQ=="
+                "resume_token": "WzIsWyJldm9sdXRpb24iLCJtZXJnZSIsIm1lc3NhZ2UiLCJyb3VuZCJd"
+                "LDAsOTk5LDAsLTEsMCwwXQ=="
             },
             "resume_token",
         ),

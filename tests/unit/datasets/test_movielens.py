@@ -15,14 +15,16 @@ FLAGS = "0|" * 5 + "1|" + "0|" * 12 + "0"
 @pytest.fixture
 def hundred(tmp_path):
     (tmp_path / "u.item").write_bytes(
-        f"1|Usual Suspects, The (1995)|01-Jan-1995|||{FLAGS}\r\n\r\n2|Misérables, Les (1995)|01-Jan-1995||x|{FLAGS}\n".encode(
-            "latin-1"
-        )
+        (
+            f"1|Usual Suspects, The (1995)|01-Jan-1995|||{FLAGS}\r\n\r\n2|Misérables, Les "
+            f"(1995)|01-Jan-1995||x|{FLAGS}\n"
+        ).encode("latin-1")
     )
     (tmp_path / "u.data").write_text("5\t1\t3\t20\n6 2 4\t10\n\n5\t2\t1\t10\n")
     (tmp_path / "u.user").write_text("5|24|M|technician|85711\n")
     (tmp_path / "descriptions.csv").write_text(
-        'id,title,genre,description\n0,The Usual Suspects,x,"<Usual Suspects > is, say, a ""heist"" film."\n'
+        'id,title,genre,description\n0,The Usual Suspects,x,"<Usual Suspects > is, say, a '
+        '""heist"" film."\n'
     )
     return tmp_path
 

@@ -38,7 +38,10 @@ def test_fields_in_any_order_and_texts_clean(tmp_path):
 def test_recboles_own_lists_are_parted_by_spaces(tmp_path):
     write(
         tmp_path,
-        ml__item="item_id:token\tmovie_title:token_seq\tclass:token_seq\n1\tToy Story\tAnimation Comedy\n",
+        ml__item=(
+            "item_id:token\tmovie_title:token_seq\tclass:token_seq\n1\tToy Story\tAnimation "
+            "Comedy\n"
+        ),
     )
     assert load_dataset(tmp_path, SEED).items[0].categories == ("Animation", "Comedy")
 

@@ -1,0 +1,1 @@
+"""The file: connections, threads, schema, lock, leases, ids in memory."""

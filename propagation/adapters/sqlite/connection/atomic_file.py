@@ -1,4 +1,4 @@
-"""A file under its final name is whole: it is made beside it, made durable, then renamed."""
+"""A file that gets its final name when it is complete and on disk."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -13,9 +13,14 @@ BESIDE = ("-wal", "-shm", "-journal")
 
 @contextmanager
 def made_in_place(final: Path, *, replace: bool) -> Iterator[Path]:
-    """The path to write to; it becomes `final` (what it leads to, where it is a link) when the body
-    ends well, and is removed when it fails. What a killed process left there is removed first.
-    Raises PropagationError where `final` is there and is not to be replaced, or is no file."""
+    """Yield a path to write to, which becomes `final` when the body succeeds.
+
+    It is removed when the body fails; what a killed process left there is removed first. If `final`
+    is a link, its target is replaced.
+
+    Raises:
+        PropagationError: `final` exists and may not be replaced, or is no file.
+    """
     final = final.resolve()
     refuse_existing(final, replace=replace)
     drop_begun(final)
@@ -31,7 +36,11 @@ def made_in_place(final: Path, *, replace: bool) -> Iterator[Path]:
 
 
 def refuse_existing(final: Path, *, replace: bool) -> None:
-    """Raises PropagationError."""
+    """Refuse a file that exists.
+
+    Raises:
+        PropagationError: It exists and may not be replaced, or is no file.
+    """
     if final.exists() and not final.is_file():
         raise PropagationError(f"{final} is no file and is left alone; name a file")
     if final.exists() and not replace:
@@ -41,7 +50,7 @@ def refuse_existing(final: Path, *, replace: bool) -> None:
 
 
 def begun(final: Path) -> Sequence[Path]:
-    """What a killed process left of this file. To be asked by who keeps others from making it."""
+    """Return what a killed process left of this file; the caller keeps others from making it."""
     final = final.resolve()
     partial = final.with_name(final.name + PARTIAL)
     return [
@@ -50,8 +59,10 @@ def begun(final: Path) -> Sequence[Path]:
 
 
 def drop_begun(final: Path) -> Sequence[Path]:
-    """Take it away, for it holds what may be erased from the file later; what that was. By who
-    keeps others from making it."""
+    """Remove what a killed process left, and return it: it may hold what is erased later.
+
+    The caller keeps others from making the file.
+    """
     left = begun(final)
     for path in left:
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What the store keeps in memory beside the file: ids, the last sequence, the last commit time."""
+"""Ids, the last sequence and the last commit time, held in memory."""
 
 import sqlite3
 
@@ -10,8 +10,11 @@ Mark = tuple[int, ...]
 
 
 class Directory:
-    """Ids to refs and back, all of them. What a transaction adds is seen by the writer at once and
-    by readers once it is durable; what a failed one added is taken back (database.Memory)."""
+    """Maps ids to refs and back.
+
+    The writer sees additions of its transaction at once, readers when it is durable; a failed
+    transaction's additions are undone (database.Memory).
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -25,7 +28,7 @@ class Directory:
         self._at = 0
 
     def load(self, connection: sqlite3.Connection) -> None:
-        """Take what the file holds."""
+        """Load what the file holds."""
         for kind, id_, ref in connection.execute("SELECT kind, id, ref FROM client"):
             self._committed[kind][id_] = ref
             self._ids[ref] = id_
@@ -46,9 +49,11 @@ class Directory:
         self._at = committed_at(connection, self._sequence)
 
     def mark(self) -> Mark:
+        """Return the state to which `undo` leads back."""
         return len(self._added), self._sequence, self._at, len(self._forgotten)
 
     def undo(self, mark: Mark) -> None:
+        """Undo all changes since a mark."""
         added, self._sequence, self._at, forgotten = mark
         del self._forgotten[forgotten:]
         while len(self._added) > added:
@@ -56,7 +61,7 @@ class Directory:
             self._next[kind] -= 1
 
     def keep(self) -> None:
-        """What was added is durable, and what was forgotten is gone."""
+        """Make additions and removals visible to readers, after the commit."""
         for kind, id_ in self._forgotten:
             ref = self._committed[kind].pop(id_, None)
             if ref is not None:
@@ -69,16 +74,16 @@ class Directory:
         self._counts = list(self._next)
 
     def ref(self, kind: int, id_: str) -> int | None:
-        """As readers see it."""
+        """Return the ref that readers see."""
         return self._committed[kind].get(id_)
 
     def key(self, ref: int) -> ClientKey | None:
-        """As readers see it."""
+        """Return the key that readers see."""
         id_ = self._ids.get(ref)
         return None if id_ is None else ClientKey(kind_of(ref), id_)
 
     def ref_now(self, kind: int, id_: str) -> int | None:
-        """As the writer's transaction sees it."""
+        """Return the ref that the writer's transaction sees."""
         ref = self._committed[kind].get(id_)
         if ref is not None and not self._forgotten:  # nearly always
             return ref
@@ -86,32 +91,34 @@ class Directory:
         return added if added is not None or (int(kind), id_) in self._forgotten else ref
 
     def count(self, kind: ClientKind) -> int:
-        """How many refs of a kind readers may see."""
+        """Return how many refs of a kind readers may see."""
         return self._counts[kind]
 
     def add(self, kind: ClientKind, id_: str) -> int:
+        """Give a new client a ref."""
         ref = ref_of(kind, self._next[kind])
         self._next[kind] += 1
         self._added[int(kind), id_] = ref
         return ref
 
     def forget(self, kind: int, id_: str) -> None:
-        """A client that is stored and gone after this transaction; its ref is not given again."""
+        """Remove a client with this transaction; its ref is not given again."""
         self._forgotten.append((int(kind), id_))
 
     def take_sequences(self, count: int) -> int:
-        """The first of `count` new sequences."""
+        """Return the first of `count` new sequences."""
         first = self._sequence + 1
         self._sequence += count
         return first
 
     def now(self) -> int:
-        """The commit time: never earlier than the last one, whatever the clock does."""
+        """Return the commit time: never earlier than the last one, whatever the clock does."""
         self._at = max(self._clock.now_ms(), self._at)
         return self._at
 
 
 def recorded_through(connection: sqlite3.Connection) -> int:
+    """Return the last committed sequence."""
     return int(
         one(
             connection,
@@ -122,8 +129,10 @@ def recorded_through(connection: sqlite3.Connection) -> int:
 
 
 def committed_at(connection: sqlite3.Connection, sequence: int) -> int:
-    """When the entry of this sequence, or the last one before it, was committed. It rises with the
-    sequence."""
+    """Return the commit time of this sequence, or of the last one before it.
+
+    It rises with the sequence.
+    """
     return max(
         one(
             connection,
@@ -136,7 +145,7 @@ def committed_at(connection: sqlite3.Connection, sequence: int) -> int:
 
 
 def sequence_at(connection: sqlite3.Connection, time_ms: int) -> int:
-    """The last sequence committed at or before a time, by halving."""
+    """Return the last sequence committed at or before a time, by bisection."""
     low, high = 0, recorded_through(connection)
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,7 +1,8 @@
 """One SQLite file: WAL, synchronous=FULL, one writer thread with group commit, a few readers.
 
-Rows go in and out by JSON in one statement each (`json_each`, `json_group_array`): a statement is
-then one step outside the interpreter lock, however many rows it carries."""
+Rows go in and out as JSON in one statement (`json_each`, `json_group_array`), so that a statement
+is one step outside the interpreter lock, however many rows it carries.
+"""
 
 import asyncio
 import contextlib
@@ -53,8 +54,7 @@ class FinishedWork:
 
 
 class Memory(Protocol):
-    """What a store keeps in memory beside the file: it follows every commit and rollback, on the
-    writer's thread."""
+    """State of a store in memory that follows every commit and rollback, on the writer's thread."""
 
     def mark(self) -> Mark: ...
 
@@ -64,7 +64,7 @@ class Memory(Protocol):
 
 
 class Database:
-    """Runs functions of a connection: writes grouped into commits, reads beside them."""
+    """Runs functions on connections: writes in grouped commits, reads concurrently."""
 
     def __init__(self, path: Path, memory: Memory, max_bytes: int | None = None) -> None:
         self.path = path.resolve()
@@ -103,7 +103,7 @@ class Database:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
 
     def close(self) -> None:
-        """Commit what waits, then let go of the file."""
+        """Commit what waits, then release the file."""
         if self._readers is not None:
             self._readers.shutdown()
             self._readers = None
@@ -120,9 +120,10 @@ class Database:
         self._release_lock()
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in a transaction shared with whatever else waits; returns after the durable
-        commit. A caller that is cancelled before its turn has written nothing; after it, the commit
-        stands."""
+        """Run `work` in a transaction that waiting writes share; return after the durable commit.
+
+        A caller that is cancelled before its turn has written nothing; later, the commit stands.
+        """
         if self._writer is None:
             raise StoreBusy(f"{self.path} is closed")
         if self._damage is not None:
@@ -132,8 +133,7 @@ class Database:
         return await asyncio.wrap_future(done)
 
     async def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` on the writing connection outside of any transaction, between commits: what
-        looks after the file."""
+        """Run `work` on the writing connection outside any transaction, between commits."""
         if self._writer is None:
             raise StoreBusy(f"{self.path} is closed")
         done: Future[T] = Future()
@@ -141,9 +141,12 @@ class Database:
         return await asyncio.wrap_future(done)
 
     async def read(self, work: Callable[[sqlite3.Connection], T], rows: int | None = None) -> T:
-        """Run `work` on a read connection, in one snapshot. `rows`: at most how many it reads, each
-        by its key; where they are few it is done here and now: to hand it to a thread and back
-        takes longer than the work, the more so the busier the process."""
+        """Run `work` on a read connection, in one snapshot.
+
+        Args:
+            rows: An upper bound of the rows that it reads by key. Few rows are read on the loop: a
+                thread's round trip would take longer.
+        """
         if self._readers is None:
             raise StoreBusy(f"{self.path} is closed")
         if rows is not None and rows <= FEW_ROWS:
@@ -152,7 +155,11 @@ class Database:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
 
     def _read_here(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """On the loop's own connection, which never waits. Raises StoreBusy."""
+        """Read on the loop's own connection, which never waits.
+
+        Raises:
+            StoreBusy: It would have to wait.
+        """
         try:
             if self._here is None:
                 self._here = open_reader(self.path)
@@ -172,8 +179,7 @@ class Database:
             raise self._translated(error) from error
 
     def _translated(self, error: BaseException) -> BaseException:
-        """As ours. Damage is remembered: what is acknowledged after it could not be trusted to be
-        there."""
+        """Translate an error, and remember damage: a later acknowledgement could not be trusted."""
         ours = translated(error, self.path)
         if isinstance(ours, StoreCorrupt):
             self._damage = ours
@@ -278,7 +284,7 @@ class Database:
 
 
 def _place_of(path: Path) -> tuple[int, int] | None:
-    """Which file it is, whatever it is called: device and inode; None where there is none."""
+    """Return the device and inode of a file; None if there is none."""
     try:
         found = path.stat()
     except FileNotFoundError:

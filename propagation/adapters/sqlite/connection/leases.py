@@ -13,7 +13,7 @@ LONGEST_MS = 600_000
 
 
 class SqliteLeases:
-    """Leases by the clock of this machine; tokens by count."""
+    """Leases by the clock of this machine, tokens by count."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -73,7 +73,11 @@ class SqliteLeases:
 
 
 def check_fence(connection: sqlite3.Connection, lease: Lease) -> None:
-    """In the same transaction as what the lease protects."""
+    """Check a lease in the transaction of what it protects.
+
+    Raises:
+        LeaseLost: Its token is not the newest.
+    """
     token = one(connection, "SELECT token FROM lease WHERE name = ?", lease.name)
     if token != lease.token:
         raise LeaseLost(
@@ -82,6 +86,6 @@ def check_fence(connection: sqlite3.Connection, lease: Lease) -> None:
 
 
 def free_all(connection: sqlite3.Connection) -> None:
-    """Only one process holds this file: whoever held leases and claims before it started is gone."""
+    """Free all leases and claims: the processes that held them before this start are gone."""
     connection.execute("UPDATE lease SET expires = 0")
     connection.execute("DELETE FROM claim")

@@ -1,6 +1,8 @@
-"""One process holds a database: by the lock file beside it, which names the holder, and by the
-database file itself, whatever it is called there (a hard link) and whatever became of the lock
-file."""
+"""The lock that lets one process hold a database.
+
+It is on the lock file beside the database, which names the holder, and on the database file itself,
+whatever it is called (a hard link) and whatever became of the lock file.
+"""
 
 import fcntl
 import os
@@ -16,20 +18,27 @@ LOCKS = Path("/proc/locks")
 
 
 class Lock:
-    """Held from `take_lock` on. To be released when every connection to the database is closed:
-    closing any descriptor of a file drops all locks that the process has on it by fcntl, which are
-    SQLite's."""
+    """A lock that was taken.
+
+    Release it when every connection is closed: closing any descriptor of a file drops all fcntl
+    locks that the process has on it, SQLite's included.
+    """
 
     def __init__(self, handles: list[int]) -> None:
         self._handles = handles
 
     def release(self) -> None:
+        """Release the lock."""
         while self._handles:
             os.close(self._handles.pop())
 
 
 def take_lock(path: Path) -> Lock:
-    """Of the database, which need not be there yet. Raises StoreBusy naming the holder."""
+    """Lock a database, which need not exist yet.
+
+    Raises:
+        StoreBusy: Another process holds it; the message names it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     if not _taken(beside):
@@ -58,8 +67,11 @@ def _taken(handle: int) -> bool:
 
 
 def _holder_of(handle: int) -> str:
-    """As the kernel tells it: `7: FLOCK ADVISORY WRITE 1234 08:01:5678 0 EOF`, the file's inode
-    last in the sixth column. It tells 0 or less for a process of another container."""
+    """Return the process that the kernel names as the holder.
+
+    A line is `7: FLOCK ADVISORY WRITE 1234 08:01:5678 0 EOF`, with the file's inode last in the
+    sixth column. The process is 0 or less if it runs in another container.
+    """
     inode = str(os.fstat(handle).st_ino)
     for line in LOCKS.read_text().splitlines() if LOCKS.exists() else ():
         fields = line.split()
@@ -75,5 +87,6 @@ def _holder_of(handle: int) -> str:
 
 def _busy(path: Path, holder: str) -> StoreBusy:
     return StoreBusy(
-        f"{path} is held by {holder or 'another process'}; stop it, or name another file with --database"
+        f"{path} is held by {holder or 'another process'}; stop it, or name another file with "
+        "--database"
     )

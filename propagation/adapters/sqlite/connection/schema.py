@@ -1,4 +1,4 @@
-"""The database file: who may hold it, whose it is, and which schema it has."""
+"""The database file: its owner, its schema, its connections."""
 
 import os
 import sqlite3
@@ -29,8 +29,12 @@ WRITER_CACHE_KIB, READER_CACHE_KIB = 32_768, 4_096
 
 
 def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
-    """The writing connection: the file made for this user alone, known to be ours, migrated. Raises
-    StoreCorrupt, SchemaTooNew."""
+    """Open the writing connection; create the file for this user alone if there is none.
+
+    Raises:
+        StoreCorrupt: It is damaged, or another program's.
+        SchemaTooNew: A newer release wrote it.
+    """
     make_file(path)
     connection = connect(path)
     try:
@@ -59,13 +63,17 @@ def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
 
 
 def make_file(path: Path) -> None:
-    """Where there is none, an empty one that is this user's alone."""
+    """Create an empty file for this user alone, if there is none."""
     if not path.exists():
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def _check_pages(connection: sqlite3.Connection, path: Path) -> None:
-    """Damage is found before anything is acknowledged. Raises StoreCorrupt."""
+    """Check the file's pages before anything is acknowledged.
+
+    Raises:
+        StoreCorrupt: They are damaged.
+    """
     if path.stat().st_size <= CHECKED_AT_START_BYTES:
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
@@ -75,6 +83,7 @@ def _check_pages(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
+    """Open a read connection."""
     connection = connect(path)
     connection.execute("PRAGMA query_only=ON")
     connection.execute(f"PRAGMA cache_size=-{READER_CACHE_KIB}")
@@ -91,6 +100,7 @@ def in_snapshot(connection: sqlite3.Connection, work: Callable[[sqlite3.Connecti
 
 
 def connect(path: Path) -> sqlite3.Connection:
+    """Open a connection."""
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
 
 
@@ -160,7 +170,7 @@ def _run_script(connection: sqlite3.Connection, script: str) -> None:
 
 
 def translated(error: BaseException, path: Path) -> BaseException:
-    """SQLite's error as ours; anything else as it is."""
+    """Return SQLite's error as ours; any other error as it is."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return StoreFull(f"{path}: {error}; free space, then try again: nothing was written")
@@ -170,7 +180,8 @@ def translated(error: BaseException, path: Path) -> BaseException:
         return StoreBusy(f"{path}: {error}; another program has it open")
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return PropagationError(
-            f"{path}: {error}; check that the file and its folder may be written, and that this process may"
+            f"{path}: {error}; check that the file and its folder may be written, and that this "
+            "process may"
             " open more files (ulimit -n)"
         )
     return error

@@ -1,0 +1,1 @@
+"""Withdrawal, erasure, export and retention."""

@@ -1,6 +1,9 @@
-"""Which stored texts cite something: profile versions are inflated and looked through as bytes, and
-only those that may cite are parsed. Each client's versions are read once, whatever they are looked
-through for, and lines that stay from one version to the next are parsed once."""
+"""The search for stored texts that cite something.
+
+Profile versions are inflated and searched as bytes, and only those that may cite are parsed. Each
+client's versions are read once, whatever is searched, and a line that stays from one version to the
+next is parsed once.
+"""
 
 import re
 import sqlite3
@@ -24,11 +27,13 @@ ASCII, MARKS = bytes(range(128)), ("“".encode(), "”".encode())
 NUMBER = re.compile(rb"[\[,](\d+)(?=[\],])")
 NEWEST = "SELECT max(version) FROM profile_version WHERE ref = ?"
 VERSIONS = (
-    "SELECT version, next_id, body, watermark, dropped FROM profile_version WHERE ref = ? AND version >= ?"
+    "SELECT version, next_id, body, watermark, dropped FROM profile_version WHERE ref = ? AND "
+    "version >= ?"
     " ORDER BY version"
 )
 WRITTEN_AT = (
-    "SELECT min(version), max(version) FROM profile_version INDEXED BY profile_version_sequence WHERE sequence ="
+    "SELECT min(version), max(version) FROM profile_version INDEXED BY profile_version_sequence "
+    "WHERE sequence ="
     " coalesce((SELECT late FROM reasoned WHERE sequence = ?1), ?1) AND ref = ?2"
 )
 ENDLESS = 1 << 62
@@ -36,9 +41,11 @@ ENDLESS = 1 << 62
 
 @dataclass(frozen=True)
 class Needles:
-    """What the JSON of a body holds where it cites one of these: a number of a source or of a
-    rule's evidence, a word, a message with an attribute (of None: with any) or with a word in
-    letters of either case; of None everything. It may hold it without citing."""
+    """Byte strings that a body's JSON holds if it cites one of these things.
+
+    These are numbers of sources or evidence, words, messages with an attribute (of None: with any)
+    or with a word in either case; None finds every body. A body may hold one without citing.
+    """
 
     numbers: frozenset[bytes]
     words: tuple[bytes, ...]
@@ -75,14 +82,20 @@ class Needles:
         )
 
     def messages_in(self, plain: bytes) -> Collection[bytes]:
-        """Those that a body cites, with whatever attribute. While there is one, a later body of the
-        client may cite it with another: its line may have come to hold it."""
+        """Return the messages that a body cites, with any attribute.
+
+        Later bodies of the client may cite them with another attribute.
+        """
         if len(self.messages) > FEW:
             return self.messages.keys() & MESSAGE.findall(plain)
         return [key for key in self.messages if key in plain]
 
     def are_in(self, plain: bytes, messages: Collection[bytes] = ()) -> bool:
-        """`messages`: what `messages_in` found."""
+        """Return whether a body may cite.
+
+        Args:
+            messages: The result of `messages_in`.
+        """
         for word in self.words:
             if word in plain:
                 return True
@@ -100,8 +113,10 @@ class Needles:
 
 
 def _folded(plain: bytes) -> bytes:
-    """Case folded; most bodies hold nothing beyond ASCII but the quotation marks of titles, whose
-    case is folded sooner."""
+    """Return case-folded text.
+
+    Most bodies hold nothing beyond ASCII but quotation marks, so ASCII is folded first.
+    """
     strange = plain.translate(None, ASCII)
     for mark in MARKS:
         strange = strange.replace(mark, b"")
@@ -111,8 +126,10 @@ def _folded(plain: bytes) -> bytes:
 def texts_along(
     connection: sqlite3.Connection, trails: Sequence[CitationSearch]
 ) -> Iterator[StoredText]:
-    """See ErasureStore.texts_citing. Of trails of one client, what any of them looks for is looked
-    for along all of them."""
+    """Return the texts along trails (see ErasureStore).
+
+    Trails of one client are searched together.
+    """
     by_client: dict[int, list[CitationSearch]] = defaultdict(list)
     for trail in trails:
         by_client[trail.ref].append(trail)
@@ -157,8 +174,10 @@ def _texts_of(
 
 
 def _span(connection: sqlite3.Connection, trail: CitationSearch) -> tuple[int, int] | None:
-    """(first version, version after which one that does not cite ends it); None: there is no
-    version."""
+    """Return the first version of a trail, and the one after which a non-citing version ends it.
+
+    None if there is no version.
+    """
     if trail.at_sequence is not None:
         first, last = connection.execute(WRITTEN_AT, (trail.at_sequence, trail.ref)).fetchone()
         return None if first is None else (first, last)
@@ -168,7 +187,7 @@ def _span(connection: sqlite3.Connection, trail: CitationSearch) -> tuple[int, i
 
 
 def naming(connection: sqlite3.Connection, needles: Needles, after: int) -> tuple[int, set[int]]:
-    """(last row looked at, clients whose texts cite) of some rows after one."""
+    """Return the last row searched and the clients whose texts cite, of some rows after one."""
     rows = connection.execute(
         "SELECT rowid, ref, body FROM profile_version WHERE rowid > ? ORDER BY rowid LIMIT ?",
         (after, VERSIONS_A_READ),
@@ -179,11 +198,14 @@ def naming(connection: sqlite3.Connection, needles: Needles, after: int) -> tupl
 
 
 def is_said(connection: sqlite3.Connection, ref: int, name: str) -> bool:
-    """SQLite folds the case of ASCII only, so it looks for a word of that, and the rest is asked
-    here."""
+    """Return whether another client's text holds the name.
+
+    SQLite folds the case of ASCII only, so it searches an ASCII word; the rest is checked here.
+    """
     word = ascii_word(name)
     rows = connection.execute(
-        "SELECT title, description, attributes, categories FROM client WHERE ref <> ? AND instr(lower("
+        "SELECT title, description, attributes, categories FROM client WHERE ref <> ? AND "
+        "instr(lower("
         "title || ' ' || description || ' ' || attributes || ' ' || categories), ?)",
         (ref, word),
     )

@@ -1,4 +1,4 @@
-"""ExportStore on SQLite: a query a kind of record."""
+"""ExportStore on SQLite: one query for each kind of record."""
 
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -15,44 +15,66 @@ from propagation.ports.graph.forget import ExportRecord
 
 NAMED = "(SELECT iif(n.kind, 'item:', 'user:') || n.id FROM client n WHERE n.ref = {})"
 CONTENT = (
-    "'title', title, 'description', description, 'attributes', json(attributes), 'categories', json(categories),"
-    " 'hidden', json(iif(hidden, 'true', 'false')), 'metadata', json(metadata), 'sequence', sequence"
+    "'title', title, 'description', description, 'attributes', json(attributes), 'categories', "
+    "json(categories),"
+    " 'hidden', json(iif(hidden, 'true', 'false')), 'metadata', json(metadata), 'sequence', "
+    "sequence"
 )
 PARTIES = f"'user', {NAMED.format('user')}, 'item', {NAMED.format('item')}"
 BEFORE_VERSIONS = {
-    "client": f"SELECT json_object('client', {NAMED.format('client.ref')}, {CONTENT}) FROM client WHERE ref = ?1",
-    "client_before": f"SELECT json_object('until', until, {CONTENT}) FROM client_before WHERE ref = ?1 ORDER BY until",
-    "event": f"SELECT json_object('sequence', sequence, 'event_id', event_id, {PARTIES}, 'negative', {NAMED.format('negative')},"
-    " 'time', time, 'weight', weight, 'recorded_at', at, 'metadata', json(metadata)) FROM interaction"
+    "client": (
+        f"SELECT json_object('client', {NAMED.format('client.ref')}, {CONTENT}) FROM "
+        "client WHERE ref = ?1"
+    ),
+    "client_before": (
+        f"SELECT json_object('until', until, {CONTENT}) FROM client_before WHERE "
+        "ref = ?1 ORDER BY until"
+    ),
+    "event": f"SELECT json_object('sequence', sequence, 'event_id', event_id, {PARTIES}, "
+    f"'negative', {NAMED.format('negative')},"
+    " 'time', time, 'weight', weight, 'recorded_at', at, 'metadata', json(metadata)) FROM "
+    "interaction"
     " WHERE user = ?1 OR item = ?1 OR negative = ?1 ORDER BY sequence",
-    "retracted_event": f"SELECT json_object('sequence', sequence, 'event_id', event_id, {PARTIES}) FROM retracted"
+    "retracted_event": "SELECT json_object('sequence', sequence, 'event_id', event_id, "
+    f"{PARTIES}) FROM retracted"
     " WHERE user = ?1 OR item = ?1 ORDER BY sequence",
 }
 AFTER_VERSIONS = {
-    "reasoned": "SELECT json_object('sequence', r.sequence, 'reward', r.reward, 'late', r.late, 'prompts', json(coalesce(r.prompts,"
+    "reasoned": "SELECT json_object('sequence', r.sequence, 'reward', r.reward, 'late', r.late, "
+    "'prompts', json(coalesce(r.prompts,"
     " '[]')), 'stand_in', r.stand_in) FROM interaction i"
     " JOIN reasoned r USING (sequence) WHERE i.user = ?1 OR i.item = ?1 ORDER BY r.sequence",
-    "dead_letter": "SELECT json_object('sequence', d.sequence, 'reason', d.reason) FROM dead_letter d JOIN interaction i"
+    "dead_letter": "SELECT json_object('sequence', d.sequence, 'reason', d.reason) FROM "
+    "dead_letter d JOIN interaction i"
     " USING (sequence) WHERE i.user = ?1 OR i.item = ?1 ORDER BY d.sequence",
-    "gradient": "SELECT json_object('sequence', sequence, 'module', module, 'owner', iif(module = 'router', owner,"
-    f" {NAMED.format('owner')}), 'writer', {NAMED.format('writer')}, 'reward', reward, 'text', text,"
-    " 'attributes', json(attributes)) FROM gradient WHERE writer = ?1 OR (module <> 'router' AND owner = ?1)"
+    "gradient": "SELECT json_object('sequence', sequence, 'module', module, 'owner', iif(module "
+    "= 'router', owner,"
+    f" {NAMED.format('owner')}), 'writer', {NAMED.format('writer')}, 'reward', reward, 'text', "
+    "text,"
+    " 'attributes', json(attributes)) FROM gradient WHERE writer = ?1 OR (module <> 'router' AND "
+    "owner = ?1)"
     " ORDER BY sequence",
-    "merge": "SELECT json_object('profile_version', profile_version, 'router', router, 'router_version', router_version,"
-    " 'outcome', outcome, 'sequence', sequence) FROM merged WHERE ref = ?1 ORDER BY profile_version, router",
-    "brought": "SELECT json_object('router', router, 'router_version', version, 'attribute', attribute, 'profile_version',"
-    " profile_version, 'sequence', sequence) FROM integrated WHERE ref = ?1 ORDER BY router, version, attribute",
+    "merge": "SELECT json_object('profile_version', profile_version, 'router', router, "
+    "'router_version', router_version,"
+    " 'outcome', outcome, 'sequence', sequence) FROM merged WHERE ref = ?1 ORDER BY "
+    "profile_version, router",
+    "brought": "SELECT json_object('router', router, 'router_version', version, 'attribute', "
+    "attribute, 'profile_version',"
+    " profile_version, 'sequence', sequence) FROM integrated WHERE ref = ?1 ORDER BY router, "
+    "version, attribute",
     "held_attributes": "SELECT json_object('names', json(names)) FROM held WHERE ref = ?1",
-    "edge": "SELECT json_object('router', e.router, 'score', e.score, 'from', o.sequence, 'until', c.sequence) FROM edge_ever e"
+    "edge": "SELECT json_object('router', e.router, 'score', e.score, 'from', o.sequence, "
+    "'until', c.sequence) FROM edge_ever e"
     " JOIN round o ON o.number = e.opened LEFT JOIN round c ON c.number = e.closed WHERE e.ref = ?1"
     " ORDER BY o.sequence, e.router",
-    "point": "SELECT json_object('collection', collection, 'version', version, 'attributes', json(attributes)) FROM point"
+    "point": "SELECT json_object('collection', collection, 'version', version, 'attributes', "
+    "json(attributes)) FROM point"
     " WHERE collection = iif(?1 & 1, 'items', 'users') AND key = ?1",
 }
 
 
 class SqliteExport:
-    """Kind after kind; each kind is read in one snapshot."""
+    """Exports kind after kind, each in one snapshot."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -77,7 +99,7 @@ class SqliteExport:
 
 
 def _written(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:
-    """By event, what it wrote to each bank (rule 5)."""
+    """Return by event what it wrote to each bank (rule 5)."""
     column = "item" if kind_of(ref) == ClientKind.ITEM else "user"
     sequences = [
         row[0]
@@ -96,9 +118,10 @@ def _named(connection: sqlite3.Connection, item: int) -> str | None:
 
 
 def _versions(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:
-    """Profile versions that are kept, with their lines and filter rules."""
+    """Return the kept profile versions with their lines and filter rules."""
     for version, sequence, body, watermark, dropped, at, author in connection.execute(
-        "SELECT version, sequence, body, watermark, dropped, at, written_by FROM profile_version WHERE ref = ?"
+        "SELECT version, sequence, body, watermark, dropped, at, written_by FROM profile_version "
+        "WHERE ref = ?"
         " ORDER BY version",
         (ref,),
     ):

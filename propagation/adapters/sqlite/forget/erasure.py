@@ -46,12 +46,16 @@ from propagation.ports.graph.leases import Lease
 TRAILS_A_READ = 500
 LOG_TRIES, LOG_PAUSE_SECONDS = 300, 0.2
 READERS = (
-    "SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM json_each(?) e CROSS JOIN merged m"
-    " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1 WHERE m.outcome = ?"
+    "SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM json_each(?) e "
+    "CROSS JOIN merged m"
+    " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1 "
+    "WHERE m.outcome = ?"
 )
 CHOICES = (
-    "SELECT i.user, i.sequence, i.item, i.weight, c.sequence FROM json_each(?) e CROSS JOIN interaction i"
-    " INDEXED BY interaction_user ON i.user = e.value CROSS JOIN client c ON c.ref = i.item ORDER BY e.key, i.sequence"
+    "SELECT i.user, i.sequence, i.item, i.weight, c.sequence FROM json_each(?) e CROSS JOIN "
+    "interaction i"
+    " INDEXED BY interaction_user ON i.user = e.value CROSS JOIN client c ON c.ref = i.item "
+    "ORDER BY e.key, i.sequence"
 )
 PARTS = (
     "SELECT attribute, ref, sequence FROM integrated WHERE router = ? AND version = ?"
@@ -60,7 +64,7 @@ PARTS = (
 
 
 class SqliteErasure:
-    """Reads ahead, and one publication."""
+    """Reads what a withdrawal needs, and commits it."""
 
     def __init__(
         self, database: Database, directory: Directory, checkpoints: SqliteCheckpoints
@@ -77,7 +81,8 @@ class SqliteErasure:
             asked = dumped(sorted(set(refs)))
             rows = connection.execute(
                 f"SELECT {ROW} FROM interaction WHERE user IN (SELECT value FROM json_each(?1))"
-                f" UNION SELECT {ROW} FROM interaction WHERE item IN (SELECT value FROM json_each(?1))"
+                f" UNION SELECT {ROW} FROM interaction WHERE item IN (SELECT value FROM "
+                "json_each(?1))"
                 " ORDER BY sequence",
                 (asked,),
             )
@@ -229,7 +234,8 @@ def _messages(
     for word in sorted(words):
         keys.update(
             connection.execute(
-                "SELECT router, version FROM router_version WHERE instr(text, ?1) OR instr(name, ?1)"
+                "SELECT router, version FROM router_version WHERE instr(text, ?1) OR instr(name, "
+                "?1)"
                 " OR instr(attributes, ?1) OR instr(standing, ?1)",
                 (word,),
             )
@@ -247,7 +253,7 @@ def _left(
     gone: Sequence[IntegratedAttribute],
     limit: int,
 ) -> dict[str, frozenset[int]]:
-    """Who else brought each attribute that loses a part; read only as far as needed."""
+    """Return who else brought each attribute that loses a part, read only as far as needed."""
     left: dict[str, set[int]] = {part.attribute: set() for part in gone}
     going = {(part.attribute, part.ref, part.sequence) for part in gone}
     short = set(left)

@@ -1,5 +1,7 @@
-"""Single rows of learned blocks, read from and written to their place in the stored columns: a
-block may hold 2,048 rows, and a client's interactions lie one here, one there."""
+"""Single rows of learned blocks, read and written in place.
+
+A block may hold 2,048 rows, and a client's interactions are spread over many blocks.
+"""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -13,7 +15,7 @@ from propagation.model.interactions.withdrawal import LearnedWeights, PromotedRe
 
 
 def written_by(connection: sqlite3.Connection, sequences: Sequence[int]) -> LearnedWeights:
-    """See ErasureStore.learned_weights."""
+    """Return learned weights (see ErasureStore.learned_weights)."""
     found = list(_places(connection, sequences))
     learned = _learned_from(connection, [through for through, *_ in found])
     return joined(
@@ -25,7 +27,7 @@ def written_by(connection: sqlite3.Connection, sequences: Sequence[int]) -> Lear
 
 
 def empty_rows(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[int]:
-    """The rows of these interactions hold nothing from now on; which of them had one."""
+    """Empty the rows of these interactions; return which of them had one."""
     emptied: list[int] = []
     for through, size, sequence, places in _places(connection, sequences):
         _write_rows(connection, through, size, [(place, NOTHING) for place in places])
@@ -34,6 +36,7 @@ def empty_rows(connection: sqlite3.Connection, sequences: Sequence[int]) -> list
 
 
 def promote_rows(connection: sqlite3.Connection, promoted: Sequence[PromotedRepeat]) -> None:
+    """Write the rows of repeats that take the place of a withdrawn first adoption."""
     by_sequence: dict[int, Row] = {
         row.sequence: {"routers": row.routers, "weights": row.weights} for row in promoted
     }
@@ -54,7 +57,7 @@ def _rows(
     since: NDArray[np.int64],
     places: NDArray[np.int64],
 ) -> LearnedWeights:
-    """Read in place: a block is half a megabyte."""
+    """Read rows in place: a block is half a megabyte."""
     with connection.blobopen("learned", "columns", through, readonly=True) as blob:
 
         def read(start: int, length: int) -> bytes:
@@ -75,7 +78,7 @@ def _rows(
 
 
 def _learned_from(connection: sqlite3.Connection, throughs: Sequence[int]) -> dict[int, int]:
-    """For each block, how many interactions were learned from its first one on."""
+    """Return, for each block, how many interactions were learned from its first one on."""
     if not throughs:
         return {}
     rows = connection.execute(
@@ -93,7 +96,7 @@ def _learned_from(connection: sqlite3.Connection, throughs: Sequence[int]) -> di
 def _places(
     connection: sqlite3.Connection, sequences: Sequence[int]
 ) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.int64]]]:
-    """(through, size, sequence column, places) of each block that holds some of these."""
+    """Return (through, size, sequence column, places) of each block that holds some of these."""
     wanted = np.array(sorted(set(sequences)), np.int64)
     while len(wanted):
         row = connection.execute(
@@ -113,7 +116,7 @@ def _places(
 def _write_rows(
     connection: sqlite3.Connection, through: int, size: int, rows: Sequence[tuple[int, Row]]
 ) -> None:
-    """In place, so that only the touched pages of a block are written."""
+    """Write rows in place, so that only the touched pages of a block are written."""
     with connection.blobopen("learned", "columns", through) as blob:
         for place, values in rows:
             for start, data in row_parts(size, place, values):

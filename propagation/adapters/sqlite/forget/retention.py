@@ -1,9 +1,10 @@
-"""RetentionStore on SQLite: what ended before a sequence and is cited by nothing that is kept goes.
+"""RetentionStore on SQLite: drop what ended before a sequence and is cited by nothing.
 
-A run is many small reads and commits, none of which rests on the snapshot of another: what has
-ended never starts again, and whoever comes to cite a message meanwhile has merged it, which the
-commit that drops it looks at. A text goes when it has ended and no message holds a part of it any
-more: what ended since the last run is looked at, and what a message lets go of."""
+A run is many small reads and commits, none of which relies on the snapshot of another: what has
+ended never starts again, and a client that comes to cite a message has merged it, which the commit
+that drops it checks. A text goes when it has ended and no message holds a part of it. So a run
+looks at what ended since the last run, and at what a dropped message held.
+"""
 
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -16,30 +17,42 @@ from propagation.adapters.sqlite.rounds.messages import last_round
 Row = tuple[int, ...]
 CLIENTS_A_READ, TEXTS_A_READ, MESSAGES_A_READ = 500, 2_000, 500
 FIRST = (-1 << 63, 0)
-MARK = "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)"
+MARK = (
+    "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, "
+    "excluded.value)"
+)
 MARKED = "SELECT value FROM progress WHERE name = ?"
 # The texts of now, and those that stood at the oldest sequence that is kept: what else stood since
 # cites these or what was merged since.
 CLIENTS = "SELECT ref FROM client WHERE ref > ? ORDER BY ref LIMIT ?"
 STOOD = (
-    "SELECT v.body FROM json_each(?1) e CROSS JOIN profile_version v ON v.ref = e.value AND v.version IN ("
+    "SELECT v.body FROM json_each(?1) e CROSS JOIN profile_version v ON v.ref = e.value AND "
+    "v.version IN ("
     "(SELECT max(version) FROM profile_version WHERE ref = e.value),"
-    " (SELECT version FROM profile_version WHERE ref = e.value AND sequence <= ?2 ORDER BY version DESC LIMIT 1))"
+    " (SELECT version FROM profile_version WHERE ref = e.value AND sequence <= ?2 ORDER BY "
+    "version DESC LIMIT 1))"
 )
 # A version's life ends where the next one begins, an edge's where it is closed, a message's where
 # its router's next is sent; that next one may have gone already, but not without another behind it.
-WINDOW = "SELECT max(sequence) FROM (SELECT sequence FROM profile_version WHERE sequence > ? AND sequence <= ? ORDER BY 1 LIMIT ?)"
+WINDOW = (
+    "SELECT max(sequence) FROM (SELECT sequence FROM profile_version WHERE sequence > ? AND "
+    "sequence <= ? ORDER BY 1 LIMIT ?)"
+)
 UNUSED = (
     "NOT EXISTS (SELECT 1 FROM integrated i WHERE i.ref = v.ref AND i.profile_version = v.version)"
 )
 TEXTS = (
-    "SELECT v.ref, v.version FROM profile_version n INDEXED BY profile_version_sequence CROSS JOIN profile_version v"
-    " ON v.ref = n.ref AND v.version = (SELECT max(version) FROM profile_version WHERE ref = n.ref AND version < n.version)"
+    "SELECT v.ref, v.version FROM profile_version n INDEXED BY profile_version_sequence CROSS "
+    "JOIN profile_version v"
+    " ON v.ref = n.ref AND v.version = (SELECT max(version) FROM profile_version WHERE ref = "
+    "n.ref AND version < n.version)"
     f" WHERE n.sequence > ? AND n.sequence <= ? AND {UNUSED}"
 )
 DROP_TEXTS = (
-    "DELETE FROM profile_version WHERE rowid IN (SELECT v.rowid FROM json_each(?) e CROSS JOIN profile_version v"
-    f" ON v.ref = e.value->>0 AND v.version = e.value->>1 WHERE {UNUSED} AND EXISTS (SELECT 1 FROM profile_version n"
+    "DELETE FROM profile_version WHERE rowid IN (SELECT v.rowid FROM json_each(?) e CROSS JOIN "
+    "profile_version v"
+    f" ON v.ref = e.value->>0 AND v.version = e.value->>1 WHERE {UNUSED} AND EXISTS (SELECT 1 "
+    "FROM profile_version n"
     " WHERE n.ref = v.ref AND n.version > v.version AND n.sequence <= ?))"
 )
 EDGES = (
@@ -48,20 +61,24 @@ EDGES = (
     " OR EXISTS (SELECT 1 FROM edge_past f WHERE f.ref = e.ref AND f.opened < e.opened))"
 )
 DROP_EDGES = (
-    "DELETE FROM edge_past WHERE rowid IN (SELECT p.rowid FROM json_each(?) e CROSS JOIN edge_past p"
+    "DELETE FROM edge_past WHERE rowid IN (SELECT p.rowid FROM json_each(?) e CROSS JOIN "
+    "edge_past p"
     " INDEXED BY edge_past_ref ON p.ref = e.value->>0 AND p.closed = ? AND p.router = e.value->>1)"
 )
 # A message's row goes first, so that nobody merges what is half there; what is left of one whose
 # row is gone is found by itself.
 KEYS = (
-    "SELECT * FROM (SELECT * FROM (SELECT router, version FROM router_version WHERE (router, version) > (?1, ?2)"
-    " ORDER BY 1, 2 LIMIT 1) UNION ALL SELECT * FROM (SELECT router, version FROM integrated WHERE (router, version) > (?1, ?2)"
+    "SELECT * FROM (SELECT * FROM (SELECT router, version FROM router_version WHERE (router, "
+    "version) > (?1, ?2)"
+    " ORDER BY 1, 2 LIMIT 1) UNION ALL SELECT * FROM (SELECT router, version FROM integrated "
+    "WHERE (router, version) > (?1, ?2)"
     " ORDER BY 1, 2 LIMIT 1) UNION ALL SELECT * FROM (SELECT router, router_version FROM merged"
     " WHERE (router, router_version) > (?1, ?2) ORDER BY 1, 2 LIMIT 1)) ORDER BY 1, 2 LIMIT 1"
 )
 STANDS = "EXISTS (SELECT 1 FROM router_version WHERE router = ?1 AND version = ?2)"
 ENDED = (
-    "coalesce((SELECT r.sequence FROM router_version n CROSS JOIN round r ON r.number = n.round WHERE n.router = ?1"
+    "coalesce((SELECT r.sequence FROM router_version n CROSS JOIN round r ON r.number = n.round "
+    "WHERE n.router = ?1"
     " AND n.version > ?2 ORDER BY n.version LIMIT 1) <= ?3, 0)"
 )
 HEARD = (
@@ -74,10 +91,14 @@ DROP_MERGES = "DELETE FROM merged WHERE number IN (SELECT value->>0 FROM json_ea
 DROP_MESSAGE = (
     f"DELETE FROM router_version WHERE router = ?1 AND version = ?2 AND {ENDED} AND NOT {HEARD}"
 )
-PARTS = f"SELECT rowid, ref, profile_version FROM integrated WHERE router = ?1 AND version = ?2 AND NOT {STANDS} LIMIT ?3"
+PARTS = (
+    "SELECT rowid, ref, profile_version FROM integrated WHERE router = ?1 AND version = ?2 "
+    f"AND NOT {STANDS} LIMIT ?3"
+)
 DROP_PARTS = "DELETE FROM integrated WHERE rowid IN (SELECT value FROM json_each(?))"
 PASSED = (
-    "DELETE FROM gradient WHERE rowid IN (SELECT rowid FROM gradient INDEXED BY gradient_sequence WHERE sequence <= ?"
+    "DELETE FROM gradient WHERE rowid IN (SELECT rowid FROM gradient INDEXED BY "
+    "gradient_sequence WHERE sequence <= ?"
     " LIMIT ?)",
     "DELETE FROM reasoned WHERE sequence IN (SELECT sequence FROM reasoned WHERE sequence <="
     " min(?, (SELECT value FROM progress WHERE name = 'reasoned')) ORDER BY sequence LIMIT ?)",
@@ -85,7 +106,7 @@ PASSED = (
 
 
 class SqliteRetention:
-    """One run at a time, from its beginning when it was given up."""
+    """Runs one retention at a time; a run that was given up starts again."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -115,8 +136,10 @@ class SqliteRetention:
                 yield dropped
 
     async def _texts(self, before: int) -> AsyncGenerator[int]:
-        """What ended since the last run. Nothing is written any more at a sequence that is
-        reasoned."""
+        """Drop texts that ended since the last run.
+
+        Nothing is written any more at a reasoned sequence.
+        """
         through, end = (
             await self._marked("texts_pruned"),
             min(before, await self._marked("reasoned")),
@@ -129,8 +152,7 @@ class SqliteRetention:
         await self._mark("texts_pruned", end)
 
     async def _edges(self, before: int) -> AsyncGenerator[int]:
-        """What ended since the last run; what stayed of that, a client's first ones, stays for
-        good."""
+        """Drop edges that ended since the last run; a client's first edges stay."""
         through = await self._marked("edges_pruned")
         end = await self._database.read(lambda connection: last_round(connection, before))
         for round_ in range(through + 1, end + 1):
@@ -148,8 +170,10 @@ class SqliteRetention:
                 yield dropped
 
     async def _messages(self, before: int) -> AsyncGenerator[int]:
-        """With them go the parts that they hold, and texts that are then held by none; of what no
-        text cites, what was merged."""
+        """Drop messages with their parts, and texts that no message holds then.
+
+        Of messages that no text cites, merges go too.
+        """
         cited, ref = set[Row](), -1
         while refs := await self._database.read(_all(CLIENTS, ref, CLIENTS_A_READ)):
             cited |= await self._database.read(_cited(dumped([row[0] for row in refs]), before))
@@ -163,8 +187,10 @@ class SqliteRetention:
                         yield dropped
 
     async def _message(self, key: Row, before: int) -> AsyncGenerator[int]:
-        """What was merged of one that no text cites and nobody merged since; all of it where it has
-        ended."""
+        """Drop the merges of a message that no text cites; all of it if it ended.
+
+        A message that was merged since stays.
+        """
         (unheard, may_go), *_ = await self._database.read(_all(STATE, *key, before))
         yield 0
         if not unheard:
@@ -180,7 +206,7 @@ class SqliteRetention:
                 yield dropped
 
     def _taken(self, keys: list[Row]) -> list[Row]:
-        """At most so many as were asked for."""
+        """Take at most so many keys as asked for."""
         taken = keys[-self._limit :]
         del keys[-self._limit :]
         return taken
@@ -204,7 +230,7 @@ def _all(statement: str, *parameters: int) -> Callable[[sqlite3.Connection], lis
 
 
 def _ended_texts(after: int, end: int) -> Callable[[sqlite3.Connection], tuple[int, list[Row]]]:
-    """(sequence up to which was looked, texts that had ended by then and that no message holds)."""
+    """Return how far was searched, and ended texts that no message holds."""
 
     def work(connection: sqlite3.Connection) -> tuple[int, list[Row]]:
         through = one(connection, WINDOW, after, end, TEXTS_A_READ) or end
@@ -220,7 +246,7 @@ def _cited(refs: str, before: int) -> Callable[[sqlite3.Connection], set[Row]]:
 
 
 def _keys(after: Row) -> Callable[[sqlite3.Connection], list[Row]]:
-    """The next messages, or what is left of some."""
+    """Return the next messages, or what is left of some."""
 
     def work(connection: sqlite3.Connection) -> list[Row]:
         found, key = list[Row](), after
@@ -235,8 +261,11 @@ def _keys(after: Row) -> Callable[[sqlite3.Connection], list[Row]]:
 
 
 def _parts(key: Row, before: int, limit: int) -> Callable[[sqlite3.Connection], int]:
-    """Drop about `limit` rows: parts of a message whose row is gone, and texts that no other holds;
-    how many."""
+    """Drop about `limit` parts of a message, and texts that no other message holds.
+
+    Returns:
+        How many rows were dropped.
+    """
 
     def work(connection: sqlite3.Connection) -> int:
         parts = connection.execute(PARTS, (*key, max(limit // 2, 1))).fetchall()
@@ -247,11 +276,14 @@ def _parts(key: Row, before: int, limit: int) -> Callable[[sqlite3.Connection], 
 
 
 def oldest_kept(connection: sqlite3.Connection) -> int:
-    """The sequence from which on time travel answers."""
+    """Return the sequence from which on time travel answers."""
     return one(connection, MARKED, "oldest_kept") or 0
 
 
 def drop_texts(connection: sqlite3.Connection, texts: Sequence[Sequence[int]], before: int) -> int:
-    """Those of these texts (ref, version) that had ended at a sequence and that no message holds
-    any more; how many."""
+    """Drop those of these texts that ended before a sequence and that no message holds.
+
+    Returns:
+        How many were dropped.
+    """
     return connection.execute(DROP_TEXTS, (dumped(texts), before)).rowcount

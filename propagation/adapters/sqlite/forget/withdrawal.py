@@ -49,17 +49,21 @@ OF_ROUTER = (
 )
 IN = "IN (SELECT value FROM json_each(?))"
 NAMED_GO = (
-    "DELETE FROM integrated WHERE router = ? AND version = ? AND attribute IN (SELECT value FROM json_each(?))"
+    "DELETE FROM integrated WHERE router = ? AND version = ? AND attribute IN (SELECT value FROM "
+    "json_each(?))"
     " RETURNING ref, profile_version"
 )
 # In the order in which they were integrated; the index alone finds them.
 FIRST_SENDERS = (
-    "SELECT i.attribute, i.ref, i.profile_version, i.sequence FROM (SELECT min(rowid) AS row FROM integrated"
-    " WHERE router = ? AND version = ? GROUP BY ref ORDER BY row LIMIT ?) f CROSS JOIN integrated i ON i.rowid = f.row"
+    "SELECT i.attribute, i.ref, i.profile_version, i.sequence FROM (SELECT min(rowid) AS row "
+    "FROM integrated"
+    " WHERE router = ? AND version = ? GROUP BY ref ORDER BY row LIMIT ?) f CROSS JOIN "
+    "integrated i ON i.rowid = f.row"
     " ORDER BY i.rowid"
 )
 PARTS_GO = (
-    "DELETE FROM integrated WHERE router = ? AND version = ? AND sequence IN (SELECT value FROM json_each(?))"
+    "DELETE FROM integrated WHERE router = ? AND version = ? AND sequence IN (SELECT value FROM "
+    "json_each(?))"
     " RETURNING ref, profile_version"
 )
 
@@ -205,8 +209,10 @@ class WithdrawalCommit:
 def _interactions_go(
     connection: sqlite3.Connection, directory: Directory, withdrawal: Withdrawal
 ) -> list[int]:
-    """Their rows, and what hangs on them. An erasure takes what was recorded of the client
-    meanwhile, too."""
+    """Remove interactions and what depends on them.
+
+    An erasure also removes what was recorded of the client meanwhile.
+    """
     asked = dumped([row.sequence for row in withdrawal.interactions])
     which, parameters = f"sequence {IN}", (asked,)
     erased = withdrawal.erased
@@ -216,7 +222,11 @@ def _interactions_go(
         events = [
             row[0]
             for row in connection.execute(
-                f"SELECT event_id FROM interaction WHERE {which} UNION ALL SELECT event_id FROM retracted WHERE {which}",
+                (
+                    f"SELECT event_id FROM interaction WHERE {which} UNION ALL SELECT event_id "
+                    "FROM "
+                    f"retracted WHERE {which}"
+                ),
                 (erased, erased),
             )
         ]
@@ -224,7 +234,8 @@ def _interactions_go(
         connection.execute(f"DELETE FROM retracted WHERE {which}", parameters)
     else:
         connection.execute(
-            "INSERT INTO retracted SELECT sequence, event_id, content_hash, seed, user, item FROM interaction"
+            "INSERT INTO retracted SELECT sequence, event_id, content_hash, seed, user, item "
+            "FROM interaction"
             f" WHERE {which}",
             parameters,
         )
@@ -247,7 +258,7 @@ def _client_goes(
     sent_under: Sequence[int],
     words: Sequence[str],
 ) -> list[tuple[int, int]]:
-    """Returns texts (ref, version) of others that messages no longer hold."""
+    """Remove a client; return texts (ref, version) of others that messages no longer hold."""
     kind, name = connection.execute("SELECT kind, id FROM client WHERE ref = ?", (ref,)).fetchone()
     connection.execute(
         "DELETE FROM outbox WHERE collection = ? AND key = ?",
@@ -274,7 +285,11 @@ def _client_goes(
         connection.execute("UPDATE dead_letter SET reason = '' WHERE instr(reason, ?)", (word,))
     directory.forget(kind, name)
     connection.execute(
-        "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
+        (
+            "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "
+            "max(value, "
+            "excluded.value)"
+        ),
         (f"refs_given_{kind}", (ref >> 1) + 1),
     )
     return freed
@@ -283,7 +298,7 @@ def _client_goes(
 def _rewrite(
     connection: sqlite3.Connection, texts: Iterable[ClientText], bodies: Sequence[bytes]
 ) -> None:
-    """Stored versions in place; one that retention dropped meanwhile stays dropped."""
+    """Rewrite stored versions in place; one that retention dropped stays dropped."""
     connection.executemany(
         "UPDATE profile_version SET body = ? WHERE ref = ? AND version = ?",
         [
@@ -299,7 +314,11 @@ def _messages_change(
     parts: Iterable[tuple[int, int]],
 ) -> None:
     connection.executemany(
-        "UPDATE router_version SET name = ?, text = ?, attributes = ?, standing = ? WHERE router = ? AND version = ?",
+        (
+            "UPDATE router_version SET name = ?, text = ?, attributes = ?, standing = ? WHERE "
+            "router "
+            "= ? AND version = ?"
+        ),
         [
             (
                 message.name,
@@ -332,7 +351,8 @@ def _attributes_change(connection: sqlite3.Connection, withdrawal: Withdrawal) -
     gone = lost_attributes(withdrawal)
     for name in gone:
         connection.execute(
-            "UPDATE held SET names = (SELECT json_group_array(value) FROM json_each(names) WHERE value <> ?1)"
+            "UPDATE held SET names = (SELECT json_group_array(value) FROM json_each(names) WHERE "
+            "value <> ?1)"
             " WHERE instr(names, ?2)",
             (name, dumped(name)),
         )

@@ -18,9 +18,11 @@ from propagation.ports.vector_index import Collection
 
 COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.ITEMS}
 PUT = (
-    "INSERT INTO outbox (collection, key, round, version, at) SELECT value->>0, value->>1, value->>2, value->>3, ?2"
+    "INSERT INTO outbox (collection, key, round, version, at) SELECT value->>0, value->>1, "
+    "value->>2, value->>3, ?2"
     " FROM json_each(?1) WHERE true"
-    " ON CONFLICT (collection, key, round) DO UPDATE SET version = excluded.version, at = excluded.at"
+    " ON CONFLICT (collection, key, round) DO UPDATE SET version = excluded.version, at = "
+    "excluded.at"
 )
 DROP = "DELETE FROM outbox WHERE collection = ? AND key = ? AND round = ? AND version <= ?"
 
@@ -58,7 +60,10 @@ class SqliteOutbox:
                     round=round_,
                 )
                 for collection, key, version, round_ in connection.execute(
-                    "SELECT collection, key, version, round FROM outbox WHERE at <= ? ORDER BY at, collection, key LIMIT ?",
+                    (
+                        "SELECT collection, key, version, round FROM outbox WHERE at <= ? ORDER BY "
+                        "at, collection, key LIMIT ?"
+                    ),
                     (latest, limit),
                 ).fetchall()
             ]
@@ -81,7 +86,7 @@ class SqliteOutbox:
 
 
 def put_texts_out(connection: sqlite3.Connection, versions: Mapping[int, int], at: int) -> None:
-    """These clients' texts have these versions now: in the transaction that writes them."""
+    """Put new versions of clients' texts into the outbox, in the transaction that writes them."""
     if versions:
         rows = [
             (COLLECTIONS[kind_of(ref)], _key(ref), 0, version) for ref, version in versions.items()
@@ -92,8 +97,7 @@ def put_texts_out(connection: sqlite3.Connection, versions: Mapping[int, int], a
 def put_messages_out(
     connection: sqlite3.Connection, messages: Iterable[RouterVersion], at: int
 ) -> None:
-    """These messages read differently from now on, under the version that they have: in the
-    transaction that changes them."""
+    """Put messages whose text changed, under the same version, into the outbox."""
     rows = [
         (Collection.ROUTERS, _key(message.router), message.round, message.version)
         for message in messages
@@ -102,7 +106,7 @@ def put_messages_out(
 
 
 def publish_changes(connection: sqlite3.Connection, round_: int, at: int) -> None:
-    """What was staged waits from now on: in the transaction that publishes the round."""
+    """Make staged changes wait, in the transaction that publishes the round."""
     connection.execute(
         "INSERT OR REPLACE INTO outbox (collection, key, round, version, at)"
         " SELECT collection, key, ?, version, ? FROM staged_outbox",

@@ -1,4 +1,4 @@
-"""The NumPy index's points in the graph's file (adapters/numpy/point_store.py): derived, versioned."""
+"""The NumPy index's points in the graph's file: derived, with versions."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -13,14 +13,17 @@ from propagation.ports.vector_index import Point
 DESCRIPTION = "vector_index"
 FLOAT_BYTES = 4
 PUT = (
-    "INSERT INTO point SELECT ?1, value->>0, value->>1, substr(?3, key * (value->>3) + 1, value->>3), value->>2"
-    " FROM json_each(?2) WHERE true ON CONFLICT (collection, key) DO UPDATE SET version = excluded.version,"
-    " vector = excluded.vector, attributes = excluded.attributes WHERE excluded.version >= point.version"
+    "INSERT INTO point SELECT ?1, value->>0, value->>1, substr(?3, key * (value->>3) + 1, "
+    "value->>3), value->>2"
+    " FROM json_each(?2) WHERE true ON CONFLICT (collection, key) DO UPDATE SET version = "
+    "excluded.version,"
+    " vector = excluded.vector, attributes = excluded.attributes WHERE excluded.version >= "
+    "point.version"
 )
 
 
 class SqlitePoints:
-    """Table `point`; keys as JSON, so that 7 and "7" stay two."""
+    """Rows of the table `point`; keys are JSON, so that 7 and "7" differ."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

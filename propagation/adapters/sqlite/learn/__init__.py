@@ -1,0 +1,1 @@
+"""The learn commit, and checkpoints of the numbers."""

@@ -1,5 +1,4 @@
-"""Checkpoints on SQLite: arrays in parts, written and dropped in small transactions, so that no
-acknowledgement waits long."""
+"""Checkpoints on SQLite: arrays in parts, in small transactions that hold up no acknowledgement."""
 
 import asyncio
 import logging
@@ -27,8 +26,7 @@ Part = tuple[str, int, str, str, memoryview]
 
 
 class SqliteCheckpoints:
-    """The newest barrier, the newest complete checkpoint that is none, and at most one that is
-    being written."""
+    """Keeps the newest barrier, the newest other checkpoint, and one that is being written."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -47,7 +45,7 @@ class SqliteCheckpoints:
     async def stage_checkpoint(
         self, lease: Lease, checkpoint: Checkpoint, onto: StagedCheckpoint | None = None
     ) -> StagedCheckpoint:
-        """Everything written, nothing visible."""
+        """Write a checkpoint without making it visible."""
 
         def begin(connection: sqlite3.Connection) -> int:
             check_fence(connection, lease)
@@ -82,20 +80,18 @@ class SqliteCheckpoints:
         )
 
     async def sweep_checkpoints(self) -> None:
-        """Drop the parts of checkpoints that are gone, some a commit; covered increments of trust
-        too."""
+        """Drop parts of old checkpoints and covered increments of trust, some a commit."""
         while await self._database.write(_sweep):
             pass
 
     def sweep_beside(self) -> None:
-        """As `sweep_checkpoints`, while the caller goes on; one that is under way takes this along."""
+        """Sweep in the background; a sweep that is running takes this along."""
         if self._sweeping is None or self._sweeping.done():
             self._sweeping = asyncio.create_task(self.sweep_checkpoints())
             self._sweeping.add_done_callback(_told)
 
     async def swept(self) -> None:
-        """Once what `sweep_beside` began has ended. What it could not drop goes with the next
-        sweep."""
+        """Wait for the background sweep; what it could not drop goes with the next one."""
         if self._sweeping is not None:
             await asyncio.gather(self._sweeping, return_exceptions=True)
 
@@ -104,8 +100,11 @@ class SqliteCheckpoints:
 
 
 def completed(connection: sqlite3.Connection, id_: int) -> None:
-    """This one is visible; older ones are gone, but the newest barrier (their parts go with the
-    next sweep). Nothing ever reads an older barrier, and it would hold what was erased since."""
+    """Make a checkpoint visible and remove older ones, except the newest barrier.
+
+    Their parts go with the next sweep. Nothing reads an older barrier, and it would hold what was
+    erased since.
+    """
     if connection.execute("UPDATE checkpoint SET complete = 1 WHERE id = ?", (id_,)).rowcount == 0:
         raise LeaseLost("another checkpoint was begun before this one was complete")
     connection.execute(
@@ -116,7 +115,7 @@ def completed(connection: sqlite3.Connection, id_: int) -> None:
 
 
 def _into_the_file(connection: sqlite3.Connection) -> None:
-    """What the log holds of it, now: else a later commit would move it, which somebody waits for."""
+    """Move the log into the file now: otherwise a later commit would do it, while someone waits."""
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
@@ -132,8 +131,7 @@ def _continued(connection: sqlite3.Connection, id_: int, sequence: int) -> int:
 
 
 def covers(connection: sqlite3.Connection, sequence: int) -> None:
-    """Increments of trust up to a sequence are of no use any more: tens of megabytes, in a commit
-    that others wait for."""
+    """Mark increments of trust up to a sequence as covered; a sweep drops their megabytes."""
     with _unzeroed(connection):
         connection.execute("DELETE FROM trust_delta WHERE through <= ?", (sequence,))
 
@@ -151,7 +149,8 @@ def _sweep(connection: sqlite3.Connection) -> int:
             (PARTS_A_SWEEP,),
         ).rowcount
         deltas = connection.execute(
-            "DELETE FROM trust_delta WHERE through IN (SELECT through FROM trust_delta WHERE through <="
+            "DELETE FROM trust_delta WHERE through IN (SELECT through FROM trust_delta WHERE "
+            "through <="
             " (SELECT max(sequence) FROM checkpoint WHERE complete) ORDER BY through LIMIT ?)",
             (PARTS_A_SWEEP,),
         ).rowcount
@@ -160,7 +159,7 @@ def _sweep(connection: sqlite3.Connection) -> int:
 
 @contextmanager
 def _unzeroed(connection: sqlite3.Connection) -> Iterator[None]:
-    """Numbers only, hundreds of megabytes of them: their freed pages need no zeros (see wiping.py)."""
+    """Switch secure_delete off for hundreds of megabytes of numbers (see wiping.py)."""
     connection.execute("PRAGMA secure_delete=OFF")
     try:
         yield

@@ -21,7 +21,7 @@ EPOCH = "number, sequence, session_k, taste_k, tau, embedder, era"
 
 
 class SqliteLearn(SqliteCheckpoints):
-    """Blocks of learned columns, checkpoints, epochs."""
+    """Stores blocks of learned columns, checkpoints and epochs."""
 
     def __init__(self, database: Database, directory: Directory) -> None:
         SqliteCheckpoints.__init__(self, database)
@@ -36,7 +36,9 @@ class SqliteLearn(SqliteCheckpoints):
             through = learned_through(connection)
             if block.after != through:
                 raise LeaseLost(
-                    f"this block starts after sequence {block.after}, but the store has learned through {through}"
+                    f"this block starts after sequence {block.after}, but the store has "
+                    "learned "
+                    f"through {through}"
                 )
             connection.execute(f"INSERT INTO learned ({BLOCK}) VALUES (?, ?, ?, ?, ?)", row)
             connection.execute(
@@ -49,7 +51,8 @@ class SqliteLearn(SqliteCheckpoints):
     async def read_learned(self, after: int, limit: int) -> Sequence[LearnedBlock]:
         def work(connection: sqlite3.Connection) -> Sequence[LearnedBlock]:
             rows = connection.execute(
-                "SELECT start, l.through, epoch, size, columns, trust, combiner FROM learned l LEFT JOIN trust_delta t"
+                "SELECT start, l.through, epoch, size, columns, trust, combiner FROM learned l "
+                "LEFT JOIN trust_delta t"
                 " ON t.through = l.through WHERE l.through > ? ORDER BY l.through LIMIT ?",
                 (after, limit),
             )
@@ -140,6 +143,7 @@ class SqliteLearn(SqliteCheckpoints):
 
 
 def put_epoch(connection: sqlite3.Connection, epoch: Epoch, sequence: int) -> None:
+    """Insert an epoch."""
     connection.execute(
         f"INSERT INTO epoch ({EPOCH}) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
@@ -155,6 +159,7 @@ def put_epoch(connection: sqlite3.Connection, epoch: Epoch, sequence: int) -> No
 
 
 def learned_through(connection: sqlite3.Connection) -> int:
+    """Return the last learned sequence."""
     return int(one(connection, "SELECT coalesce(max(through), 0) FROM learned"))
 
 

@@ -1,8 +1,9 @@
-"""A back-up of a database that is in use: SQLite's online copy of one snapshot, by another process.
+"""Back-up of a database in use: SQLite's online copy of one snapshot, by another process.
 
-The reader's transaction keeps the snapshot still while the copy goes on in steps; the writer
-appends to its log meanwhile and waits for nobody. The service's own lock is not taken: it guards
-against a second writer, and this reads."""
+The reader's transaction holds the snapshot while the copy proceeds in steps; the writer goes on
+appending to its log. The service's lock is not taken: it guards against a second writer, and this
+one reads.
+"""
 
 import os
 import sqlite3
@@ -29,9 +30,16 @@ OnProgress = Callable[[int, int], None]
 
 
 def backup(source: Path, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
-    """Copy a database as it is now to `target`; its size in bytes. `progress` is told (done, all)
-    in pages. Raises StoreCorrupt, SchemaTooNew, and PropagationError where `target` is there
-    already."""
+    """Copy a database as it is now to `target`; return its size in bytes.
+
+    Args:
+        progress: Called with (pages done, all pages).
+
+    Raises:
+        StoreCorrupt: It is damaged.
+        SchemaTooNew: A newer release wrote it.
+        PropagationError: `target` exists.
+    """
     if source.resolve() == target.resolve():
         raise PropagationError(f"{target} is the database itself; name another file")
     try:
@@ -48,7 +56,7 @@ def backup(source: Path, target: Path, progress: OnProgress, *, replace: bool = 
 
 
 def settle(partial: Path) -> None:
-    """A copy on its own: one file, without what a running process held or had begun."""
+    """Make a copy stand alone: one file, without what a running process held or had begun."""
     with closing(connect(partial)) as copy:
         copy.execute("PRAGMA journal_mode=DELETE")
         copy.execute("BEGIN IMMEDIATE")

@@ -1,5 +1,4 @@
-"""What an operator does with a database file as a whole. Those that only read it work while a
-service writes it."""
+"""Commands of operators on a database file; those that only read it may run beside a service."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -23,49 +22,73 @@ SQLITE_HEADER = b"SQLite format 3\0"
 
 
 class SqliteFiles:
-    """One database, which need not be open. Progress is told as (done, all)."""
+    """One database, which need not be open; progress is (done, all)."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
 
     def backup(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
-        """Its size in bytes. Raises PropagationError where `target` is there already."""
+        """Back up to `target`; return its size in bytes.
+
+        Raises:
+            PropagationError: `target` exists.
+        """
         return backup(self._database, target, progress, replace=replace)
 
     def export(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
-        """How many rows. Raises PropagationError where `target` is there already."""
+        """Export to `target`; return how many rows.
+
+        Raises:
+            PropagationError: `target` exists.
+        """
         return export(self._database, target, progress, replace=replace)
 
     def restore(self, source: Path, progress: OnProgress, *, replace: bool = False) -> None:
-        """From a back-up or an export, told apart by their first bytes. Raises StoreBusy while a
-        service holds the database, PropagationError where it is there and is not to be replaced,
-        StoreCorrupt or BrokenData where `source` is not sound."""
+        """Restore a back-up or an export, which differ in their first bytes.
+
+        Raises:
+            StoreBusy: A service holds the database.
+            PropagationError: The database exists and may not be replaced.
+            StoreCorrupt: `source` is not sound; BrokenData for an export.
+        """
         with source.open("rb") as file:
             is_copy = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
         (restore if is_copy else import_export)(source, self._database, progress, replace=replace)
 
     def compact(self) -> tuple[int, int]:
-        """(bytes before, after). Raises StoreBusy while a service holds it, StoreFull."""
+        """Write the file anew; return its bytes before and after.
+
+        Raises:
+            StoreBusy: A service holds it.
+            StoreFull: There is no room for both files.
+        """
         return compact(self._database)
 
     def older(self) -> int | None:
-        """The schema of a database that opening would migrate; None where there is nothing to
-        migrate. Raises the same as `leftovers`."""
+        """Return the schema of a database that opening would migrate; None if it would not."""
         with self._held(open_reader) as reader:
             return _older(reader)
 
     def leftovers(self) -> Sequence[str]:
-        """What killed processes left behind, with how many of each. Raises StoreBusy while a
-        service holds the database, StoreCorrupt where it is none of ours, SchemaTooNew."""
+        """Count what killed processes left behind.
+
+        Raises:
+            StoreBusy: A service holds the database.
+            StoreCorrupt: It is no database of this service.
+            SchemaTooNew: A newer release wrote it.
+        """
         with self._held(open_reader) as reader:
             copies = [
-                f"{path} ({path.stat().st_size >> 20:,} MiB), a copy that a killed command had begun"
+                (
+                    f"{path} ({path.stat().st_size >> 20:,} MiB), a copy that a killed command had "
+                    "begun"
+                )
                 for path in begun(self._database)
             ]
             return [*(leftovers(reader) if _older(reader) is None else ()), *copies]
 
     def drop_leftovers(self) -> None:
-        """Remove them. Raises the same."""
+        """Remove what killed processes left behind; raises as `leftovers`."""
         with self._held(connect) as connection:
             connection.execute("BEGIN IMMEDIATE")
             drop_leftovers(connection)
@@ -83,7 +106,6 @@ class SqliteFiles:
 
 
 def _older(connection: sqlite3.Connection) -> int | None:
-    """The schema of a database of ours that opening would migrate: its tables are not yet those of
-    this release."""
+    """Return the schema of a database that opening would migrate."""
     schema = int(connection.execute("PRAGMA user_version").fetchone()[0])
     return schema if schema < newest_version() else None

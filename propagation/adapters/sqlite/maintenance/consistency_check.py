@@ -1,4 +1,4 @@
-"""What may be wrong with a database, found by looking; every finding is a sentence."""
+"""Checks of the stored data; each finding is a sentence."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -24,22 +24,29 @@ QUESTIONS = (
     ),
     (
         "interaction {} was committed before the one ahead of it",
-        "SELECT sequence FROM (SELECT sequence, at, lag(at) OVER (ORDER BY sequence) AS ahead FROM interaction) WHERE at < ahead",
+        (
+            "SELECT sequence FROM (SELECT sequence, at, lag(at) OVER (ORDER BY sequence) AS ahead "
+            "FROM interaction) WHERE at < ahead"
+        ),
     ),
     (
         "learned block {} does not start where the one before it ends, at {}",
-        "SELECT through, ahead FROM (SELECT through, start, lag(through, 1, 0) OVER (ORDER BY through) AS ahead FROM learned)"
+        "SELECT through, ahead FROM (SELECT through, start, lag(through, 1, 0) OVER (ORDER BY "
+        "through) AS ahead FROM learned)"
         " WHERE start <> ahead",
     ),
     (
         "learned block {} holds {} interactions, the log has {} there",
-        "SELECT * FROM (SELECT l.through, l.size, (SELECT count(*) FROM interaction i WHERE i.sequence > l.start"
-        " AND i.sequence <= l.through) + (SELECT count(*) FROM vacant v WHERE v.sequence > l.start AND v.sequence <= l.through"
+        "SELECT * FROM (SELECT l.through, l.size, (SELECT count(*) FROM interaction i WHERE "
+        "i.sequence > l.start"
+        " AND i.sequence <= l.through) + (SELECT count(*) FROM vacant v WHERE v.sequence > "
+        "l.start AND v.sequence <= l.through"
         " AND v.learned) AS held FROM learned l) WHERE size <> held",
     ),
     (
         "two interactions have one event id, sequences {} and {}",
-        "SELECT i.sequence, j.sequence FROM interaction i JOIN interaction j ON j.seed = i.seed AND j.event_id = i.event_id"
+        "SELECT i.sequence, j.sequence FROM interaction i JOIN interaction j ON j.seed = i.seed "
+        "AND j.event_id = i.event_id"
         " AND j.sequence > i.sequence",
     ),
     (
@@ -56,7 +63,8 @@ QUESTIONS = (
     ),
     (
         "client {}: version {} of its profile does not follow the one before it",
-        "SELECT ref, version FROM (SELECT ref, version, lag(version) OVER (PARTITION BY ref ORDER BY version) AS ahead, sequence"
+        "SELECT ref, version FROM (SELECT ref, version, lag(version) OVER (PARTITION BY ref "
+        "ORDER BY version) AS ahead, sequence"
         " FROM profile_version) WHERE ahead <> version - 1 AND sequence > "
         " coalesce((SELECT value FROM progress WHERE name = 'oldest_kept'), 0)",
     ),
@@ -70,12 +78,17 @@ QUESTIONS = (
     ),
     (
         "the edge from router {} to client {} ended after it was opened anew",
-        "SELECT e.router, e.ref FROM edge e JOIN edge_past p ON p.ref = e.ref AND p.router = e.router AND p.closed > e.opened"
+        "SELECT e.router, e.ref FROM edge e JOIN edge_past p ON p.ref = e.ref AND p.router = "
+        "e.router AND p.closed > e.opened"
         " WHERE p.closed <= (SELECT coalesce(max(number), 0) FROM round)",
     ),
     (
         "epoch {}, which the log opens at sequence {}, is missing",
-        "SELECT number, sequence FROM log WHERE kind IN ('bootstrap', 'evolution') AND sequence NOT IN (SELECT sequence FROM epoch)",
+        (
+            "SELECT number, sequence FROM log WHERE kind IN ('bootstrap', 'evolution') AND "
+            "sequence "
+            "NOT IN (SELECT sequence FROM epoch)"
+        ),
     ),
     (
         "the map of evolution {} is missing, by which stored weights are read",
@@ -83,14 +96,21 @@ QUESTIONS = (
     ),
     (
         "client {} has merged through round {}, which was never published",
-        "SELECT ref, watermark FROM profile_version WHERE watermark > (SELECT coalesce(max(number), 0) FROM round)",
+        (
+            "SELECT ref, watermark FROM profile_version WHERE watermark > (SELECT "
+            "coalesce(max(number), 0) FROM round)"
+        ),
     ),
 )
 
 
 def findings(connection: sqlite3.Connection, *, thorough: bool = True) -> list[str]:
-    """What is wrong, at most five of a kind; empty when the database is sound. `thorough`: also
-    that each index has what its table has, which takes most of the time (50 s of 65, of 2.3 GB)."""
+    """Return findings, at most five of a kind; empty if the database is sound.
+
+    Args:
+        thorough: Compare each index with its table too, most of the time (50 s of 65, for
+            2.3 GB).
+    """
     look = "integrity_check" if thorough else "quick_check"
     found = [
         f"the file is damaged: {row[0]}; restore it from a back-up"
@@ -118,7 +138,10 @@ def _progress(connection: sqlite3.Connection) -> Iterator[str]:
     if learned > recorded:
         yield f"learn has passed the log: it is at sequence {learned}, the log ends at {recorded}"
     if watermark(connection) > learned:
-        yield f"reason has passed learn: it is at sequence {watermark(connection)}, learn at {learned}"
+        yield (
+            f"reason has passed learn: it is at sequence {watermark(connection)}, learn at "
+            f"{learned}"
+        )
     newest = connection.execute("SELECT max(sequence) FROM checkpoint WHERE complete").fetchone()[0]
     first = connection.execute(
         "SELECT min(l.through) FROM learned l LEFT JOIN trust_delta t USING (through)"
@@ -126,4 +149,7 @@ def _progress(connection: sqlite3.Connection) -> Iterator[str]:
         (newest or 0,),
     ).fetchone()[0]
     if first is not None:
-        yield f"increments of trust are missing from sequence {first} on, which no checkpoint covers; run `rebuild`"
+        yield (
+            f"increments of trust are missing from sequence {first} on, which no checkpoint "
+            "covers; run `rebuild`"
+        )

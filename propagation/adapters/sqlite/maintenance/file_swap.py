@@ -1,4 +1,4 @@
-"""The place of a database taken by another file: restored, imported, or compacted."""
+"""Replacement of a database by another file: restored, imported or compacted."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -24,7 +24,11 @@ FOLD_MS = 5_000
 
 @contextmanager
 def held(database: Path) -> Iterator[None]:
-    """No service runs on it meanwhile. Raises StoreBusy."""
+    """Hold a database, so that no service runs on it.
+
+    Raises:
+        StoreBusy: A service holds it.
+    """
     lock = take_lock(database)
     try:
         yield
@@ -34,10 +38,16 @@ def held(database: Path) -> Iterator[None]:
 
 @contextmanager
 def in_place_of(database: Path, *, replace: bool) -> Iterator[Path]:
-    """The path to write another database to, which takes the place of `database`. SQLite's log of
-    the old one is folded into it first: found beside the new one, it would be played into that.
-    Raises StoreBusy, also where another program reads the old one so that its log cannot be folded;
-    StoreFull, PropagationError."""
+    """Yield a path for a database that takes the place of `database`.
+
+    The old write-ahead log is folded into the old file first: beside the new file, SQLite would
+    replay it.
+
+    Raises:
+        StoreBusy: A service holds it, or a program reads it, so that its log cannot be folded.
+        StoreFull: There is no room.
+        PropagationError: The database exists and may not be replaced.
+    """
     database = database.resolve()
     with held(database), made_in_place(database, replace=replace) as partial:
         _fold_log(database)  # what keeps it from that is told before the work
@@ -48,8 +58,14 @@ def in_place_of(database: Path, *, replace: bool) -> Iterator[Path]:
 
 
 def restore(copy: Path, database: Path, progress: OnProgress, *, replace: bool = False) -> None:
-    """A back-up in the place of `database`; looked over before. Raises StoreCorrupt, SchemaTooNew,
-    StoreBusy, PropagationError."""
+    """Check a back-up and put it in the place of the database.
+
+    Raises:
+        StoreCorrupt: It is not sound.
+        SchemaTooNew: A newer release wrote it.
+        StoreBusy: A service holds the database.
+        PropagationError: The database exists and may not be replaced.
+    """
     try:
         with in_place_of(database, replace=replace) as partial:
             with closing(open_reader(copy)) as reader, closing(connect(partial)) as new:
@@ -66,8 +82,12 @@ def restore(copy: Path, database: Path, progress: OnProgress, *, replace: bool =
 
 
 def look_over(partial: Path, source: Path) -> None:
-    """Brings it to this release's schema, which is what the questions are asked of. Raises
-    StoreCorrupt naming the first thing that is wrong with what came from `source`, SchemaTooNew."""
+    """Migrate a copy to this release's schema and check it.
+
+    Raises:
+        StoreCorrupt: It is not sound; names the first finding.
+        SchemaTooNew: A newer release wrote it.
+    """
     with closing(open_file(partial, None)) as migrated:
         migrated.execute("PRAGMA journal_mode=DELETE")
     with closing(open_reader(partial)) as reader:
@@ -77,8 +97,12 @@ def look_over(partial: Path, source: Path) -> None:
 
 
 def compact(database: Path) -> tuple[int, int]:
-    """Write the file anew without its free pages; (bytes before, after). Raises StoreBusy,
-    StoreFull where there is no room for both."""
+    """Write the file anew without free pages; return its bytes before and after.
+
+    Raises:
+        StoreBusy: A service holds it.
+        StoreFull: There is no room for both files.
+    """
     before = database.stat().st_size
     try:
         with in_place_of(database, replace=True) as partial, closing(connect(database)) as old:
@@ -90,8 +114,12 @@ def compact(database: Path) -> tuple[int, int]:
 
 
 def _fold_log(database: Path) -> None:
-    """All of it, so that the file alone is whole; of a database that is damaged, or of none of
-    SQLite's, there is nothing to save. Raises StoreBusy, StoreFull."""
+    """Fold the write-ahead log into the file; a damaged or foreign file has nothing to save.
+
+    Raises:
+        StoreBusy: A program reads it.
+        StoreFull: There is no room.
+    """
     if not database.exists():
         return
     try:
@@ -105,6 +133,7 @@ def _fold_log(database: Path) -> None:
         raise told from error
     if busy:
         raise StoreBusy(
-            f"{database}: another program reads it (an export, a back-up?), so that its log cannot be folded into it;"
+            f"{database}: another program reads it (an export, a back-up?), so that its log "
+            "cannot be folded into it;"
             " wait for that program, then try again: nothing was replaced"
         )

@@ -1,9 +1,10 @@
-"""Everything in a database as JSON Lines, and a database from them again, without loss.
+"""Export of everything as JSON Lines, and import of it, without loss.
 
-The first line names form, schema and tables; each further one is a row, {table: {column: value}},
-in the order in which the table holds them; the last has the count and a digest of all before it, so
-that a file that was cut short is known. Bytes are {"base64": ...}, but the body of a profile
-version (lines and filter rules) is the JSON that it is."""
+The first line names format, schema and tables. Each further line is a row, {table: {column:
+value}}, in the order of the table. The last line has the count and a digest of all before it, so
+that a file that was cut short is refused. Bytes are {"base64": ...}; the body of a profile version
+is its plain JSON.
+"""
 
 import base64
 import sqlite3
@@ -40,8 +41,13 @@ Tables = Mapping[str, Sequence[str]]
 
 
 def export(database: Path, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
-    """One snapshot of a database, that may be in use, as JSON Lines; how many rows. Raises
-    StoreCorrupt, SchemaTooNew, and PropagationError where `target` is there already."""
+    """Export one snapshot of a database, which may be in use; return how many rows.
+
+    Raises:
+        StoreCorrupt: It is damaged.
+        SchemaTooNew: A newer release wrote it.
+        PropagationError: `target` exists.
+    """
     try:
         with (
             made_in_place(target, replace=replace) as partial,
@@ -58,9 +64,15 @@ def export(database: Path, target: Path, progress: OnProgress, *, replace: bool 
 def import_export(
     source: Path, database: Path, progress: OnProgress, *, replace: bool = False
 ) -> int:
-    """A database from what `export` wrote, in the place of `database`; how many rows. Raises
-    BrokenData, SchemaTooNew, StoreCorrupt where what it says does not fit together, StoreBusy,
-    PropagationError."""
+    """Put a database from an export in the place of `database`; return how many rows.
+
+    Raises:
+        BrokenData: A line cannot be read.
+        SchemaTooNew: A newer release wrote it.
+        StoreCorrupt: Its content is not consistent.
+        StoreBusy: A service holds the database.
+        PropagationError: The database exists and may not be replaced.
+    """
     try:
         with in_place_of(database, replace=replace) as partial:
             with source.open("rb") as file, closing(connect(partial)) as new:
@@ -98,11 +110,12 @@ def _write(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgress) -> 
 
 
 def _tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
-    """Columns by table, tables by name."""
+    """Return columns by table, tables by name."""
     names = [
         name
         for (name,) in connection.execute(
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+            "ORDER BY name"
         )
     ]
     return {
@@ -112,7 +125,7 @@ def _tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
 
 
 def _rows(reader: sqlite3.Connection, tables: Tables) -> Iterator[dict[str, dict[str, object]]]:
-    """Without an order of ours a scan gives the table's own: by rowid, or by key where it has none."""
+    """Read all rows in the table's own order: by rowid, or by key if it has none."""
     for table, columns in tables.items():
         for row in reader.execute(f'SELECT {_named(columns)} FROM "{table}" NOT INDEXED'):
             yield {
@@ -148,7 +161,10 @@ def _read(new: sqlite3.Connection, file: BinaryIO, source: Path, progress: OnPro
         new.execute(f"PRAGMA {name}")
     new.execute("BEGIN")
     for table, rows in groupby(lines.rows(tables), key=lambda row: row[0]):
-        put = f'INSERT INTO "{table}" ({_named(tables[table])}) VALUES ({", ".join("?" * len(tables[table]))})'
+        put = (
+            f'INSERT INTO "{table}" ({_named(tables[table])}) VALUES '
+            f"({', '.join('?' * len(tables[table]))})"
+        )
         for part in _parts(rows):
             try:
                 new.executemany(put, [values for _, values in part])
@@ -191,7 +207,7 @@ def _named(columns: Sequence[str]) -> str:
 
 
 class _Lines:
-    """The lines of an export, one after another; each problem names its line."""
+    """The lines of an export; each problem names its line."""
 
     def __init__(self, file: BinaryIO, source: Path) -> None:
         self._file = file
@@ -201,7 +217,7 @@ class _Lines:
         self.done = 0
 
     def head(self) -> tuple[int, int, Tables]:
-        """(schema, rows, columns by table)."""
+        """Return (schema, rows, columns by table)."""
         value = self._next()
         try:
             head = value["propagation"]
@@ -217,7 +233,7 @@ class _Lines:
         return schema, rows, tables
 
     def rows(self, tables: Tables) -> Iterator[tuple[str, list[object]]]:
-        """(table, values) of each row, up to the last line, which must say that these were all."""
+        """Return (table, values) of each row; the last line must confirm that these were all."""
         while True:
             digest = self._digest.hexdigest()
             ((table, row),) = self._next().items()

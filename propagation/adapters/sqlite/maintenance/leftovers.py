@@ -1,5 +1,4 @@
-"""What a process that was killed leaves behind: harmless, for whoever comes next passes over it,
-but found and removed here."""
+"""Remains of killed processes: harmless, but counted and removed here."""
 
 import sqlite3
 
@@ -16,21 +15,22 @@ COUNTS = (
         "SELECT (SELECT count(*) FROM staged_attribute) + (SELECT count(*) FROM staged_held)"
         " + (SELECT count(*) FROM staged_outbox)"
         " + (SELECT count(*) FROM router_version WHERE round > :last)"
-        " + (SELECT count(*) FROM edge WHERE opened > :last) + (SELECT count(*) FROM edge_past WHERE closed > :last)",
+        " + (SELECT count(*) FROM edge WHERE opened > :last) + (SELECT count(*) FROM edge_past "
+        "WHERE closed > :last)",
     ),
     ("block", "of an epoch that was never opened", "SELECT count(*) FROM staged_learned"),
     (
         "part",
         "of checkpoints that were never completed",
         "SELECT (SELECT count(*) FROM checkpoint WHERE NOT complete)"
-        " + (SELECT count(*) FROM checkpoint_part WHERE checkpoint NOT IN (SELECT id FROM checkpoint WHERE complete))",
+        " + (SELECT count(*) FROM checkpoint_part WHERE checkpoint NOT IN (SELECT id FROM "
+        "checkpoint WHERE complete))",
     ),
 )
 
 
 def leftovers(connection: sqlite3.Connection) -> list[str]:
-    """What there is, with how many of each. To be asked while no process serves the database: what
-    one that runs holds looks the same."""
+    """Count remains, while no process serves the database (its work looks the same)."""
     last = last_round(connection)
     found = [
         (connection.execute(sql, {"last": last}).fetchone()[0], noun, of)
@@ -40,7 +40,7 @@ def leftovers(connection: sqlite3.Connection) -> list[str]:
 
 
 def drop_leftovers(connection: sqlite3.Connection) -> None:
-    """Inside of a transaction: remove them. Nothing that was published or acknowledged is touched."""
+    """Remove remains inside a transaction; nothing published or acknowledged changes."""
     connection.execute("UPDATE lease SET expires = 0")
     connection.execute("DELETE FROM claim")
     discard_unpublished(connection, last_round(connection), everywhere=True)

@@ -1,0 +1,1 @@
+"""The reason commit: claims, texts, dead letters."""

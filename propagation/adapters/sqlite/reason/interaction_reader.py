@@ -1,5 +1,4 @@
-"""What stage 1 reads, on a connection of its own: for a process that only reasons, beside the one
-that writes the file."""
+"""The read side of stage 1 on a connection of its own, for the drafting process."""
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +19,7 @@ T = TypeVar("T")
 
 
 class SqliteInteractionReader:
-    """InteractionReader. Another process has opened, migrated and locked the file, and outlives this one's
-    work on it."""
+    """InteractionReader beside the process that opened, migrated and locked the file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -46,7 +44,7 @@ class SqliteInteractionReader:
         return self._read(lambda connection: waiting_messages(connection, refs_after, through))
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """In one snapshot."""
+        """Read in one snapshot."""
         try:
             self._connection = self._connection or open_reader(self._path)
             return in_snapshot(self._connection, work)

@@ -61,8 +61,10 @@ TEXT_ROWS = 8
 HELD_STILL = "SELECT token FROM claim WHERE token = ?"
 GIVEN_BACK = "DELETE FROM claim WHERE token = ? RETURNING token"
 REACH = (
-    "SELECT router, count(DISTINCT CASE WHEN outcome = 'merged' THEN ref END), sum(outcome = 'merged'),"
-    " sum(outcome = 'filtered'), sum(outcome = 'empty'), sum(outcome = 'fell out') FROM merged NOT INDEXED"
+    "SELECT router, count(DISTINCT CASE WHEN outcome = 'merged' THEN ref END), sum(outcome = "
+    "'merged'),"
+    " sum(outcome = 'filtered'), sum(outcome = 'empty'), sum(outcome = 'fell out') FROM merged "
+    "NOT INDEXED"
     " WHERE number > (SELECT value FROM progress WHERE name = 'merged') - ?"
     " GROUP BY router ORDER BY router"
 )
@@ -74,7 +76,7 @@ ROW = (
 
 
 class SqliteReason:
-    """Texts as versions, claims by token."""
+    """Stores texts as versions, and claims by token."""
 
     def __init__(self, database: Database, directory: Directory, clock: Clock) -> None:
         self._database = database
@@ -133,13 +135,14 @@ class SqliteReason:
     async def commit_packed(
         self, claim: ReasonClaim, reasoned: PackedReasoned, *, more: bool = False
     ) -> None:
-        """The same, of what was packed before, also by another process."""
+        """Commit what was packed before, possibly by another process."""
         claimed = {work.sequence for work in claim.work}
 
         def work(connection: sqlite3.Connection) -> None:
             if one(connection, HELD_STILL if more else GIVEN_BACK, claim.token) is None:
                 raise LeaseLost(
-                    f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired and was taken over, or"
+                    f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired "
+                    "and was taken over, or"
                     " something was taken back, or routers evolved, meanwhile"
                 )
             if strange := [
@@ -191,8 +194,10 @@ class SqliteReason:
             lambda connection: dict(
                 many(
                     connection,
-                    "SELECT json_group_array(json_array(ref, version)) FROM (SELECT c.ref AS ref, (SELECT max(v.version)"
-                    " FROM profile_version v WHERE v.ref = c.ref) AS version FROM client c) WHERE version IS NOT NULL",
+                    "SELECT json_group_array(json_array(ref, version)) FROM (SELECT c.ref AS "
+                    "ref, (SELECT max(v.version)"
+                    " FROM profile_version v WHERE v.ref = c.ref) AS version FROM client c) "
+                    "WHERE version IS NOT NULL",
                 )
             )
         )
@@ -213,7 +218,10 @@ class SqliteReason:
             lambda connection: [
                 NumberedText(*row)
                 for row in connection.execute(
-                    "SELECT rowid, ref, version FROM profile_version WHERE rowid > ? ORDER BY rowid LIMIT ?",
+                    (
+                        "SELECT rowid, ref, version FROM profile_version WHERE rowid > ? ORDER BY "
+                        "rowid LIMIT ?"
+                    ),
                     (number, limit),
                 ).fetchall()
             ]
@@ -227,7 +235,10 @@ class SqliteReason:
             lambda connection: [
                 interaction_of(row)
                 for row in connection.execute(
-                    f"SELECT {ROW} FROM json_each(?) e CROSS JOIN interaction ON sequence = e.value ORDER BY e.key",
+                    (
+                        f"SELECT {ROW} FROM json_each(?) e CROSS JOIN interaction ON sequence = "
+                        "e.value ORDER BY e.key"
+                    ),
                     (dumped(list(sequences)),),
                 ).fetchall()
             ],
@@ -251,7 +262,11 @@ class SqliteReason:
             lambda connection: [
                 merged_of(row)
                 for row in connection.execute(
-                    f"SELECT {MERGED} FROM merged WHERE router = ? AND router_version = ? ORDER BY ref, profile_version LIMIT ?",
+                    (
+                        f"SELECT {MERGED} FROM merged WHERE router = ? AND router_version = ? "
+                        "ORDER "
+                        "BY ref, profile_version LIMIT ?"
+                    ),
                     (router, version, limit),
                 ).fetchall()
             ]
@@ -284,7 +299,11 @@ class SqliteReason:
             lambda connection: [
                 NumberedMerge(number=row[0], sequence=row[1], merge=merged_of(row[2:]))
                 for row in connection.execute(
-                    f"SELECT number, sequence, {MERGED} FROM merged WHERE number > ? AND number <= ? ORDER BY number LIMIT ?",
+                    (
+                        f"SELECT number, sequence, {MERGED} FROM merged WHERE number > ? AND "
+                        "number "
+                        "<= ? ORDER BY number LIMIT ?"
+                    ),
                     (number, through, limit),
                 ).fetchall()
             ]
@@ -304,7 +323,8 @@ class SqliteReason:
             lambda connection: [
                 gradient_of((*row[:6], orjson.loads(row[6]), row[7]))
                 for row in connection.execute(
-                    f"SELECT {GRADIENT} FROM gradient INDEXED BY {index} WHERE module = ? AND {which} sequence > ?"
+                    f"SELECT {GRADIENT} FROM gradient INDEXED BY {index} WHERE module = ? AND "
+                    f"{which} sequence > ?"
                     " ORDER BY sequence, owner LIMIT ?",
                     (module, *parameters, after, limit),
                 ).fetchall()
@@ -323,8 +343,10 @@ class SqliteReason:
 
 
 def reasoned_through(connection: sqlite3.Connection) -> int:
-    """One below the oldest interaction without a reasoned row, where learn has passed it; else what
-    is learned."""
+    """Return the sequence up to which everything is reasoned.
+
+    That is one below the oldest learned interaction without a reasoned row, else what is learned.
+    """
     first = _waiting(connection, 1)
     return first[0][0] - 1 if first else learned_through(connection)
 
@@ -338,12 +360,14 @@ def _choose(connection: sqlite3.Connection, limit: int) -> list[int]:
 
 
 def _waiting(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
-    """[sequence, user] of the oldest learned interactions without a reasoned row."""
+    """Return [sequence, user] of the oldest learned interactions without a reasoned row."""
     return many(
         connection,
         "SELECT json_group_array(json_array(sequence, user)) FROM ("
-        "SELECT i.sequence, i.user FROM interaction i LEFT JOIN reasoned r ON r.sequence = i.sequence"
-        " WHERE i.sequence > ? AND i.sequence <= ? AND r.sequence IS NULL ORDER BY i.sequence LIMIT ?)",
+        "SELECT i.sequence, i.user FROM interaction i LEFT JOIN reasoned r ON r.sequence = "
+        "i.sequence"
+        " WHERE i.sequence > ? AND i.sequence <= ? AND r.sequence IS NULL ORDER BY i.sequence "
+        "LIMIT ?)",
         watermark(connection),
         learned_through(connection),
         limit,
@@ -351,8 +375,7 @@ def _waiting(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
 
 
 def watermark(connection: sqlite3.Connection) -> int:
-    """Everything at or below it was reasoned when the last claim was committed: where looking
-    starts."""
+    """Return where a search starts: all up to it was reasoned at the last commit of a claim."""
     return one(connection, "SELECT value FROM progress WHERE name = 'reasoned'") or 0
 
 
@@ -385,8 +408,7 @@ def _work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[Reas
 def _learned(
     connection: sqlite3.Connection, sequences: Sequence[int]
 ) -> dict[int, tuple[int, float, float]]:
-    """(first negative's row or -1, score of i+, score of i-) as learn stored them; sequences
-    ascending."""
+    """Return (first negative's row or -1, scores of i+ and i-) as learn stored them."""
     found: dict[int, tuple[int, float, float]] = {}
     left = np.array(sequences, np.int64)
     while len(left):
@@ -408,7 +430,7 @@ def _learned(
 
 
 def _gone(connection: sqlite3.Connection, negatives: Sequence[int]) -> frozenset[int]:
-    """Rows of items that were drawn and have been forgotten since."""
+    """Return rows of items that were drawn and forgotten since."""
     refs = {ref_of(ClientKind.ITEM, row): row for row in negatives if row >= 0}
     left = many(
         connection,
@@ -419,7 +441,7 @@ def _gone(connection: sqlite3.Connection, negatives: Sequence[int]) -> frozenset
 
 
 def interaction_of(row: Sequence[Any]) -> InteractionRow:
-    """A row of ROW."""
+    """Return the interaction of a row of ROW."""
     return InteractionRow(
         sequence=row[0],
         event_id=row[1],

@@ -1,5 +1,4 @@
-"""Reasoned interactions as the rows of their commit: what a process that only reasons hands to the
-one that writes."""
+"""Reasoned interactions as rows of their commit, as the drafting process sends them."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -25,7 +24,11 @@ from propagation.model.interactions.reasoning import (
 
 @dataclass(frozen=True)
 class PackedReasoned:
-    """`replayed`: sequences of dead letters that were tried again, as JSON."""
+    """Rows of one commit.
+
+    Args:
+        replayed: Sequences of dead letters that were tried again, as JSON.
+    """
 
     finished: Sequence[ReasonedSummary]
     texts: TextRows
@@ -37,12 +40,19 @@ class PackedReasoned:
 
 
 def texts_of(reasoned: Sequence[ReasonedInteraction]) -> list[ClientText]:
-    """Every version that was written, in order."""
+    """Return every written version, in order."""
     return [text for result in reasoned for text in result.texts]
 
 
 def packed(reasoned: Sequence[ReasonedInteraction], bodies: Sequence[bytes]) -> PackedReasoned:
-    """`bodies`: of `texts_of`. Raises InvalidInput on U+0000 in a text."""
+    """Pack reasoned interactions.
+
+    Args:
+        bodies: Of `texts_of`.
+
+    Raises:
+        InvalidInput: A text holds U+0000.
+    """
     return PackedReasoned(
         finished=[summarize_reasoned(result) for result in reasoned],
         texts=text_rows(
@@ -66,7 +76,11 @@ def packed(reasoned: Sequence[ReasonedInteraction], bodies: Sequence[bytes]) -> 
 
 
 def put_packed(connection: sqlite3.Connection, reasoned: PackedReasoned, at: int) -> None:
-    """Raises VersionClash as `put_texts`."""
+    """Insert the rows.
+
+    Raises:
+        VersionClash: A text does not follow the stored version.
+    """
     put_texts(connection, reasoned.texts, at)
     put_merged(connection, reasoned.merged)
     put_gradients(connection, reasoned.gradients)
@@ -79,7 +93,7 @@ def put_packed(connection: sqlite3.Connection, reasoned: PackedReasoned, at: int
 
 
 def _written_with(result: ReasonedInteraction) -> tuple[str | None, str | None]:
-    """As `reasoned` holds it; a dead letter wrote nothing."""
+    """Return the prompts that wrote, as `reasoned` holds them; a dead letter wrote nothing."""
     if result.failure is not None or not result.usage:
         return None, None
     prompts = result.usage.prompts

@@ -1,8 +1,8 @@
 """The body of a profile version: its lines and filter rules as compressed JSON.
 
-The JSON is compressed with zstd and a dictionary (text_body_dictionary.zstd, which
-benchmarks/body_dictionary.py made). The dictionary of a released version is never replaced:
-stored bodies can be read with it alone.
+It is compressed with zstd and a dictionary (text_body_dictionary.zstd, made by
+benchmarks/body_dictionary.py). The dictionary of a released version is never replaced: stored
+bodies can only be read with it.
 """
 
 import threading
@@ -24,7 +24,11 @@ SOURCES_HELD = 65_536
 
 
 def body_of(lines: Sequence[Line], rules: Sequence[FilterRule]) -> bytes:
-    """Encode lines and rules. Raise InvalidInput if a text holds U+0000."""
+    """Encode lines and rules.
+
+    Raises:
+        InvalidInput: A text holds U+0000.
+    """
     return packed_body(
         without_nul(
             orjson.dumps([[_line_row(line) for line in lines], [_rule_row(rule) for rule in rules]])
@@ -41,15 +45,14 @@ def parts_of(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
 
 
 class BodyReader:
-    """Reads versions of one client, one after another: a line or a rule that stayed as it was is
-    the same object."""
+    """Reads versions of one client; an unchanged line or rule stays the same object."""
 
     def __init__(self) -> None:
         self._lines: dict[int, tuple[list[Any], Line]] = {}
         self._rules: dict[tuple[Any, Any], tuple[dict[str, Any], FilterRule]] = {}
 
     def parts_of(self, plain: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
-        """Lines and filter memory of a body's JSON."""
+        """Return lines and filter memory of a body's JSON."""
         lines, rules = orjson.loads(plain)
         return tuple(map(self._line, lines)), FilterMemory(rules=tuple(map(self._rule, rules)))
 
@@ -68,7 +71,7 @@ class BodyReader:
 
 
 def cited_messages(body: bytes) -> list[tuple[int, int]]:
-    """(router, version) of the messages that its lines rest on."""
+    """Return (router, version) of the messages that the lines rest on."""
     return [
         (router, version)
         for line in _plain(body)[0]
@@ -144,7 +147,7 @@ def _dictionary() -> zstandard.ZstdCompressionDict:
 
 
 class _Zstd(threading.local):
-    """A thread's own: neither may be used by two at a time."""
+    """Compressor and decompressor of one thread."""
 
     def __init__(self) -> None:
         self.pack = zstandard.ZstdCompressor(

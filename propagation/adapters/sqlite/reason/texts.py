@@ -28,34 +28,41 @@ MERGED = "ref, profile_version, router, router_version, outcome"
 GRADIENT = "sequence, module, owner, writer, reward, text, attributes, epoch"
 TEXT = "json_array(v.ref, v.version, v.next_id, hex(v.body), v.watermark, v.dropped)"
 FORGOTTEN = (
-    "SELECT json_group_array(e.value) FROM json_each(?) e WHERE e.value NOT IN (SELECT ref FROM client)"
+    "SELECT json_group_array(e.value) FROM json_each(?) e WHERE e.value NOT IN (SELECT ref FROM "
+    "client)"
     " AND (e.value >> 1) < (SELECT value FROM progress WHERE name = 'refs_given_' || (e.value & 1))"
 )
 PUT_TEXTS = (
-    "INSERT INTO profile_version (rowid, ref, version, sequence, next_id, body, watermark, dropped, at, written_by)"
-    " SELECT ?4 + key, value->>0, value->>1, value->>2, value->>3, substr(?2, value->>6, value->>7), value->>4,"
+    "INSERT INTO profile_version (rowid, ref, version, sequence, next_id, body, watermark, "
+    "dropped, at, written_by)"
+    " SELECT ?4 + key, value->>0, value->>1, value->>2, value->>3, substr(?2, value->>6, "
+    "value->>7), value->>4,"
     " value->>5, ?3, ?5 FROM json_each(?1)"
 )
-PUT_MERGED = f"INSERT INTO merged (number, {MERGED}, sequence) SELECT ?2 + key, {fields(6)} FROM json_each(?1)"
+PUT_MERGED = (
+    f"INSERT INTO merged (number, {MERGED}, sequence) SELECT ?2 + key, {fields(6)} FROM "
+    "json_each(?1)"
+)
 
 
 async def bodies_of(texts: Sequence[ClientText]) -> list[bytes]:
-    """What is stored of each text's lines and rules: the larger part of the work, done before the
-    transaction and beside the loop: packing needs no interpreter lock."""
+    """Return the stored bodies of texts, packed on a thread before the transaction.
+
+    Packing is most of the work and needs no interpreter lock.
+    """
     if len(texts) <= TEXTS_AT_ONCE:
         return bodies_now(texts)
     return await asyncio.to_thread(bodies_now, texts)
 
 
 def bodies_now(texts: Sequence[ClientText]) -> list[bytes]:
-    """The same, here."""
+    """Return the stored bodies of texts, packed here."""
     return [body_of(text.profile.lines, text.filter_memory.rules) for text in texts]
 
 
 @dataclass(frozen=True)
 class TextRows:
-    """Texts as PUT_TEXTS takes them, in order: (ref, version) of each, their rows as JSON, and
-    their bodies one after another."""
+    """Texts as PUT_TEXTS takes them: (ref, version), rows as JSON, and bodies in order."""
 
     versions: Sequence[tuple[int, int]]
     rows: str
@@ -63,7 +70,7 @@ class TextRows:
 
 
 def text_rows(texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes]) -> TextRows:
-    """Texts with their sequences."""
+    """Return the rows of texts."""
     rows, start = [], 1
     for (text, sequence), body in zip(texts, bodies, strict=True):
         profile = text.profile
@@ -86,8 +93,14 @@ def text_rows(texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes]) 
 def put_texts(
     connection: sqlite3.Connection, texts: TextRows, at: int, written_by: str = ""
 ) -> None:
-    """And into the outbox. `written_by`: outside of an interaction, which knows it itself. Raises
-    VersionClash where one does not follow the stored version, or its client was forgotten."""
+    """Insert texts, and put them into the outbox.
+
+    Args:
+        written_by: The prompt, for a text outside an interaction.
+
+    Raises:
+        VersionClash: A text does not follow the stored version, or its client was forgotten.
+    """
     if not texts.versions:
         return
     refs = sorted({ref for ref, _ in texts.versions})
@@ -113,8 +126,11 @@ def put_texts(
 
 
 def texts_through(connection: sqlite3.Connection) -> int:
-    """The number of the last text that was committed. A text's number is its row's: a compaction
-    may make those of older rows smaller, which nobody asks for again; new ones are counted on."""
+    """Return the number of the last committed text.
+
+    It is the row's number. A compaction may lower numbers of older rows, which nothing asks for
+    again.
+    """
     return int(
         one(
             connection,
@@ -125,7 +141,7 @@ def texts_through(connection: sqlite3.Connection) -> int:
 
 
 def merged_rows(merged: Sequence[tuple[MessageMerge, int]]) -> Rows:
-    """Merges with their sequences, in order."""
+    """Return the rows of merges, in order."""
     return rows_of(
         [
             (
@@ -142,7 +158,7 @@ def merged_rows(merged: Sequence[tuple[MessageMerge, int]]) -> Rows:
 
 
 def put_merged(connection: sqlite3.Connection, merged: Rows) -> None:
-    """They are numbered in their order."""
+    """Insert merges; they are numbered in order."""
     if not merged.count:
         return
     through = one(
@@ -155,6 +171,7 @@ def put_merged(connection: sqlite3.Connection, merged: Rows) -> None:
 
 
 def gradient_rows(reasoned: Sequence[ReasonedInteraction]) -> Rows:
+    """Return the rows of gradients."""
     return rows_of(
         [
             (g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes, g.epoch)
@@ -165,16 +182,18 @@ def gradient_rows(reasoned: Sequence[ReasonedInteraction]) -> Rows:
 
 
 def put_gradients(connection: sqlite3.Connection, gradients: Rows) -> None:
+    """Insert gradients."""
     put_rows(connection, f"gradient ({GRADIENT})", 8, gradients)
 
 
 def newest_versions(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, int]:
-    """The version of the current text of each of these clients that has one."""
+    """Return the current version of each of these clients that has one."""
     return {
         ref: version
         for ref, version in many(
             connection,
-            "SELECT json_group_array(json_array(e.value, (SELECT max(version) FROM profile_version WHERE ref = e.value)))"
+            "SELECT json_group_array(json_array(e.value, (SELECT max(version) FROM "
+            "profile_version WHERE ref = e.value)))"
             " FROM json_each(?) e",
             dumped(list(refs)),
         )
@@ -183,27 +202,29 @@ def newest_versions(connection: sqlite3.Connection, refs: Sequence[int]) -> dict
 
 
 def newest_texts(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, ClientText]:
-    """The current text of each client that has one."""
+    """Return the current text of each client that has one."""
     rows = many(
         connection,
         f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
-        " ON v.ref = e.value AND v.version = (SELECT max(version) FROM profile_version WHERE ref = e.value)",
+        " ON v.ref = e.value AND v.version = (SELECT max(version) FROM profile_version WHERE ref "
+        "= e.value)",
         dumped(sorted(set(refs))),
     )
     return {row[0]: _text(row) for row in rows}
 
 
 def texts_or_none_yet(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, ClientText]:
-    """The current text of each client; an empty one of those that nobody has written of."""
+    """Return the current text of each client; empty for one without a text."""
     found = newest_texts(connection, refs)
     return {ref: found.get(ref) or ClientText.empty(ref) for ref in refs}
 
 
 def text_at(connection: sqlite3.Connection, ref: int, sequence: int) -> ClientText | None:
-    """The last version written for an interaction at or before a sequence."""
+    """Return the last version written at or before a sequence."""
     rows = many(
         connection,
-        f"SELECT json_group_array({TEXT}) FROM (SELECT * FROM profile_version WHERE ref = ? AND sequence <= ?"
+        f"SELECT json_group_array({TEXT}) FROM (SELECT * FROM profile_version WHERE ref = ? AND "
+        "sequence <= ?"
         " ORDER BY version DESC LIMIT 1) v",
         ref,
         sequence,
@@ -214,7 +235,7 @@ def text_at(connection: sqlite3.Connection, ref: int, sequence: int) -> ClientTe
 def texts_of_versions(
     connection: sqlite3.Connection, versions: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], ClientText]:
-    """Those of the versions (ref, version) that are here."""
+    """Return those of the versions (ref, version) that are stored."""
     rows = many(
         connection,
         f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
@@ -227,8 +248,7 @@ def texts_of_versions(
 def cited_since(
     connection: sqlite3.Connection, number: int, sequences: Set[int], messages: Set[tuple[int, int]]
 ) -> int | None:
-    """A client whose text was committed after a number and rests on one of these interactions or
-    messages (router, version)."""
+    """Return a client whose text was committed after a number and cites one of these."""
     for row in many(
         connection,
         f"SELECT json_group_array({TEXT}) FROM profile_version v WHERE v.rowid > ?",
@@ -245,7 +265,7 @@ def cited_since(
 
 
 def gradient_of(row: Sequence[Any]) -> Gradient:
-    """A row of GRADIENT, its attributes parsed."""
+    """Return the gradient of a row of GRADIENT."""
     return Gradient(
         sequence=row[0],
         module=Module(row[1]),
@@ -259,7 +279,7 @@ def gradient_of(row: Sequence[Any]) -> Gradient:
 
 
 def merged_of(row: Sequence[Any]) -> MessageMerge:
-    """A row of MERGED."""
+    """Return the merge of a row of MERGED."""
     return MessageMerge(
         ref=row[0], profile_version=row[1], router=row[2], router_version=row[3], outcome=row[4]
     )

@@ -1,0 +1,1 @@
+"""The record commit: clients, events, the log."""

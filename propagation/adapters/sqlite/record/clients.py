@@ -14,14 +14,19 @@ from propagation.model.clients.client import Client, ClientKey, ClientKind
 CONTENT = ("title", "description", "attributes", "categories", "hidden", "metadata", "sequence")
 COLUMNS = ", ".join(("ref", "kind", "id", *CONTENT))
 KEEP_BEFORE = (
-    f"INSERT INTO client_before (ref, until, {', '.join(CONTENT)}) SELECT ref, ?, {', '.join(CONTENT)}"
+    f"INSERT INTO client_before (ref, until, {', '.join(CONTENT)}) SELECT ref, ?, "
+    f"{', '.join(CONTENT)}"
     " FROM json_each(?) e CROSS JOIN client ON ref = e.value"
 )
-NOW = f"SELECT {', '.join(f'client.{name}' for name in COLUMNS.split(', '))} FROM json_each(?) e CROSS JOIN client ON ref = e.value"
+NOW = (
+    f"SELECT {', '.join(f'client.{name}' for name in COLUMNS.split(', '))} FROM json_each(?) e "
+    "CROSS JOIN client ON ref = e.value"
+)
 THEN = (
     "SELECT c.ref, c.kind, c.id, "
     + ", ".join(f"iif(b.ref IS NULL, c.{name}, b.{name})" for name in CONTENT)
-    + " FROM json_each(?) e CROSS JOIN client c ON c.ref = e.value LEFT JOIN client_before b ON b.ref = c.ref AND b.until ="
+    + " FROM json_each(?) e CROSS JOIN client c ON c.ref = e.value LEFT JOIN client_before b ON "
+    "b.ref = c.ref AND b.until ="
     " (SELECT min(n.until) FROM client_before n WHERE n.ref = c.ref AND n.until > ?)"
 )
 
@@ -61,7 +66,7 @@ class SqliteClients:
 def clients_of(
     connection: sqlite3.Connection, refs: Sequence[int], as_of: int | None = None
 ) -> list[Client]:
-    """Clients in the order of `refs`; unknown refs are left out."""
+    """Return clients in the order of `refs`; unknown refs are left out."""
     if as_of is None:
         rows = connection.execute(f"{NOW} ORDER BY e.key", (dumped(list(refs)),))
     else:
@@ -70,7 +75,7 @@ def clients_of(
 
 
 def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], sequence: int) -> None:
-    """New clients, and new content of known ones, whose old content is kept until this sequence."""
+    """Insert new clients and new content; old content is kept up to this sequence."""
     if not clients:
         return
     connection.execute(KEEP_BEFORE, (sequence, dumped([client.ref for client in clients])))
@@ -90,7 +95,10 @@ def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], seque
         for client in clients
     ]
     connection.execute(
-        f"INSERT INTO client ({COLUMNS}) SELECT {fields(10)} FROM json_each(?) WHERE true ON CONFLICT (ref) DO UPDATE SET "
+        (
+            f"INSERT INTO client ({COLUMNS}) SELECT {fields(10)} FROM json_each(?) WHERE true ON "
+            "CONFLICT (ref) DO UPDATE SET "
+        )
         + ", ".join(f"{name} = excluded.{name}" for name in CONTENT),
         (dumped(rows),),
     )

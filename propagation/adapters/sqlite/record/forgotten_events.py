@@ -1,4 +1,4 @@
-"""Event ids that were forgotten, as keyed hashes."""
+"""Forgotten event ids, as keyed hashes."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -10,12 +10,13 @@ KEY = "forgetting_key"
 
 
 def key_of(connection: sqlite3.Connection) -> bytes | None:
-    """None where nothing was ever forgotten."""
+    """Return the key; None if nothing was ever forgotten."""
     key: bytes | None = one(connection, "SELECT value FROM meta WHERE name = ?", KEY)
     return key
 
 
 def forget_events(connection: sqlite3.Connection, event_ids: Sequence[str]) -> None:
+    """Store the hashes of event ids."""
     key = key_of(connection)
     if key is None:
         key = new_key()
@@ -27,7 +28,7 @@ def forget_events(connection: sqlite3.Connection, event_ids: Sequence[str]) -> N
 
 
 def forgotten_among(connection: sqlite3.Connection, event_ids: Sequence[str]) -> set[str]:
-    """Those that were forgotten."""
+    """Return those of the event ids that were forgotten."""
     key = key_of(connection)
     if key is None:
         return set()

@@ -36,7 +36,8 @@ from propagation.ports.graph.record import RecordResult
 
 # Rows in the order of their sequences, which are counted from the first.
 INSERT = (
-    "INSERT INTO interaction (sequence, event_id, content_hash, user, item, negative, time, weight, seed, metadata, at)"
+    "INSERT INTO interaction (sequence, event_id, content_hash, user, item, negative, time, "
+    "weight, seed, metadata, at)"
     f" SELECT ?1 + key, {fields(9)}, ?2 FROM json_each(?3)"
 )
 
@@ -132,7 +133,7 @@ def append_entry(
     refs: Sequence[int] = (),
     number: int = 0,
 ) -> int:
-    """One log entry that is no interaction, inside a transaction of this store; its sequence."""
+    """Append a log entry that is no interaction; return its sequence."""
     sequence = directory.take_sequences(1)
     connection.execute(
         "INSERT INTO log VALUES (?, ?, ?, ?, ?)",
@@ -175,7 +176,7 @@ def _recorded_events(
 
 
 def signed(value: int) -> int:
-    """64 bits as SQLite's integer."""
+    """Return 64 bits as SQLite's integer."""
     return value - (1 << 64) if value >> 63 else value
 
 
@@ -224,11 +225,15 @@ def _read_log(connection: sqlite3.Connection, after: int, limit: int) -> LogSlic
 
 
 def _weights(connection: sqlite3.Connection, sequence: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Weights as they are stored: JSON would keep 15 digits. Nearly all are 1."""
+    """Return weights as stored, since JSON would keep 15 digits; nearly all are 1."""
     weights = np.ones(len(sequence))
     if len(sequence):
         rows = connection.execute(
-            "SELECT sequence, weight FROM interaction WHERE sequence BETWEEN ? AND ? AND weight <> 1",
+            (
+                "SELECT sequence, weight FROM interaction WHERE sequence BETWEEN ? AND ? AND "
+                "weight "
+                "<> 1"
+            ),
             (int(sequence[0]), int(sequence[-1])),
         ).fetchall()
         for number, weight in rows:

@@ -1,0 +1,1 @@
+"""Rounds, the routing table, messages and evolution."""

@@ -1,5 +1,7 @@
-"""The routing table (RecNet 2.2.3): edges that stand in `edge`, those that ended in `edge_past`.
-What a round that is not published has opened or closed is passed over by its number."""
+"""The routing table (RecNet 2.2.3): current edges in `edge`, ended ones in `edge_past`.
+
+Changes of unpublished rounds are skipped by their number.
+"""
 
 import sqlite3
 from collections.abc import Sequence
@@ -14,14 +16,16 @@ SEQUENCED = (
 # At the end of round ?1: what stands since then or before, and what ended later.
 STANDING = (
     "SELECT router, ref, score, opened, NULL AS closed FROM edge WHERE opened <= ?1 AND {0}"
-    " UNION ALL SELECT router, ref, score, opened, closed FROM edge_past WHERE closed > ?1 AND opened <= ?1 AND {0}"
+    " UNION ALL SELECT router, ref, score, opened, closed FROM edge_past WHERE closed > ?1 AND "
+    "opened <= ?1 AND {0}"
 )
 # By client, so that of what it had long ago nothing is read.
 OF_CLIENTS = SEQUENCED.format(
     "",
     (
         "SELECT e.* FROM json_each(?2) j CROSS JOIN edge e ON e.ref = j.value WHERE e.opened <= ?1"
-        " UNION ALL SELECT e.router, e.ref, e.score, e.opened FROM json_each(?2) j CROSS JOIN edge_past e INDEXED BY edge_past_ref"
+        " UNION ALL SELECT e.router, e.ref, e.score, e.opened FROM json_each(?2) j CROSS JOIN "
+        "edge_past e INDEXED BY edge_past_ref"
         " ON e.ref = j.value AND e.closed > ?1 WHERE e.opened <= ?1"
     ),
 )
@@ -34,18 +38,24 @@ COUNTED = f"SELECT router, count(*) FROM ({OF_ROUTERS}) GROUP BY router"
 # An edge that is opened anew ends as it was, whichever part of the round's change comes first; a
 # part that comes twice changes nothing.
 END = (
-    "INSERT INTO edge_past (router, ref, score, opened, closed) SELECT e.router, e.ref, e.score, e.opened, ?1"
-    " FROM json_each(?2) j CROSS JOIN edge e ON e.ref = j.value->>0 AND e.router = j.value->>1 WHERE e.opened < ?1"
+    "INSERT INTO edge_past (router, ref, score, opened, closed) SELECT e.router, e.ref, e.score, "
+    "e.opened, ?1"
+    " FROM json_each(?2) j CROSS JOIN edge e ON e.ref = j.value->>0 AND e.router = j.value->>1 "
+    "WHERE e.opened < ?1"
 )
-GO = "DELETE FROM edge WHERE (ref, router) IN (SELECT value->>0, value->>1 FROM json_each(?2)) AND opened < ?1"
+GO = (
+    "DELETE FROM edge WHERE (ref, router) IN (SELECT value->>0, value->>1 FROM json_each(?2)) "
+    "AND opened < ?1"
+)
 STAND = (
-    f"INSERT INTO edge (ref, router, score, opened) SELECT {fields(3)}, ?1 FROM json_each(?2) WHERE true"
+    f"INSERT INTO edge (ref, router, score, opened) SELECT {fields(3)}, ?1 FROM json_each(?2) "
+    "WHERE true"
     " ON CONFLICT (ref, router) DO UPDATE SET score = excluded.score, opened = excluded.opened"
 )
 
 
 def of_clients(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, list[RoutingEdge]]:
-    """Standing edges, largest score first."""
+    """Return current edges of clients, largest score first."""
     edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
     for row in connection.execute(
         OF_CLIENTS, (last_round(connection), dumped(list(edges)))
@@ -59,6 +69,7 @@ def of_clients(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int,
 def members(
     connection: sqlite3.Connection, router: int, limit: int, at: int | None
 ) -> list[RoutingEdge]:
+    """Return a router's edges."""
     return [
         _edge(*row)
         for row in connection.execute(MEMBERS, (last_round(connection, at), router, limit))
@@ -66,6 +77,7 @@ def members(
 
 
 def of_routers(connection: sqlite3.Connection, routers: Sequence[int]) -> list[RoutingEdge]:
+    """Return all current edges of routers."""
     return [
         _edge(*row)
         for row in connection.execute(TO_ROUTERS, (last_round(connection), dumped(list(routers))))
@@ -75,6 +87,7 @@ def of_routers(connection: sqlite3.Connection, routers: Sequence[int]) -> list[R
 def counted(
     connection: sqlite3.Connection, routers: Sequence[int], at: int | None
 ) -> dict[int, int]:
+    """Count the edges of routers."""
     return dict(
         connection.execute(COUNTED, (last_round(connection, at), dumped(list(routers)))).fetchall()
     )
@@ -86,7 +99,11 @@ def stage(
     closed: Sequence[tuple[int, int]],
     opened: Sequence[RoutingEdge],
 ) -> None:
-    """`closed`: (router, ref)."""
+    """Stage changes of the table.
+
+    Args:
+        closed: By (router, ref).
+    """
     stand = sorted((edge.ref, edge.router, edge.score) for edge in opened)
     anew = {row[:2] for row in stand}
     ended = sorted((ref, router) for router, ref in closed)
@@ -96,10 +113,11 @@ def stage(
 
 
 def discard(connection: sqlite3.Connection, last: int) -> None:
-    """What rounds after the last published one did to the table."""
+    """Discard what rounds after the last published one did to the table."""
     connection.execute("DELETE FROM edge WHERE opened > ?", (last,))
     connection.execute(
-        "INSERT OR REPLACE INTO edge (router, ref, score, opened) SELECT router, ref, score, opened FROM edge_past"
+        "INSERT OR REPLACE INTO edge (router, ref, score, opened) SELECT router, ref, score, "
+        "opened FROM edge_past"
         " WHERE closed > ?1 AND opened <= ?1",
         (last,),
     )

@@ -1,5 +1,4 @@
-"""EvolutionStore on SQLite: one transaction makes an evolution visible; its barrier and its round
-were staged before."""
+"""EvolutionStore on SQLite: one transaction publishes; barrier and round were staged before."""
 
 import re
 import sqlite3
@@ -25,14 +24,16 @@ from propagation.ports.graph.leases import Lease
 
 RULE = re.compile(rb'"router":(\d+)')
 CURRENT = (
-    "SELECT v.ref, v.body FROM client c CROSS JOIN profile_version v ON v.ref = c.ref AND v.version ="
-    " (SELECT max(n.version) FROM profile_version n WHERE n.ref = c.ref) WHERE c.ref > ? ORDER BY c.ref LIMIT ?"
+    "SELECT v.ref, v.body FROM client c CROSS JOIN profile_version v ON v.ref = c.ref AND "
+    "v.version ="
+    " (SELECT max(n.version) FROM profile_version n WHERE n.ref = c.ref) WHERE c.ref > ? ORDER "
+    "BY c.ref LIMIT ?"
 )
 CLIENTS_A_READ = 2_000
 
 
 class SqliteEvolution:
-    """Runs, maps and lineage."""
+    """Stores runs, maps and lineage."""
 
     def __init__(
         self, database: Database, directory: Directory, checkpoints: SqliteCheckpoints
@@ -104,7 +105,10 @@ class SqliteEvolution:
         return numbered
 
     async def evolution_runs(self, limit: int, before: int | None = None) -> Sequence[EvolutionRun]:
-        reports = "SELECT report FROM evolution_run WHERE ?1 IS NULL OR run < ?1 ORDER BY run DESC LIMIT ?2"
+        reports = (
+            "SELECT report FROM evolution_run WHERE ?1 IS NULL OR run < ?1 ORDER BY run "
+            "DESC LIMIT ?2"
+        )
         return await self._database.read(
             lambda connection: [
                 EvolutionRun.model_validate_json(report)
@@ -115,7 +119,8 @@ class SqliteEvolution:
     async def router_maps(self) -> RouterMaps:
         def work(connection: sqlite3.Connection) -> RouterMaps:
             rows = connection.execute(
-                "SELECT m.run, m.from_epoch, m.to_epoch, m.body FROM router_map m JOIN epoch e ON e.number = m.to_epoch"
+                "SELECT m.run, m.from_epoch, m.to_epoch, m.body FROM router_map m JOIN epoch e "
+                "ON e.number = m.to_epoch"
                 " WHERE e.era = (SELECT era FROM epoch ORDER BY number DESC LIMIT 1) ORDER BY m.run"
             ).fetchall()
             return RouterMaps([map_of(*row) for row in rows])

@@ -1,5 +1,4 @@
-"""Router versions, which are the messages, and who is waiting for which (DESIGN, "Copies are not
-needed to multicast")."""
+"""Router versions, which are the messages, and which of them wait for a client."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,8 @@ from propagation.adapters.sqlite.connection.json_rows import dumped, many, one
 from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 
 VERSION = (
-    "json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes), json(v.standing),"
+    "json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes), "
+    "json(v.standing),"
     " r.sequence, json(v.senders), v.written_by)"
 )
 # An edge that closed at or before the watermark has nothing that waits: of a long history only its
@@ -30,44 +30,59 @@ first AS (
     (SELECT min(opened) FROM (SELECT e.opened FROM edge e WHERE e.ref = a.ref UNION ALL
      SELECT e.opened FROM edge_past e WHERE e.ref = a.ref) WHERE opened <= :through) AS opened
   FROM asked a WHERE NOT EXISTS (SELECT 1 FROM edge e WHERE e.ref = a.ref AND e.opened <= a.after)
-   AND NOT EXISTS (SELECT 1 FROM edge_past e INDEXED BY edge_past_ref WHERE e.ref = a.ref AND e.opened <= a.after)),
+   AND NOT EXISTS (SELECT 1 FROM edge_past e INDEXED BY edge_past_ref WHERE e.ref = a.ref AND
+     e.opened <= a.after)),
 over AS (
-  SELECT f.ref, f.opened, e.router FROM first f CROSS JOIN edge e ON e.ref = f.ref AND e.opened = f.opened
+  SELECT f.ref, f.opened, e.router FROM first f CROSS JOIN edge e ON e.ref = f.ref AND e.opened
+    = f.opened
   WHERE f.after < f.opened UNION ALL
-  SELECT f.ref, f.opened, e.router FROM first f CROSS JOIN edge_past e INDEXED BY edge_past_ref ON e.ref = f.ref
+  SELECT f.ref, f.opened, e.router FROM first f CROSS JOIN edge_past e INDEXED BY edge_past_ref
+    ON e.ref = f.ref
    AND e.opened = f.opened WHERE f.after < f.opened),
 sent AS (
   SELECT a.ref, v.router, v.version, v.round
   FROM asked a CROSS JOIN edge e ON e.ref = a.ref AND e.opened <= :through
-  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round =
-    (SELECT w.round FROM router_version w INDEXED BY router_version_of_round WHERE w.router = e.router
-     AND w.round BETWEEN max(a.after + 1, e.opened) AND :through AND w.lone IS NOT a.ref ORDER BY w.round DESC LIMIT 1)
+  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND
+    v.round =
+    (SELECT w.round FROM router_version w INDEXED BY router_version_of_round WHERE w.router =
+      e.router
+     AND w.round BETWEEN max(a.after + 1, e.opened) AND :through AND w.lone IS NOT a.ref
+       ORDER BY w.round DESC LIMIT 1)
   UNION ALL
   SELECT a.ref, v.router, v.version, v.round
-  FROM asked a CROSS JOIN edge_past e INDEXED BY edge_past_ref ON e.ref = a.ref AND e.closed > a.after AND e.opened <= :through
-  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND v.round =
-    (SELECT w.round FROM router_version w INDEXED BY router_version_of_round WHERE w.router = e.router
-     AND w.round BETWEEN max(a.after + 1, e.opened) AND min(:through, e.closed - 1) AND w.lone IS NOT a.ref
+  FROM asked a CROSS JOIN edge_past e INDEXED BY edge_past_ref ON e.ref = a.ref AND e.closed >
+    a.after AND e.opened <= :through
+  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND
+    v.round =
+    (SELECT w.round FROM router_version w INDEXED BY router_version_of_round WHERE w.router =
+      e.router
+     AND w.round BETWEEN max(a.after + 1, e.opened) AND min(:through, e.closed - 1) AND
+       w.lone IS NOT a.ref
      ORDER BY w.round DESC LIMIT 1)
   UNION ALL
   SELECT o.ref, v.router, v.version, v.round
-  FROM over o CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = o.router AND v.round =
-    (SELECT max(w.round) FROM router_version w WHERE w.router = o.router AND w.round <= o.opened) AND v.lone IS NOT o.ref)
+  FROM over o CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router =
+    o.router AND v.round =
+    (SELECT max(w.round) FROM router_version w WHERE w.router = o.router AND w.round <=
+      o.opened) AND v.lone IS NOT o.ref)
 SELECT json_group_array(json_array(ref, router, version)) FROM (
-  SELECT ref, router, max(version) AS version FROM sent GROUP BY ref, router ORDER BY ref, max(round) DESC, router)
+  SELECT ref, router, max(version) AS version FROM sent GROUP BY ref, router ORDER BY ref,
+    max(round) DESC, router)
 """
 # Of each message the first part of each of its lowest refs, which the index alone finds.
 PARTS = (
-    "SELECT json_group_array(json_array(e.value->>0, e.value->>1, json((SELECT json_group_array(json_array(i.attribute, i.ref,"
-    " i.profile_version, i.sequence)) FROM (SELECT min(rowid) AS row FROM integrated WHERE router = e.value->>0"
-    " AND version = e.value->>1 GROUP BY ref ORDER BY ref LIMIT ?2) f CROSS JOIN integrated i ON i.rowid = f.row))))"
+    "SELECT json_group_array(json_array(e.value->>0, e.value->>1, json((SELECT "
+    "json_group_array(json_array(i.attribute, i.ref,"
+    " i.profile_version, i.sequence)) FROM (SELECT min(rowid) AS row FROM integrated WHERE "
+    "router = e.value->>0"
+    " AND version = e.value->>1 GROUP BY ref ORDER BY ref LIMIT ?2) f CROSS JOIN integrated i ON "
+    "i.rowid = f.row))))"
     " FROM json_each(?1) e"
 )
 
 
 def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
-    """The number of the newest published round, or of the one that was the newest at a sequence; 0
-    before the first."""
+    """Return the newest published round (at a sequence: the newest then); 0 before the first."""
     if at is None:
         return int(one(connection, "SELECT coalesce(max(number), 0) FROM round"))
     return (
@@ -83,7 +98,7 @@ def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
 def waiting_messages(
     connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int | None = None
 ) -> dict[int, list[RouterVersion]]:
-    """What waits for each client after its watermark, newest round first."""
+    """Return what waits for each client after its watermark, newest round first."""
     last = last_round(connection)
     keys = waiting_keys(connection, refs_after, last if through is None else min(through, last))
     versions = brief_versions(connection, sorted({key for found in keys.values() for key in found}))
@@ -93,7 +108,7 @@ def waiting_messages(
 def waiting_keys(
     connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int
 ) -> dict[int, list[tuple[int, int]]]:
-    """For each client and its watermark, (router, version) of what waits, newest round first."""
+    """Return (router, version) of what waits for each client after its watermark, newest first."""
     waiting: dict[int, list[tuple[int, int]]] = {ref: [] for ref in refs_after}
     found = connection.execute(
         WAITING, {"asked": dumped(list(refs_after.items())), "through": through}
@@ -106,7 +121,7 @@ def waiting_keys(
 def brief_versions(
     connection: sqlite3.Connection, keys: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], RouterVersion]:
-    """Published versions by (router, version), `integrated` shortened."""
+    """Return published versions by (router, version), with `integrated` shortened."""
     rows = many(
         connection,
         f"SELECT json_group_array({VERSION}) FROM json_each(?) e CROSS JOIN router_version v"
@@ -119,12 +134,18 @@ def brief_versions(
 def newest_versions(
     connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None
 ) -> list[RouterVersion]:
-    """The newest published version of each router since the newest bootstrap, or since the newest
-    at a sequence, by router."""
+    """Return the newest published version of each router since the newest bootstrap, by router.
+
+    With `at`, the newest at that sequence.
+    """
     era = (
         one(
             connection,
-            "SELECT era FROM epoch WHERE sequence <= coalesce(?, sequence) ORDER BY number DESC LIMIT 1",
+            (
+                "SELECT era FROM epoch WHERE sequence <= coalesce(?, sequence) ORDER BY number "
+                "DESC "
+                "LIMIT 1"
+            ),
             at,
         )
         or 0
@@ -140,8 +161,7 @@ def newest_versions(
 def version_numbers(
     connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None
 ) -> dict[int, int]:
-    """The newest published version's number of each router, or of the newest at a sequence, by
-    router."""
+    """Return the newest published version's number of each router, by router."""
     return dict(
         connection.execute(
             "SELECT v.router, max(v.version) FROM json_each(?) e CROSS JOIN router_version v"
@@ -154,9 +174,11 @@ def version_numbers(
 def whole_version(
     connection: sqlite3.Connection, router: int, version: int
 ) -> RouterVersion | None:
+    """Return one published version with all its parts."""
     rows = many(
         connection,
-        f"SELECT json_group_array({VERSION}) FROM router_version v JOIN round r ON r.number = v.round"
+        f"SELECT json_group_array({VERSION}) FROM router_version v JOIN round r ON r.number = "
+        "v.round"
         " WHERE v.router = ? AND v.version = ?",
         router,
         version,
@@ -178,7 +200,7 @@ def whole_version(
 def messages_of(
     connection: sqlite3.Connection, keys: Sequence[tuple[int, int]], senders: int
 ) -> dict[tuple[int, int], RouterVersion]:
-    """Published versions, each with a part of at most `senders` clients, the lowest refs."""
+    """Return published versions with a part of at most `senders` clients, the lowest refs."""
     last = last_round(connection)
     parts = {
         (router, version): part
@@ -197,11 +219,12 @@ def parts_carrying(
     attributes: Sequence[str],
     but: int,
 ) -> dict[tuple[int, int], list[IntegratedAttribute]]:
-    """What published messages were integrated from of some attributes, in order, but by one client."""
+    """Return the parts of messages with some attributes, except those of one client."""
     parts: dict[tuple[int, int], list[IntegratedAttribute]] = {}
     for router, version, *part in many(
         connection,
-        "SELECT json_group_array(json_array(router, version, attribute, ref, profile_version, sequence))"
+        "SELECT json_group_array(json_array(router, version, attribute, ref, profile_version, "
+        "sequence))"
         " FROM (SELECT i.* FROM json_each(?) e CROSS JOIN integrated i ON i.router = e.value->>0"
         " AND i.version = e.value->>1"
         " WHERE i.ref <> ? AND i.attribute IN (SELECT value FROM json_each(?)) ORDER BY i.rowid)",
@@ -214,11 +237,13 @@ def parts_carrying(
 
 
 def contributions(connection: sqlite3.Connection, ref: int, limit: int) -> list[RouterVersion]:
-    """Published messages that carry this client's attributes, newest round first, with its parts."""
+    """Return messages that carry this client's attributes, newest first, with its parts."""
     parts: dict[tuple[int, int], list[list[Any]]] = {}
     for router, version, *part in connection.execute(
-        "SELECT i.router, i.version, i.attribute, i.ref, i.profile_version, i.sequence FROM integrated i"
-        " JOIN router_version v ON v.router = i.router AND v.version = i.version WHERE i.ref = ? AND v.round <= ?"
+        "SELECT i.router, i.version, i.attribute, i.ref, i.profile_version, i.sequence FROM "
+        "integrated i"
+        " JOIN router_version v ON v.router = i.router AND v.version = i.version WHERE i.ref = ? "
+        "AND v.round <= ?"
         " ORDER BY v.round DESC, v.router",
         (ref, last_round(connection)),
     ).fetchall():

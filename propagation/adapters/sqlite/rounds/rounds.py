@@ -1,4 +1,4 @@
-"""RoundStore on SQLite: rows carry their round; what is above the last published one is invisible."""
+"""RoundStore on SQLite: rows carry their round; rounds after the last published are invisible."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ ROUND = "number, boundary, sequence, changed, touched, edges_opened, edges_close
 
 
 class SqliteRounds:
-    """Staging by round number, one publication."""
+    """Stages by round number, and publishes once."""
 
     def __init__(self, database: Database, directory: Directory) -> None:
         self._database = database
@@ -77,7 +77,11 @@ class SqliteRounds:
             lambda connection: sorted(
                 many(
                     connection,
-                    "SELECT json_group_array(DISTINCT ref) FROM profile_version WHERE sequence > ? AND sequence <= ?",
+                    (
+                        "SELECT json_group_array(DISTINCT ref) FROM profile_version WHERE "
+                        "sequence > "
+                        "? AND sequence <= ?"
+                    ),
                     after,
                     through,
                 )
@@ -127,7 +131,8 @@ class SqliteRounds:
             check_fence(connection, lease)
             put(
                 connection,
-                "router_version (router, version, round, epoch, name, text, attributes, standing, senders,"
+                "router_version (router, version, round, epoch, name, text, attributes, "
+                "standing, senders,"
                 " lone, written_by)",
                 11,
                 [
@@ -186,7 +191,8 @@ class SqliteRounds:
             check_next(connection, round_)
             sequence = append_entry(connection, self._directory, EntryKind.ROUND, (), round_.number)
             connection.execute(
-                f"INSERT OR REPLACE INTO attribute ({ATTRIBUTE}) SELECT {ATTRIBUTE} FROM staged_attribute"
+                f"INSERT OR REPLACE INTO attribute ({ATTRIBUTE}) SELECT {ATTRIBUTE} FROM "
+                "staged_attribute"
             )
             connection.execute("INSERT OR REPLACE INTO held SELECT ref, names FROM staged_held")
             connection.execute("DELETE FROM staged_attribute")
@@ -204,7 +210,8 @@ class SqliteRounds:
                 row[0]: _attribute(*row)
                 for row in many(
                     connection,
-                    "SELECT json_group_array(json_array(a.name, a.router, a.holders, a.canonical)) FROM json_each(?) e"
+                    "SELECT json_group_array(json_array(a.name, a.router, a.holders, "
+                    "a.canonical)) FROM json_each(?) e"
                     " CROSS JOIN attribute a ON a.name = e.value",
                     dumped(list(names)),
                 )
@@ -241,7 +248,10 @@ class SqliteRounds:
             lambda connection: [
                 row[0]
                 for row in connection.execute(
-                    "SELECT h.ref FROM held h, json_each(h.names) n WHERE n.value = ? ORDER BY h.ref LIMIT ?",
+                    (
+                        "SELECT h.ref FROM held h, json_each(h.names) n WHERE n.value = ? ORDER BY "
+                        "h.ref LIMIT ?"
+                    ),
                     (attribute, limit),
                 ).fetchall()
             ]
@@ -307,7 +317,7 @@ class SqliteRounds:
 
 
 def last_rounds(connection: sqlite3.Connection, limit: int) -> list[Round]:
-    """The newest published rounds, oldest first."""
+    """Return the newest published rounds, oldest first."""
     rows = connection.execute(
         f"SELECT {ROUND} FROM round ORDER BY number DESC LIMIT ?", (limit,)
     ).fetchall()
@@ -315,13 +325,17 @@ def last_rounds(connection: sqlite3.Connection, limit: int) -> list[Round]:
 
 
 def check_next(connection: sqlite3.Connection, round_: Round) -> None:
-    """Raises LeaseLost where another round was published since this one was begun."""
+    """Check that no other round was published since this one began.
+
+    Raises:
+        LeaseLost: Another one was.
+    """
     if round_.number != last_round(connection) + 1:
         raise LeaseLost(f"round {round_.number} was published before, or discarded")
 
 
 def put_round(connection: sqlite3.Connection, published: Round) -> None:
-    """From now on everything that was staged for it is visible."""
+    """Publish a round: all that was staged for it becomes visible."""
     put(
         connection,
         f"round ({ROUND})",
@@ -334,8 +348,11 @@ def put_round(connection: sqlite3.Connection, published: Round) -> None:
 def discard_unpublished(
     connection: sqlite3.Connection, last: int, *, everywhere: bool = False
 ) -> None:
-    """Whatever an unfinished round left behind. The routing table has no index of rounds: it is
-    looked through where a round was begun and not published, or `everywhere`."""
+    """Discard what an unfinished round left behind.
+
+    Args:
+        everywhere: Search the routing table even if no round was begun; it has no index of rounds.
+    """
     connection.execute("DELETE FROM staged_attribute")
     connection.execute("DELETE FROM staged_held")
     connection.execute("DELETE FROM staged_outbox")
@@ -354,12 +371,12 @@ def discard_unpublished(
 
 
 def _round(row: Sequence[Any]) -> Round:
-    """A row of ROUND."""
+    """Return the round of a row of ROUND."""
     return Round.model_construct(**dict(zip(ROUND.split(", "), row, strict=True)))
 
 
 def _senders(version: RouterVersion) -> list[tuple[str, int, int, int]]:
-    """The first part of each of at most two senders."""
+    """Return the first part of each of at most two senders."""
     first: dict[int, tuple[str, int, int, int]] = {}
     for part in version.integrated:
         if part.ref not in first and len(first) < SENDERS_KEPT:
@@ -368,7 +385,7 @@ def _senders(version: RouterVersion) -> list[tuple[str, int, int, int]]:
 
 
 def _lone(version: RouterVersion) -> int | None:
-    """The only client that the message comes from."""
+    """Return the only client that the message comes from."""
     return next(iter(version.senders)) if len(version.senders) == 1 else None
 
 

@@ -14,7 +14,10 @@ from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.model.errors import BrokenData
 
 ADAPTER = Path("propagation/adapters/neo4j")
-GOOD = "// name: a/b\n// purpose: says it\n// parameters: ref, now\nMATCH (c {ref: $ref}) SET c.at = $now RETURN c;\n"
+GOOD = (
+    "// name: a/b\n// purpose: says it\n// parameters: ref, now\nMATCH (c {ref: $ref}) SET "
+    "c.at = $now RETURN c;\n"
+)
 
 
 def test_a_file_says_its_name_purpose_and_parameters():

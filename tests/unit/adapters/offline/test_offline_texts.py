@@ -90,7 +90,10 @@ async def test_what_others_said_reads_as_such():
 
 
 async def test_a_reader_hears_what_the_message_says_and_no_more():
-    text = f"A community drawn to soul and funk{' again' * 30}. Lately it looks to ska and parties. Seen around “Dub Me”."
+    text = (
+        f"A community drawn to soul and funk{' again' * 30}. Lately it looks to ska and "
+        "parties. Seen around “Dub Me”."
+    )
     said = message(1, "polka", "dub", "part", "ska", text=text)
     [edit] = (await OfflineReasoner().merge(party(user(), messages=(said,)))).edits
     assert edit.line.attributes == ("ska",)

@@ -47,7 +47,10 @@ def test_an_object_is_found_in_prose_fences_and_thoughts(text):
         """{“prediction”: {“why”: “it's "so"”, “choice”: 1}, “user”: {“used”: [“M1”], “edits”: []}}""",
         """{"prediction": {"why": "it's \\"so\\"" "choice": 1} "user": {"used": ["M1"], "edits": []}}""",
         '"' + json.dumps(ANSWER).replace("\\", "\\\\").replace('"', '\\"') + '"',
-        "```python\nanswer = {'prediction': {'why': 'it\\'s \"so\"', 'choice': 1}, 'user': {'used': ['M1'], 'edits': []}}\n```",
+        (
+            "```python\nanswer = {'prediction': {'why': 'it\\'s \"so\"', 'choice': 1}, 'user': "
+            "{'used': ['M1'], 'edits': []}}\n```"
+        ),
     ],
 )
 def test_broken_json_with_one_meaning_is_repaired(text):
@@ -113,7 +116,10 @@ def test_of_a_truncated_answer_the_whole_parts_stand(finish):
 
 
 def test_a_broken_part_does_not_spoil_the_parts_around_it():
-    text = '{"user": {"edits": [{"text" "jazz"}]}, "prediction": {"why": "so", "choice": 2}, "candidate_1": {"edits": []}}'
+    text = (
+        '{"user": {"edits": [{"text" "jazz"}]}, "prediction": {"why": "so", "choice": 2}, '
+        '"candidate_1": {"edits": []}}'
+    )
     answer = parse_answer(text, "stop", None, NAMES)
     assert answer.fault is Fault.BROKEN
     assert answer.value == {

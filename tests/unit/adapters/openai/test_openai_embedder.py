@@ -176,7 +176,7 @@ def settings_of(tmp_path, server, **embeddings):
     )
 
 
-async def test_a_service_embeds_through_the_endpoint_and_another_model_is_an_error_that_names_the_command(
+async def test_a_service_embeds_through_the_endpoint_and_refuses_another_model(
     tmp_path,
 ):
     changes = [

@@ -30,8 +30,14 @@ REDACTION = path_redaction_for(
             "the graph: database or disk is full; free space",
         ),
         (
-            "bolt://neo4j:7687 does not answer (Couldn't connect to neo4j:7687); no answer within neo4j.answer_seconds",
-            "the graph's server does not answer (Couldn't connect to the graph's server); no answer within neo4j.answer_seconds",
+            (
+                "bolt://neo4j:7687 does not answer (Couldn't connect to neo4j:7687); no answer "
+                "within neo4j.answer_seconds"
+            ),
+            (
+                "the graph's server does not answer (Couldn't connect to the graph's server); no "
+                "answer within neo4j.answer_seconds"
+            ),
         ),
         ("https://vectors:6333 asks", "the vector index asks"),
         ("http://models.local:8080/v1 says 500", "the model's server says 500"),

@@ -73,9 +73,9 @@ def test_a_fall_is_told_with_the_part_that_did_it():
     assert "the one that fell least" in how_chosen(showcase)
     said = where_it_stands(advice, showcase)
     assert (
-        "number 243 for ada; with propagation switched off it would be number 172. It fell; most of it by lift_taste"
-        in said
-    )
+        "number 243 for ada; with propagation switched off it would be number 172. It fell; most "
+        "of it by lift_taste"
+    ) in said
     assert "+0.00 becomes -0.40" in said
     assert "lift_taste" in printed(lambda console: show_advice(console, advice, showcase))
 

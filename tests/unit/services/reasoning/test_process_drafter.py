@@ -72,7 +72,10 @@ def test_the_order_of_candidates_is_drawn_from_the_same_words_as_everything_else
 
 
 def test_the_process_needs_no_compiler():
-    seen = "import sys, services.reasoning.child_process; print([name for name in ('numba', 'grpc', 'neo4j') if name in sys.modules])"
+    seen = (
+        "import sys, services.reasoning.child_process; print([name for name in ('numba', "
+        "'grpc', 'neo4j') if name in sys.modules])"
+    )
     assert subprocess.check_output([sys.executable, "-c", seen], text=True).strip() == "[]"
 
 

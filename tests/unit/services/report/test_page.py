@@ -12,7 +12,10 @@ from services.report.collect import ReportData
 from services.report.html import UNPRINTABLE, element, to_html
 from services.report.page import render_page
 
-HOSTILE = "</title></style></svg><script>alert(1)</script><img src=x onerror=alert(1)>\"' onload=alert(1) &lt;b&gt;"
+HOSTILE = (
+    "</title></style></svg><script>alert(1)</script><img src=x onerror=alert(1)>\"' "
+    "onload=alert(1) &lt;b&gt;"
+)
 SPLIT = pb.EvolutionChange(kind=pb.EVOLUTION_KIND_SPLIT, before=[0], after=[2, 3], reason=HOSTILE)
 MERGE = pb.EvolutionChange(kind=pb.EVOLUTION_KIND_MERGE, before=[1, 2], after=[1])
 RUNS = [

@@ -12,7 +12,8 @@ structlog.get_logger().info("ours", count=2)
 try:
     raise ValueError("told")
 except ValueError:
-    logging.getLogger("propagation.workflow.reason.cold_start").warning("client %d is not described yet", 1, exc_info=True)
+    log = logging.getLogger("propagation.workflow.reason.cold_start")
+    log.warning("client %d is not described yet", 1, exc_info=True)
 logging.getLogger("neo4j").warning("an attempt failed")
 """
 

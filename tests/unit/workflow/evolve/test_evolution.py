@@ -180,7 +180,8 @@ async def test_an_evolution_keeps_no_copy_of_the_embedder(made, monkeypatch, tmp
         lambda connection: [
             name
             for (name,) in connection.execute(
-                "SELECT name FROM meta WHERE name LIKE 'embedder:%' OR name LIKE 'made_with:%' ORDER BY name"
+                "SELECT name FROM meta WHERE name LIKE 'embedder:%' OR name LIKE 'made_with:%' "
+                "ORDER BY name"
             )
         ]
     )

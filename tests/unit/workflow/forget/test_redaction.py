@@ -155,7 +155,9 @@ def test_a_message_loses_attributes_that_only_that_client_brought():
         round=1,
         epoch=1,
         name="jazz and theremin",
-        text="A community drawn to jazz. It is now turning to theremin. Seen around “Kind of Blue”.",
+        text=(
+            "A community drawn to jazz. It is now turning to theremin. Seen around “Kind of Blue”."
+        ),
         attributes=("theremin", "jazz"),
         standing=(("jazz", 2.0), ("theremin", 1.0)),
     )

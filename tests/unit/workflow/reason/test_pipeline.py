@@ -35,15 +35,23 @@ SETTINGS = WorkflowSettings(
     reason_backoff=0,
 )
 TABLES = (
-    "SELECT ref, version, sequence, next_id, body, watermark, dropped FROM profile_version ORDER BY 1, 2",
-    "SELECT sequence, module, owner, writer, reward, text, attributes FROM gradient ORDER BY 1, 2, 3",
+    (
+        "SELECT ref, version, sequence, next_id, body, watermark, dropped FROM profile_version "
+        "ORDER "
+        "BY 1, 2"
+    ),
+    (
+        "SELECT sequence, module, owner, writer, reward, text, attributes FROM gradient ORDER BY "
+        "1, "
+        "2, 3"
+    ),
     "SELECT router, version, round, name, text, attributes FROM router_version ORDER BY 1, 2",
     "SELECT sequence, user, reward FROM reasoned ORDER BY 1",
 )
 
 
 class Slow(OfflineReasoner):
-    """The same answers after a while, so that they come in another order than they were asked for."""
+    """The same answers after a while, so that they arrive in another order."""
 
     def __init__(self, width, seed=1):
         super().__init__()
@@ -66,7 +74,7 @@ class Slow(OfflineReasoner):
 
 
 class Scribe(Slow):
-    """Writes into the item that two interactions share: a line of its own, or the same line again."""
+    """Writes into the item that two interactions share: a new line, or the same line."""
 
     def __init__(self, *, same_line):
         super().__init__(8)

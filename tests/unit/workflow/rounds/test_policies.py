@@ -164,7 +164,8 @@ def paper(tmp_path):
     """The preset as an operator gets it, with what a small town needs besides; flags win."""
     path = tmp_path / "propagation.toml"
     path.write_text(
-        f"preset = 'paper'\nupdate_size = 5\nbootstrap_items = {ITEMS}\nauto_create = true\nsession.k = 4\n"
+        f"preset = 'paper'\nupdate_size = 5\nbootstrap_items = {ITEMS}\nauto_create = "
+        "true\nsession.k = 4\n"
     )
     return lambda *flags: load_settings(path, {}, parse_assignments(flags)).settings.workflow
 

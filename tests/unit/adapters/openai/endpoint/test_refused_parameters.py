@@ -37,7 +37,10 @@ TEMPLATES = {
     "Mistral": (
         422,
         {
-            "detail": "After the optional system message, conversation roles must alternate user/assistant"
+            "detail": (
+                "After the optional system message, conversation roles must alternate "
+                "user/assistant"
+            )
         },
     ),
 }
@@ -94,11 +97,19 @@ async def test_roles_alternate_where_an_answer_was_empty(server, store):
 
 
 TOO_MANY = {
-    "OpenAI": "max_tokens is too large: {asked}. This model supports at most 100 completion tokens, whereas you provided {asked}.",
-    "vLLM": "'max_tokens' or 'max_completion_tokens' is too large: {asked}. This model's maximum context length is 900 tokens and"
+    "OpenAI": (
+        "max_tokens is too large: {asked}. This model supports at most 100 completion "
+        "tokens, whereas you provided {asked}."
+    ),
+    "vLLM": "'max_tokens' or 'max_completion_tokens' is too large: {asked}. This model's maximum "
+    "context length is 900 tokens and"
     " your request has 800 input tokens ({asked} > 900 - 800).",
-    "TGI": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 900. Given: 800 and {asked}",
-    "as of old": "This model's maximum context length is 900 tokens. However, you requested 1100 tokens (800 in the messages,"
+    "TGI": (
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 900. Given: "
+        "800 and {asked}"
+    ),
+    "as of old": "This model's maximum context length is 900 tokens. However, you requested 1100 "
+    "tokens (800 in the messages,"
     " 300 in the completion). Please reduce the length of the messages or completion.",
 }
 

@@ -144,7 +144,8 @@ async def test_what_an_obedient_model_that_repeats_orders_can_do_to_others(tmp_p
         for one in data_of([{"content": prompt}]).get("messages", {}).values()
     )
     print(
-        f"{len(reached)} of {len(KEYS)} profiles, {len(rules)} filter memories, {routers} messages in prompts"
+        f"{len(reached)} of {len(KEYS)} profiles, {len(rules)} filter memories, {routers} "
+        "messages in prompts"
     )
     assert reached > {KEYS[0]}, "it travels, or nothing is measured"
     for key, text in texts.items():
