@@ -39,7 +39,8 @@ PART = 5_000
 
 
 def copy_of(town: Town, run: Run) -> Path:
-    """A copy of the town's state that the caller may change; built first where it is not there yet."""
+    """A copy of the town's state that the caller may change; built first where it is not
+    there yet."""
     kept = run.states / f"town-{town.users}-{town.items}-{town.interactions}-{_digest(town)}.db"
     if not kept.exists():
         run.note(f"building {kept.name}")

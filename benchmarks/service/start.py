@@ -1,4 +1,5 @@
-"""Memory, and a start after kill -9, with 100,000 clients, half of them items, and 1M interactions."""
+"""Memory, and a start after kill -9, with 100,000 clients, half of them items, and 1M
+interactions."""
 
 from benchmarks.life.background import background
 from benchmarks.life.states import copy_of

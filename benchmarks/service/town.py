@@ -94,5 +94,6 @@ def catalogue_town(short: bool) -> Town:
 
 
 def lived_town(short: bool) -> Town:
-    """The same after a life: texts of more interactions than retention keeps (200,000 sequences)."""
+    """The same after a life: texts of more interactions than retention keeps (200,000
+    sequences)."""
     return catalogue_town(short) if short else replace(catalogue_town(short), texts=220_000)

@@ -38,7 +38,8 @@ async def test_nothing_is_lost_or_doubled(tmp_path):
 
 
 async def _agrees(database, caller):
-    """The database against what its caller was promised, and every derived thing against the log."""
+    """The database against what its caller was promised, and every derived thing against
+    the log."""
     engine = build_engine(
         Settings(
             database=database,

@@ -1,4 +1,5 @@
-"""One stream of events on both deployments: the same profiles, tables, numbers and recommendations."""
+"""One stream of events on both deployments: the same profiles, tables, numbers and
+recommendations."""
 
 import os
 from pathlib import Path

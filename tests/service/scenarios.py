@@ -37,7 +37,8 @@ async def record_choices(service, choices) -> int:
 
 
 async def propagate_opera(service) -> pb.Line:
-    """Let Bob and Cid turn to opera, so that Ann's profile hears of it; return that line of hers."""
+    """Let Bob and Cid turn to opera, so that Ann's profile hears of it; return that line
+    of hers."""
     await upsert_records(
         service, [(f"i{n}", "jazz" if n < 10 else "opera", None) for n in range(20)]
     )

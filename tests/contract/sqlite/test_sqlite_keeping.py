@@ -450,7 +450,8 @@ async def test_what_a_link_leads_to_is_replaced_and_the_link_stays(tmp_path):
 async def test_nothing_takes_the_place_of_a_file_whose_log_somebody_reads(
     tmp_path, way, monkeypatch
 ):
-    """The log cannot be folded into the file then, and must not go: it holds what was acknowledged."""
+    """The log cannot be folded into the file then, and must not go: it holds what was
+    acknowledged."""
     monkeypatch.setattr(exchange, "FOLD_MS", 50)
     path, copy = tmp_path / "graph.db", tmp_path / "copy.db"
     store = new(path)

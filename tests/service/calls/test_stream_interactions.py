@@ -40,7 +40,8 @@ async def test_an_ack_comes_while_the_stream_stays_open(service):
 
 @pytest.mark.slow
 async def test_a_caller_that_reads_no_acks_is_slowed_down_and_loses_nothing(service):
-    """Its own writes block once the service's bounded queues and the transport's windows are full."""
+    """Its own writes block once the service's bounded queues and the transport's windows
+    are full."""
     call = service.stub.StreamInteractions()
     sent = await write_until_blocked(call)
     acked = [(await call.read()).outcome for _ in range(sent)]

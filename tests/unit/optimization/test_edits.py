@@ -1,4 +1,5 @@
-"""Edits of different lines commute; a profile never outgrows its bound and never gives an id twice."""
+"""Edits of different lines commute; a profile never outgrows its bound and never gives an
+id twice."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,5 @@
-"""A reader without the role analyst sees counts and items, and no id, title or event id of a user."""
+"""A reader without the role analyst sees counts and items, and no id, title or event id of
+a user."""
 
 import pytest
 

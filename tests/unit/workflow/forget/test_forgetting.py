@@ -1,4 +1,5 @@
-"""Erasure and retraction in a whole engine: everything of a client goes, and nothing else changes."""
+"""Erasure and retraction in a whole engine: everything of a client goes, and nothing else
+changes."""
 
 import asyncio
 from dataclasses import replace
@@ -393,7 +394,8 @@ async def test_a_learner_gives_its_lease_to_a_process_that_erases(engine):
 
 
 async def test_weights_are_subtracted_where_an_evolution_moved_them(engine):
-    """Weights are stored in the routers of their epoch and read through the maps of the runs since."""
+    """Weights are stored in the routers of their epoch and read through the maps of the
+    runs since."""
     events = await live(engine, 14, 60)
     sequence = await engine.store.learned_through()
     swapped = np.array([1, 0, 2, 3])

@@ -1,4 +1,5 @@
-"""An evaluation outlives a server that is started again; one that never answered is told at once."""
+"""An evaluation outlives a server that is started again; one that never answered is told
+at once."""
 
 from types import SimpleNamespace
 from unittest.mock import patch
