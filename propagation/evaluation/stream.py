@@ -6,8 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.datasets.dataset import Dataset
+from propagation.model.clients.client import Client, ref_of
 from propagation.model.errors import InvalidInput
 from propagation.model.plurals import pluralize
+from propagation.workflow.index.embedding import attribute_text, content_text
 
 I64 = NDArray[np.int64]
 LEAST_EVENTS = 50
@@ -78,3 +81,26 @@ class Stream:
             items[self.item[order]],
             self.time[order],
         )
+
+
+def stream_of(dataset: Dataset) -> Stream:
+    """Return the dataset as a stream: texts as the live embedder reads them, without ids.
+
+    Raises:
+        InvalidInput: There is nothing to rank.
+    """
+    clients = [
+        change.apply_to(Client(ref=ref_of(change.key.kind, row), key=change.key))
+        for row, change in enumerate(dataset.items)
+    ]
+    user, item, time = dataset.rows()
+    stream = Stream(
+        dataset.name,
+        [content_text(client) for client in clients],
+        [attribute_text(client) for client in clients],
+        user,
+        item,
+        time,
+    )
+    stream.check()
+    return stream

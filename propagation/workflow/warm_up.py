@@ -18,8 +18,12 @@ from propagation.numbers.evolve import (
 )
 from propagation.numbers.ranking.quantised_scores import follow_recent, up_to_date
 from propagation.workflow.concurrency.core_pool import CorePool
-from propagation.workflow.evolve.holdout import Holdout, rewind_snapshot, take_snapshot
-from propagation.workflow.evolve.plan_judge import replay_holdout
+from propagation.workflow.evolve.holdout import (
+    Holdout,
+    replay_holdout,
+    rewind_snapshot,
+    take_snapshot,
+)
 from propagation.workflow.forget.number_changes import History, Subtraction
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest

@@ -12,8 +12,7 @@ from pydantic import JsonValue
 
 from propagation.evaluation.kernels.arms import RANKINGS
 from propagation.evaluation.parallel import Pass, run_in_parallel
-from propagation.evaluation.protocols.cold_start import Slice, slices_of
-from propagation.evaluation.protocols.metrics import N10, ArmReport, arm_report
+from propagation.evaluation.protocols.metrics import N10, ArmReport, Slice, arm_report, slices_of
 from propagation.evaluation.protocols.one_pass import (
     Ranked,
     histories_shuffled,

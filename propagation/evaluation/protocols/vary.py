@@ -7,8 +7,8 @@ from datetime import datetime
 import numpy as np
 
 from propagation.evaluation.protocols.metrics import Paired, level, paired
+from propagation.evaluation.protocols.prequential import Report
 from propagation.evaluation.protocols.whole_loop import RULES, WAYS, LoopRanking
-from propagation.evaluation.reports.report import Report
 from propagation.model.base import Term
 
 SHOWN = {"k": ("off", "adoption", "offk", "offk_adoption"), "tau": ("off", "semantic")}

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from propagation.evaluation.protocols.cold_start import Slice
 from propagation.evaluation.protocols.leave_one_out import Setting
-from propagation.evaluation.protocols.metrics import ArmReport, Paired
+from propagation.evaluation.protocols.metrics import ArmReport, Paired, Slice
+from propagation.evaluation.protocols.prequential import Report
 from propagation.evaluation.protocols.vary import Effect
-from propagation.evaluation.reports.report import Report
 
 LABELS = {
     "off": "propagation off",

@@ -18,19 +18,19 @@ from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.ports.reasoner import Reasoner
 from propagation.workflow.concurrency.exclusion import Activity, Exclusion
 from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.evolve.decided_plan import DecidedPlan
 from propagation.workflow.evolve.holdout import (
     Holdout,
     Snapshot,
+    judge_plan,
     load_holdout,
     rewind_snapshot,
     take_snapshot,
     unit_rows,
 )
-from propagation.workflow.evolve.plan_judge import judge_plan
-from propagation.workflow.evolve.planner import Plan, Planner
+from propagation.workflow.evolve.plan import DecidedPlan, Plan
+from propagation.workflow.evolve.planner import Planner
 from propagation.workflow.evolve.publication import Publisher
-from propagation.workflow.evolve.router_gradients import load_router_gradients
+from propagation.workflow.evolve.router_cases import load_router_gradients
 from propagation.workflow.evolve.undo_planner import UndoPlanner
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync

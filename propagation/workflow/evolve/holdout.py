@@ -1,7 +1,8 @@
-"""The holdout and the snapshot on which a plan is judged.
+"""The holdout and the snapshot on which a plan is judged, and the judgement.
 
 The holdout is the newest learned interactions of the epoch; the snapshot is a copy of the numbers
-that is taken back to T, the moment before them.
+that is taken back to T, the moment before them. From that state a plan's routers are compared with
+the routers that are.
 
 Source: `docs/design.md`, "The loop", step 8.
 """
@@ -14,13 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.interactions.learned_block import WRITTEN
-from propagation.numbers.evolve import retired
-from propagation.numbers.holdout import MOST_BACK, Events, Tastes, rewind, rewind_content
+from propagation.model.routers.router_maps import RouterMap
+from propagation.numbers.evolve import Written, evolved_mass, evolved_total, evolved_trust, retired
+from propagation.numbers.holdout import (
+    MOST_BACK,
+    Events,
+    Tastes,
+    copied,
+    replay,
+    rewind,
+    rewind_content,
+)
 from propagation.numbers.learn import CONTENT_DECAY
 from propagation.numbers.rules.features import Feature
 from propagation.numbers.state import LEAST_SUPPORT
-from propagation.optimization.holdout_judge import running_deviation
+from propagation.optimization.holdout_judge import Verdict, judge, lift_slopes, running_deviation
 from propagation.ports.graph.graph_store import GraphStore
+from propagation.workflow.evolve.plan import Plan
 from propagation.workflow.learn.learned_weights import TASTE, AlignedBlock, read_aligned_blocks
 from propagation.workflow.views.numbers_view import ON, NumbersView
 
@@ -187,3 +198,69 @@ def rewind_snapshot(snapshot: Snapshot) -> None:
     vectors = snapshot.content[snapshot.users].astype(np.float64)
     rewind_content(vectors, snapshot.events.user, snapshot.contents, CONTENT_DECAY, MOST_BACK)
     snapshot.content[snapshot.users] = vectors
+
+
+def judge_plan(plan: Plan, snapshot: Snapshot, holdout: Holdout) -> Verdict | None:
+    """Compare a plan with the routers that are, in a thread: nothing else is touched.
+
+    Args:
+        snapshot: Taken back to T.
+
+    Returns:
+        The verdict; None if fewer than two users can be judged by.
+    """
+    divisions = plan.divide(snapshot.directions, len(snapshot.mass))
+    change = plan.numbering.to_map(
+        {router: division.halves for router, division in divisions.items()},
+        holdout.judged_from,
+        snapshot.epoch,
+        np.zeros((snapshot.routers, 0), np.float32),
+    )
+    written = {router: division.mass for router, division in divisions.items()}
+    before, bins = replay_holdout(copied(snapshot.tastes), snapshot)
+    after, _ = replay_holdout(_evolved(snapshot, change, written), snapshot)
+    rows = np.flatnonzero(
+        (holdout.negatives >= 0) & np.isfinite(holdout.scores).all(axis=1) & snapshot.known
+    )
+    slopes = [
+        lift_slopes(snapshot.weights, snapshot.deviation, bins[rows, 0], bins[rows, place])
+        for place in (1, 2)
+    ]
+    return judge(
+        holdout.users[rows],
+        holdout.scores[rows],
+        before[rows],
+        after[rows],
+        np.stack(slopes, axis=1),
+        len(holdout),
+    )
+
+
+def replay_holdout(
+    tastes: Tastes, snapshot: Snapshot
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Run the holdout on these routers, and read the lift before each event.
+
+    Args:
+        tastes: Changed in place.
+
+    Returns:
+        s(u, i) of i+ and i- [H, 2], and the bins of user, i+ and i- [H, 3].
+    """
+    size = len(snapshot.events.user)
+    readings, bins = np.zeros((size, 2)), np.zeros((size, 3), np.int64)
+    replay(tastes, snapshot.events, snapshot.known, readings, bins)
+    return readings, bins
+
+
+def _evolved(snapshot: Snapshot, change: RouterMap, written: dict[int, Written]) -> Tastes:
+    rows = {
+        router: Written(both.first[snapshot.items], both.second[snapshot.items])
+        for router, both in written.items()
+    }
+    tastes = copied(snapshot.tastes)
+    return tastes._replace(
+        mass=evolved_mass(tastes.mass, change, rows),
+        trust=evolved_trust(tastes.trust, change),
+        total=evolved_total(tastes.total, snapshot.mass, change, written),
+    )

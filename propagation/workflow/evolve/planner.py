@@ -16,81 +16,26 @@ from propagation.model.errors import ReasonerFailed
 from propagation.model.routers.evolution import EvolutionChange, EvolutionKind
 from propagation.model.routers.router import RouterVersion
 from propagation.model.routers.router_case import RouterCase, RouterDecision
-from propagation.model.routers.router_maps import Halves, RouterMaps
-from propagation.numbers.evolve import Written as WrittenMass
+from propagation.model.routers.router_maps import RouterMaps
 from propagation.numbers.seeded_hash import mixed
-from propagation.optimization.router_lineage import Numbering, number_routers
-from propagation.optimization.router_merge import merged_standing, router_similarities
+from propagation.optimization.router_lineage import number_routers
+from propagation.optimization.router_merge import router_similarities
 from propagation.optimization.router_rewrite import rewritten_standing
 from propagation.optimization.router_split import (
     Community,
-    nearer_second,
-    router_halves,
     split_community,
 )
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.reasoner import Reasoner
-from propagation.routing.integration import mean_shares
 from propagation.workflow.evolve.holdout import Snapshot
-from propagation.workflow.evolve.router_gradients import NEWEST, RouterGradients
+from propagation.workflow.evolve.plan import ATTRIBUTES, NewText, Plan
+from propagation.workflow.evolve.router_cases import RouterCases, RouterGradients
 from propagation.workflow.learn.learned_weights import Written, gather, sum_by_place
 from propagation.workflow.settings import WorkflowSettings
 
-ATTRIBUTES = 8
 TEXTS = {EvolutionKind.SPLIT: 2, EvolutionKind.MERGE: 1, EvolutionKind.REWRITE: 1}
 F32 = NDArray[np.float32]
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class NewText:
-    """A router's name and text after the run; the other fields are as in RouterVersion."""
-
-    router: int
-    name: str
-    text: str
-    standing: tuple[tuple[str, float], ...]
-    attributes: tuple[str, ...]
-    written_by: str = ""
-
-
-@dataclass(frozen=True)
-class Division:
-    """A split router: whose users go to which half, and the mass that each half takes."""
-
-    halves: Halves
-    mass: WrittenMass
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the reasoner decided.
-
-    communities: Of each router that is split. written: What was written up to T to the routers that
-    were asked about; these are marked in `asked` [K]. undecided: Why the reasoner did not decide on
-    a router.
-    """
-
-    numbering: Numbering
-    texts: Sequence[NewText]
-    communities: Mapping[int, Community]
-    written: Written
-    asked: NDArray[np.bool_]
-    undecided: Mapping[int, str] = field(default_factory=dict)
-
-    def divide(self, directions: F32, items: int) -> dict[int, Division]:
-        """Divide each split router among all who have written to it by now.
-
-        Args:
-            directions: The users' unit vectors [U, D].
-            items: How many items there are.
-        """
-        return {
-            router: _divide(
-                numbers, self.communities[router], self.written.of(router), directions, items
-            )
-            for router, numbers in self.numbering.halves.items()
-        }
 
 
 @dataclass
@@ -145,7 +90,7 @@ class Planner:
         similarities = await asyncio.to_thread(
             router_similarities, snapshot.mass, snapshot.total, snapshot.adoptions, snapshot.totals
         )
-        cases = _Cases(versions, similarities)
+        cases = RouterCases(versions, similarities)
         free = frozenset(range(snapshot.routers)) - snapshot.retired
         draft = _Draft(free, room=self._settings.k_most - len(free))
         directions = snapshot.directions
@@ -197,83 +142,6 @@ class Planner:
         except ReasonerFailed as error:
             draft.undecided[case.router.router] = str(error)
             log.warning("router %d stays as it is: %s", case.router.router, error)
-
-
-class _Cases:
-    """Builds the cases that the reasoner decides on."""
-
-    def __init__(
-        self, versions: Mapping[int, RouterVersion], similarities: NDArray[np.float64]
-    ) -> None:
-        self._versions = versions
-        self._similarities = similarities
-        self._common = mean_shares([dict(version.standing) for version in versions.values()])
-
-    def build(
-        self,
-        router: int,
-        gradients: RouterGradients,
-        community: Community | None,
-        free: frozenset[int],
-    ) -> RouterCase:
-        """Describe a router, and what a split or a merge with one of `free` would give."""
-        version = self._version(router)
-        similarities = self._similarities[router]
-        nearest = max(sorted(free - {router}), key=similarities.__getitem__, default=None)
-        other = None if nearest is None else self._version(nearest)
-        halves = router_halves(version, gradients.choices, community) if community else None
-        return RouterCase(
-            router=version,
-            gradients=gradients.newest[: -NEWEST - 1 : -1],
-            praised=gradients.praised,
-            blamed=gradients.blamed,
-            choices=gradients.all_choices,
-            common=self._common,
-            halves=halves,
-            distance=community.distance if community else 0.0,
-            nearest=other,
-            similarity=-1.0 if nearest is None else float(similarities[nearest]),
-            merged_standing=None if other is None else merged_standing([version, other]),
-        )
-
-    def _version(self, router: int) -> RouterVersion:
-        """Return a router's text; an empty one where nothing is written yet."""
-        return self._versions.get(router) or RouterVersion(
-            router=router, version=0, round=0, epoch=0, name="", text=""
-        )
-
-
-def _divide(
-    numbers: tuple[int, int],
-    community: Community,
-    written: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
-    directions: F32,
-    items: int,
-) -> Division:
-    """Divide a router; who wrote later than T goes with the nearer centre.
-
-    Args:
-        numbers: Of the two halves.
-        written: User rows, item rows and weights of what was written to the router.
-    """
-    users, rows, weights = written
-    amounts = sum_by_place(users, weights, len(directions))
-    known = len(community.amounts)
-    in_second = np.zeros(len(directions), np.bool_)
-    in_second[:known] = community.in_second
-    fresh = amounts > 0
-    fresh[:known] &= ~(community.amounts > 0)
-    in_second[fresh] = nearer_second(directions[fresh], community.centres)
-    second = in_second[users]
-    total, to_second = float(weights.sum()), float(weights[second].sum())
-    larger = 2 * to_second > total
-    in_second[amounts <= 0] = larger
-    mass = WrittenMass(
-        sum_by_place(rows[~second], weights[~second], items),
-        sum_by_place(rows[second], weights[second], items),
-    )
-    share = 1 - to_second / total if total > 0 else 0.5
-    return Division(Halves(*numbers, in_second, larger, share), mass)
 
 
 def _check(case: RouterCase, decision: RouterDecision) -> None:

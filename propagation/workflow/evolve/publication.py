@@ -35,8 +35,7 @@ from propagation.ports.vector_index import Collection
 from propagation.routing.routing_table import TableChange, stage_table_change
 from propagation.workflow.concurrency.exclusion import Activity, Exclusion
 from propagation.workflow.concurrency.leases import ROUND_LEASE, WAIT_SECONDS, Leases
-from propagation.workflow.evolve.decided_plan import DecidedPlan, catch_up
-from propagation.workflow.evolve.planner import NewText
+from propagation.workflow.evolve.plan import DecidedPlan, NewText, catch_up
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.checkpoint_patch import make_patch

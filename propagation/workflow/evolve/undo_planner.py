@@ -15,8 +15,7 @@ from propagation.model.routers.router_maps import Halves, RouterMap, RouterMaps,
 from propagation.numbers.evolve import Written as WrittenMass
 from propagation.optimization.router_lineage import Numbering
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.evolve.decided_plan import DecidedPlan
-from propagation.workflow.evolve.planner import ATTRIBUTES, Division, NewText
+from propagation.workflow.evolve.plan import ATTRIBUTES, DecidedPlan, Division, NewText
 from propagation.workflow.learn.learned_weights import Written, read_aligned_blocks, sum_by_place
 from propagation.workflow.views.numbers_owner import NumbersOwner
 

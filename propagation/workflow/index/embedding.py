@@ -1,8 +1,8 @@
-"""Texts for the embedder, and embedding under a deadline for reads."""
+"""Texts for the embedder, embedding under a deadline, and vectors of profiles."""
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from propagation.model.clients.attribute import normalize_name
 from propagation.model.clients.client import Client
 from propagation.model.errors import ReasonerFailed
 from propagation.ports.embedder import Embedder
+from propagation.workflow.concurrency.lru_cache import CountedLruCache
+from propagation.workflow.views.client_texts import IndexedText
 
 READ_DEADLINE_SECONDS = 1.0
 log = logging.getLogger(__name__)
@@ -49,3 +51,64 @@ def content_text(client: Client) -> str:
 def attribute_text(client: Client) -> str:
     """Join a client's attributes and categories, each in its normal form."""
     return " ".join(normalize_name(name) for name in (*client.attributes, *client.categories))
+
+
+LINES_KEPT, LINES_A_CALL = 65_536, 2_048
+F32 = NDArray[np.float32]
+
+
+class LineVectors:
+    """Embeds the lines of profiles, and keeps their vectors: one interaction changes few lines."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._model = embedder.name
+        self._vectors: CountedLruCache[str, F32] = CountedLruCache(LINES_KEPT)
+
+    async def embed(self, texts: Sequence[IndexedText]) -> Mapping[str, F32]:
+        """Embed all lines of these texts, the new ones in as few calls as it takes."""
+        lines = list(dict.fromkeys(line for text in texts for line in text.lines))
+        found: dict[str, F32] = {}
+        model = self._embedder.name
+        for start in range(0, len(lines), LINES_A_CALL):
+            found |= await self._embed_lines(lines[start : start + LINES_A_CALL])
+        # An embedder that was fitted again meanwhile makes other vectors.
+        return found if model == self._embedder.name else await self.embed(texts)
+
+    async def _embed_lines(self, lines: Sequence[str]) -> dict[str, F32]:
+        model = self._embedder.name
+        if self._model != model:
+            self._vectors = CountedLruCache(LINES_KEPT)
+            self._model = model
+        found = self._vectors.find(lines)
+        new = sorted(line for line in lines if line not in found)
+        if new:
+            vectors = await self._embedder.embed(new)
+            for line, vector in zip(new, vectors, strict=True):
+                found[line] = vector.copy()
+                if self._model == model == self._embedder.name:
+                    self._vectors.put(line, found[line])
+        return found
+
+
+def profile_vectors(texts: Sequence[IndexedText], lines: Mapping[str, F32], dimension: int) -> F32:
+    """Sum each profile's lines by weight, and scale the sums to unit length.
+
+    Args:
+        lines: Vectors [D] of all lines of these texts.
+        dimension: D.
+
+    Returns:
+        Rows [len(texts), D]; zeros for an empty profile.
+    """
+    counts = np.array([len(text.lines) for text in texts], np.int64)
+    out = np.zeros((len(texts), dimension), np.float32)
+    written = counts > 0
+    if written.any():
+        vectors = np.array([lines[line] for text in texts for line in text.lines])
+        weights = np.array([weight for text in texts for weight in text.weights], np.float32)
+        starts = (np.cumsum(counts) - counts)[written]
+        out[written] = np.add.reduceat(vectors * weights[:, None], starts)
+    norms = np.linalg.norm(out, axis=1, keepdims=True)
+    out /= np.where(norms > 0, norms, 1)
+    return out

@@ -15,7 +15,7 @@ from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection, Point
 from propagation.routing.canonical_attributes import to_canonical
 from propagation.workflow.concurrency.lru_cache import CountedLruCache
-from propagation.workflow.index.line_vectors import LineVectors, profile_vectors
+from propagation.workflow.index.embedding import LineVectors, profile_vectors
 from propagation.workflow.index.outbox_feed import OutboxFeed
 from propagation.workflow.views.client_texts import IndexedText, indexed_text, indexed_text_cache
 from propagation.workflow.views.numbers_owner import NumbersOwner

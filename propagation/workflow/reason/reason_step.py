@@ -17,10 +17,9 @@ from propagation.model.interactions.reasoning import ReasonClaim, ReasonedSummar
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.reason.claims import ClaimRenewal
 from propagation.workflow.reason.drafting import DraftedPart, LoopDrafter, T, TextDrafter
 from propagation.workflow.reason.interaction import InteractionReasoning, clients_of_all
-from propagation.workflow.reason.pipeline import Pipeline
+from propagation.workflow.reason.pipeline import ClaimRenewal, Pipeline
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.client_texts import IndexedText
 

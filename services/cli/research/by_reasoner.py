@@ -55,7 +55,7 @@ def measured(
     folder: Path, dataset: "Dataset", settings: "Settings", seeds: int
 ) -> "ByReasonerReport":
     """Measure on the database of the settings, which is created if needed."""
-    from propagation.datasets.recbole_candidates import fixed_candidates
+    from propagation.datasets.load import fixed_candidates
     from propagation.evaluation.protocols.by_reasoner import evaluate_by_reasoner
 
     fixed = fixed_candidates(folder)

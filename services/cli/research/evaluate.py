@@ -89,7 +89,7 @@ def evaluate(
     and slices[]; of --vary: points[] with value, n10, gains, counts.
     """
     from propagation.datasets.load import load_dataset
-    from propagation.evaluation.from_dataset import stream_of
+    from propagation.evaluation.stream import stream_of
     from services.cli.research import protocols
     from services.cli.research import vary as effects
 

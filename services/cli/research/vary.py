@@ -15,9 +15,9 @@ from services.runtime.console import console, print_table
 
 if TYPE_CHECKING:
     from propagation.datasets.dataset import Dataset
+    from propagation.evaluation.protocols.prequential import Report
     from propagation.evaluation.protocols.vary import Effect, EffectPoint
     from propagation.evaluation.protocols.whole_loop import LoopRanking
-    from propagation.evaluation.reports.report import Report
     from propagation.evaluation.settings import EvaluationSettings
     from propagation.evaluation.stream import Stream
     from propagation.workflow.engine import Engine

@@ -17,9 +17,9 @@ def main(seed: int, folder: Path | None) -> None:
     """Measure the events that the demo shows, in one pass."""
     use_kernel_cache()
     from propagation.adapters.offline.embedder import HashedEmbedder
-    from propagation.evaluation.from_dataset import stream_of
     from propagation.evaluation.protocols.prequential import evaluate_prequential
     from propagation.evaluation.settings import EvaluationSettings
+    from propagation.evaluation.stream import stream_of
     from propagation.model.errors import InvalidInput
     from services.demo.data.script import make_script
 

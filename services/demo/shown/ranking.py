@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from propagation.evaluation.protocols.metrics import ArmReport, Paired
-from propagation.evaluation.reports.report import Report
+from propagation.evaluation.protocols.prequential import Report
 from propagation.evaluation.reports.table import FOOTNOTE
 from propagation.model.plurals import pluralize
 from services.client.errors import ChildFailed

@@ -7,9 +7,8 @@ import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.protocols.metrics import paired
-from propagation.evaluation.protocols.prequential import evaluate_prequential
+from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.reports.plot import cold_start, over_time
-from propagation.evaluation.reports.report import Report
 from propagation.evaluation.reports.table import HEADERS, SLICE_HEADERS, rows, slice_rows
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream

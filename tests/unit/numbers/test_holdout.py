@@ -5,8 +5,12 @@ import numpy as np
 import pytest
 
 from propagation.numbers.rules.features import fill_features
-from propagation.workflow.evolve.holdout import Holdout, rewind_snapshot, take_snapshot
-from propagation.workflow.evolve.plan_judge import replay_holdout
+from propagation.workflow.evolve.holdout import (
+    Holdout,
+    replay_holdout,
+    rewind_snapshot,
+    take_snapshot,
+)
 from propagation.workflow.views.numbers_view import live_combiner
 from tests.unit.numbers.states import DIMENSION, K, learn, small_state
 

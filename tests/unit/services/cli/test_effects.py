@@ -3,8 +3,8 @@
 import pytest
 
 from propagation.datasets.generated_town import generate_town
-from propagation.evaluation.from_dataset import stream_of
 from propagation.evaluation.reports.table import effect_gains, effect_levels
+from propagation.evaluation.stream import stream_of
 from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.research.protocols import evaluation_settings

@@ -8,7 +8,7 @@ import json
 from rich.console import Console
 
 from propagation.evaluation.protocols.metrics import ArmReport, Paired
-from propagation.evaluation.reports.report import Report
+from propagation.evaluation.protocols.prequential import Report
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data.example_choice import BEYOND, Advice, Placement, largest_rise
 from services.demo.data.script import make_script

@@ -13,7 +13,7 @@ from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.interactions.reasoning import ReasonClaim
 from propagation.workflow.concurrency.leases import LEARN_LEASE, Leases
 from propagation.workflow.learn.learner import Learner
-from propagation.workflow.reason.claims import ClaimRenewal
+from propagation.workflow.reason.pipeline import ClaimRenewal
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
 from services.runtime.process import SystemClock

@@ -1,15 +1,30 @@
-"""Router gradients (RecNet 2.4), gathered by router since the last evolution."""
+"""Cases that the reasoner decides on (RecNet 2.4): routers, and the gradients of their messages."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from propagation.model.clients.gradient import Gradient, Module
+from propagation.model.routers.router import RouterVersion
+from propagation.model.routers.router_case import RouterCase
 from propagation.model.routers.router_maps import RouterMaps
+from propagation.optimization.router_merge import merged_standing
+from propagation.optimization.router_split import (
+    Community,
+    router_halves,
+)
 from propagation.ports.graph.graph_store import GraphStore
+from propagation.routing.integration import mean_shares
 
 PAGE = 2_000
+
+
 WINDOW = 20_000
+
+
 NEWEST = 50
 
 
@@ -77,3 +92,47 @@ async def load_router_gradients(
             break
         after = last
     return dict(sorted(found.items()))
+
+
+class RouterCases:
+    """Builds the cases that the reasoner decides on."""
+
+    def __init__(
+        self, versions: Mapping[int, RouterVersion], similarities: NDArray[np.float64]
+    ) -> None:
+        self._versions = versions
+        self._similarities = similarities
+        self._common = mean_shares([dict(version.standing) for version in versions.values()])
+
+    def build(
+        self,
+        router: int,
+        gradients: RouterGradients,
+        community: Community | None,
+        free: frozenset[int],
+    ) -> RouterCase:
+        """Describe a router, and what a split or a merge with one of `free` would give."""
+        version = self._version(router)
+        similarities = self._similarities[router]
+        nearest = max(sorted(free - {router}), key=similarities.__getitem__, default=None)
+        other = None if nearest is None else self._version(nearest)
+        halves = router_halves(version, gradients.choices, community) if community else None
+        return RouterCase(
+            router=version,
+            gradients=gradients.newest[: -NEWEST - 1 : -1],
+            praised=gradients.praised,
+            blamed=gradients.blamed,
+            choices=gradients.all_choices,
+            common=self._common,
+            halves=halves,
+            distance=community.distance if community else 0.0,
+            nearest=other,
+            similarity=-1.0 if nearest is None else float(similarities[nearest]),
+            merged_standing=None if other is None else merged_standing([version, other]),
+        )
+
+    def _version(self, router: int) -> RouterVersion:
+        """Return a router's text; an empty one where nothing is written yet."""
+        return self._versions.get(router) or RouterVersion(
+            router=router, version=0, round=0, epoch=0, name="", text=""
+        )

@@ -1,20 +1,113 @@
-"""A decided plan, and how it catches up with what is learned until it is published."""
+"""Plan of an evolution: what the reasoner decided, and what is published of it.
+
+A decided plan catches up with what is learned until it is published.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.routers.evolution import EvolutionKind, EvolutionRun
-from propagation.model.routers.router_maps import RouterMaps
+from propagation.model.routers.router_maps import Halves, RouterMaps
 from propagation.numbers.evolve import Written as WrittenMass
 from propagation.optimization.router_lineage import Numbering
+from propagation.optimization.router_split import (
+    Community,
+    nearer_second,
+)
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.evolve.planner import Division, NewText
 from propagation.workflow.learn.learned_weights import Written, gather, sum_by_place
 
+F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
+ATTRIBUTES = 8
+"""How many attributes a router's new text carries."""
+
+
+@dataclass(frozen=True)
+class NewText:
+    """A router's name and text after the run; the other fields are as in RouterVersion."""
+
+    router: int
+    name: str
+    text: str
+    standing: tuple[tuple[str, float], ...]
+    attributes: tuple[str, ...]
+    written_by: str = ""
+
+
+@dataclass(frozen=True)
+class Division:
+    """A split router: whose users go to which half, and the mass that each half takes."""
+
+    halves: Halves
+    mass: WrittenMass
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the reasoner decided.
+
+    communities: Of each router that is split. written: What was written up to T to the routers that
+    were asked about; these are marked in `asked` [K]. undecided: Why the reasoner did not decide on
+    a router.
+    """
+
+    numbering: Numbering
+    texts: Sequence[NewText]
+    communities: Mapping[int, Community]
+    written: Written
+    asked: NDArray[np.bool_]
+    undecided: Mapping[int, str] = field(default_factory=dict)
+
+    def divide(self, directions: F32, items: int) -> dict[int, Division]:
+        """Divide each split router among all who have written to it by now.
+
+        Args:
+            directions: The users' unit vectors [U, D].
+            items: How many items there are.
+        """
+        return {
+            router: _divide(
+                numbers, self.communities[router], self.written.of(router), directions, items
+            )
+            for router, numbers in self.numbering.halves.items()
+        }
+
+
+def _divide(
+    numbers: tuple[int, int],
+    community: Community,
+    written: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
+    directions: F32,
+    items: int,
+) -> Division:
+    """Divide a router; who wrote later than T goes with the nearer centre.
+
+    Args:
+        numbers: Of the two halves.
+        written: User rows, item rows and weights of what was written to the router.
+    """
+    users, rows, weights = written
+    amounts = sum_by_place(users, weights, len(directions))
+    known = len(community.amounts)
+    in_second = np.zeros(len(directions), np.bool_)
+    in_second[:known] = community.in_second
+    fresh = amounts > 0
+    fresh[:known] &= ~(community.amounts > 0)
+    in_second[fresh] = nearer_second(directions[fresh], community.centres)
+    second = in_second[users]
+    total, to_second = float(weights.sum()), float(weights[second].sum())
+    larger = 2 * to_second > total
+    in_second[amounts <= 0] = larger
+    mass = WrittenMass(
+        sum_by_place(rows[~second], weights[~second], items),
+        sum_by_place(rows[second], weights[second], items),
+    )
+    share = 1 - to_second / total if total > 0 else 0.5
+    return Division(Halves(*numbers, in_second, larger, share), mass)
 
 
 @dataclass(frozen=True)
