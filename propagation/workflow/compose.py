@@ -130,7 +130,7 @@ def compose(
     memory = ClientMemory(
         catalogue,
         pending_events,
-        (interactions, reasoning.drafting, vectors.texts, recommender.texts),
+        (interactions.cache, reasoning.drafting, vectors.texts, recommender.texts),
     )
 
     # Learning, stage 2, evolution, withdrawal, stage 0.

@@ -18,8 +18,8 @@ from propagation.adapters.sqlite.reason.interaction_reader import SqliteInteract
 from propagation.adapters.sqlite.reason.reasoned_rows import packed, texts_of
 from propagation.adapters.sqlite.reason.texts import bodies_now
 from propagation.model.errors import PropagationError
-from propagation.workflow.reason.drafting import ClaimDrafter, DraftedPart, newest_texts
-from propagation.workflow.reason.interaction import InteractionReasoning
+from propagation.workflow.reason.drafting import ClaimDrafter, DraftedPart
+from propagation.workflow.reason.interaction import InteractionReasoning, newest_texts
 from propagation.workflow.views.client_texts import client_text_cache
 from services.reasoning.pipe_messages import (
     END_EARLY_SIGNAL,
@@ -79,7 +79,7 @@ async def _serve(requests: BinaryIO, answers: BinaryIO, end_early: EndEarlyReque
         while True:
             request = pickle.load(requests)
             if isinstance(request, Forget):
-                drafter.interactions.forget(request.refs)
+                drafter.forget(request.refs)
             else:
                 await _answer(drafter, request, answers, end_early)
 
@@ -119,7 +119,7 @@ async def _draft(
     end_early.received = False
     async with aclosing(drafter.draft(request.works, request.seconds, lambda: True)) as parts:
         async for part in parts:
-            drafter.interactions.committed(newest_texts(part.reasoned))
+            drafter.keep(newest_texts(part.reasoned))
             rows = packed(part.reasoned, bodies_now(texts_of(part.reasoned)))
             is_last = part.is_last or end_early.received
             _send(

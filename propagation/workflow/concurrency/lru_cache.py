@@ -1,6 +1,6 @@
 """LRU cache that counts its hits and misses."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from cachetools import LRUCache
@@ -48,6 +48,11 @@ class CountedLruCache(Generic[K, V]):
         """Store a value."""
         self._values.pop(key, None)  # else room would be made for both of them
         self._values[key] = value
+
+    def put_all(self, values: Mapping[K, V]) -> None:
+        """Store several values."""
+        for key, value in values.items():
+            self.put(key, value)
 
     def forget(self, keys: Iterable[K]) -> None:
         """Drop the values of these keys."""

@@ -18,7 +18,7 @@ from propagation.model.interactions.reasoning import (
     summarize_reasoned,
 )
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.reason.interaction import InteractionReasoning
+from propagation.workflow.reason.interaction import InteractionReasoning, newest_texts
 from propagation.workflow.views.client_texts import IndexedText, indexed_text
 
 T = TypeVar("T")
@@ -126,6 +126,15 @@ class ClaimDrafter:
             if last:
                 break
 
+    def keep(self, texts: Mapping[int, ClientText]) -> None:
+        self.interactions.cache.put_all(texts)
+
+    def forget(self, refs: Iterable[int]) -> None:
+        self.interactions.cache.forget(refs)
+
+    def end_early(self) -> None:
+        self._ending = True
+
 
 def _spans(works: Sequence[ReasonWork], least: int) -> Iterator[Sequence[ReasonWork]]:
     """Split the works into spans that double in size.
@@ -158,22 +167,8 @@ class LoopDrafter(ClaimDrafter):
         await self._store.commit_reasoned(claim, part.reasoned, more=not part.is_last)
         self.keep(newest_texts(part.reasoned))
 
-    def keep(self, texts: Mapping[int, ClientText]) -> None:
-        self.interactions.committed(texts)
-
-    def forget(self, refs: Iterable[int]) -> None:
-        self.interactions.forget(refs)
-
-    def end_early(self) -> None:
-        self._ending = True
-
     def shorten_wait(self) -> None:
         """Do nothing: no other process could hang."""
 
     async def close(self) -> None:
         """Do nothing: nothing is open."""
-
-
-def newest_texts(results: Sequence[ReasonedInteraction]) -> dict[int, ClientText]:
-    """Return the newest text of each client that changed."""
-    return {text.profile.ref: text for result in results for text in result.texts}

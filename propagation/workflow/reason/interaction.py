@@ -70,6 +70,14 @@ class Draft:
             self.written.append(text)
 
 
+@dataclass(frozen=True)
+class DraftedInteraction:
+    """An interaction as it is to be committed, and its draft; a dead letter has none."""
+
+    reasoned: ReasonedInteraction
+    draft: Draft | None = None
+
+
 class InteractionReasoning:
     """Drafts the texts of interactions, in sequence order."""
 
@@ -126,21 +134,11 @@ class InteractionReasoning:
             await self.yield_to_calls()
         return results
 
-    def committed(self, texts: Mapping[int, ClientText]) -> None:
-        """Note that these are the stored texts now."""
-        for ref, text in texts.items():
-            self.cache.put(ref, text)
+    async def draft(self, work: ReasonWork, working_set: WorkingSet) -> DraftedInteraction:
+        """Draft one interaction, with growing pauses between attempts; the working set stays.
 
-    def forget(self, refs: Iterable[int]) -> None:
-        """Drop cached texts that another writer may have replaced."""
-        self.cache.forget(refs)
-
-    async def retry(
-        self, work: ReasonWork, attempt: Callable[[], Awaitable[ReasonedInteraction]]
-    ) -> ReasonedInteraction:
-        """Try one interaction, with growing pauses; after `reason_attempts` it is a dead letter.
-
-        A dead letter does not block the user's next interactions.
+        After `reason_attempts` it is a dead letter, which does not block the user's next
+        interactions.
 
         Raises:
             ReasonerUnavailable: No attempt is counted.
@@ -150,8 +148,7 @@ class InteractionReasoning:
             if number:
                 await asyncio.sleep(self._settings.reason_backoff * 2 ** (number - 1))
             try:
-                done = await attempt()
-                return replace(done, usage=usage + done.usage) if usage else done
+                return await self._draft_once(work, working_set, usage)
             except ReasonerUnavailable:
                 raise
             except ReasonerFailed as error:
@@ -161,14 +158,19 @@ class InteractionReasoning:
                     break
             except EditClash as error:
                 failure = f"edits a line that the profile does not have: {error}"
-        return ReasonedInteraction(
-            sequence=work.sequence, user=work.user, failure=failure, usage=usage
+        return DraftedInteraction(
+            ReasonedInteraction(
+                sequence=work.sequence, user=work.user, failure=failure, usage=usage
+            )
         )
 
-    async def draft(
-        self, work: ReasonWork, working_set: WorkingSet
-    ) -> tuple[Draft, ReasonedInteraction]:
-        """Run Algorithm 1, lines 6 to 10; the working set stays as it is.
+    async def _draft_once(
+        self, work: ReasonWork, working_set: WorkingSet, usage: Usage
+    ) -> DraftedInteraction:
+        """Run Algorithm 1, lines 6 to 10.
+
+        Args:
+            usage: What earlier attempts cost.
 
         Raises:
             ReasonerFailed: There is no answer.
@@ -185,15 +187,16 @@ class InteractionReasoning:
         for party, part in zip(draft.parties, answer.clients, strict=True):
             ref = party.client.ref
             draft.add(ref, optimize_client(draft.now[ref], part, self._settings.profile_lines))
-        return draft, ReasonedInteraction(
+        reasoned = ReasonedInteraction(
             sequence=work.sequence,
             user=work.user,
             reward=reward,
             texts=tuple(draft.written),
             merges=tuple(draft.merged),
             gradients=tuple(gradients_of_participants(answer.gradients, draft.parties)),
-            usage=draft.usage,
+            usage=usage + draft.usage if usage else draft.usage,
         )
+        return DraftedInteraction(reasoned, draft)
 
     async def _describe(self, draft: Draft, working_set: WorkingSet) -> None:
         """Write the first profiles of clients that have none yet."""
@@ -246,12 +249,10 @@ class InteractionReasoning:
         return result.reward
 
     async def _reason_one(self, work: ReasonWork, working_set: WorkingSet) -> ReasonedInteraction:
-        async def attempt() -> ReasonedInteraction:
-            draft, done = await self.draft(work, working_set)
-            working_set.move_on(draft.now)
-            return done
-
-        return await self.retry(work, attempt)
+        drafted = await self.draft(work, working_set)
+        if drafted.draft is not None:
+            working_set.move_on(drafted.draft.now)
+        return drafted.reasoned
 
     async def _reason_concurrently(
         self, works: Sequence[ReasonWork], working_set: WorkingSet, enough: Callable[[int], bool]
@@ -292,7 +293,7 @@ class InteractionReasoning:
         """Load clients, the texts that are not known, and the messages that wait."""
         missing = [ref for ref in refs if ref not in texts]
         found, loaded = await asyncio.gather(
-            self._store.get_clients(refs), self._load_texts(missing)
+            self._store.get_clients(refs), self._store.load_texts(missing)
         )
         texts.update(loaded)
         last = await self._store.last_round() if self._settings.propagate else None
@@ -304,10 +305,6 @@ class InteractionReasoning:
             waiting = dict(await self._store.waiting_messages(behind, last.number))
         clients = {client.ref: client for client in found}
         return WorkingSet(clients, texts, waiting, last.number if last else 0)
-
-    async def _load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
-        """Load texts; without refs, save the round trip."""
-        return await self._store.load_texts(refs) if refs else {}
 
 
 def first_profile(text: ClientText, edits: Sequence[Edit], max_lines: int) -> ClientText:
@@ -326,3 +323,8 @@ def clients_of(work: ReasonWork) -> list[int]:
 def clients_of_all(works: Iterable[ReasonWork]) -> set[int]:
     """Collect the clients of several interactions."""
     return {ref for work in works for ref in clients_of(work)}
+
+
+def newest_texts(results: Iterable[ReasonedInteraction]) -> dict[int, ClientText]:
+    """Return the newest text of each client that changed."""
+    return {text.profile.ref: text for result in results for text in result.texts}

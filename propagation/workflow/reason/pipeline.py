@@ -16,7 +16,6 @@ from propagation.model.clients.profile import EditClash
 from propagation.model.errors import LeaseLost, PropagationError
 from propagation.model.interactions.reasoning import (
     ReasonClaim,
-    ReasonedInteraction,
     ReasonWork,
 )
 from propagation.model.usage import NO_USAGE, Usage
@@ -26,10 +25,11 @@ from propagation.workflow.concurrency.locks import CommitLock
 from propagation.workflow.concurrency.tasks import keep_renewing
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.interaction import (
-    Draft,
+    DraftedInteraction,
     InteractionReasoning,
     WorkingSet,
     clients_of,
+    newest_texts,
 )
 from propagation.workflow.reason.rebase import rebase_interaction
 from propagation.workflow.settings import WorkflowSettings
@@ -191,18 +191,11 @@ class Pipeline:
         await self._interactions.yield_to_calls()
         working_set = await self._interactions.newest_working_set(work)
         receiving = self._take_messages(working_set)
-        drafts: list[Draft] = []
-
-        async def draft_once() -> ReasonedInteraction:
-            draft, done = await self._interactions.draft(work, working_set)
-            drafts.append(draft)
-            return done
-
         try:
-            done = await self._interactions.retry(work, draft_once)
-            usage += done.usage
+            drafted = await self._interactions.draft(work, working_set)
+            usage += drafted.reasoned.usage
             await self._interactions.yield_to_calls()
-            await self._commit(claim, working_set, drafts, replace(done, usage=usage), reserved)
+            await self._commit(claim, working_set, drafted, usage, reserved)
         except EditClash as error:
             raise _LostAttempt(usage) from error
         finally:
@@ -220,28 +213,29 @@ class Pipeline:
         self,
         claim: ReasonClaim,
         working_set: WorkingSet,
-        drafts: Sequence[Draft],
-        done: ReasonedInteraction,
+        drafted: DraftedInteraction,
+        usage: Usage,
         reserved: Sequence[int],
     ) -> None:
         """Commit on the newest texts, one interaction at a time in this process.
 
         Args:
-            drafts: Of the attempts; the last one succeeded. Without any it is a dead letter.
+            usage: What all attempts cost.
 
         Raises:
             EditClash: The edits do not apply to the newest texts.
         """
         refs = list(working_set.texts)
+        cache, done = self._interactions.cache, replace(drafted.reasoned, usage=usage)
         async with self._commit_lock.hold(refs, reserved):
             for _ in range(MAX_COMMIT_ATTEMPTS):
-                newest = await self._interactions.cache.load_newest(refs)
-                if drafts and any(
+                newest = await cache.load_newest(refs)
+                if drafted.draft is not None and any(
                     newest[ref].profile.version != working_set.texts[ref].profile.version
                     for ref in refs
                 ):
                     done = rebase_interaction(
-                        drafts[-1],
+                        drafted.draft,
                         done,
                         newest,
                         working_set.last_round,
@@ -251,12 +245,12 @@ class Pipeline:
                     await self._store.commit_reasoned(claim, [done])
                     break
                 except VersionClash:
-                    self._interactions.forget(refs)
+                    cache.forget(refs)
             else:
                 raise VersionClash(refs[0])
             self.done += 1
-            texts = {text.profile.ref: text for text in done.texts}
-            self._interactions.committed(texts)
+            texts = newest_texts([done])
+            cache.put_all(texts)
             await self._vectors.publish(list(texts.values()))
 
 
