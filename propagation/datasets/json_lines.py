@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from types import UnionType
+from typing import Any
 
 from propagation.datasets.dataset import Dataset, assembled
 from propagation.datasets.event_columns import Event, Events
@@ -52,13 +54,11 @@ class Row:
 
     def id(self, name: str) -> str:
         """Read a required id: a string, or a whole number as its digits."""
-        value = self._values.get(name)
+        value = self._value(
+            name, str | int, "is neither a string nor a whole number; write the id as a string"
+        )
         if value is None:
             raise self.place.refusal(name, "is missing; give an id")
-        if isinstance(value, bool) or not isinstance(value, str | int):
-            raise self.place.refusal(
-                name, "is neither a string nor a whole number; write the id as a string"
-            )
         return self._ids.check(str(value), self.place, name)
 
     def optional_id(self, name: str) -> str | None:
@@ -67,38 +67,27 @@ class Row:
 
     def text(self, name: str) -> str | None:
         """Read a string."""
-        value = self._values.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, str):
-            raise self.place.refusal(name, "is not a string")
-        return self.place.check(check_text, value, name)
+        value = self._value(name, str, "is not a string")
+        return None if value is None else self.place.check(check_text, value, name)
 
     def names(self, name: str) -> tuple[str, ...] | None:
         """Read a list of strings; an empty one counts as missing."""
-        value = self._values.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
+        value = self._value(name, list, "is not a list of strings") or []
+        if not all(isinstance(part, str) for part in value):
             raise self.place.refusal(name, "is not a list of strings")
         return self.place.check(check_list, value, name) or None
 
     def flag(self, name: str) -> bool | None:
         """Read true or false."""
-        value = self._values.get(name)
-        if value is not None and not isinstance(value, bool):
-            raise self.place.refusal(name, "is neither true nor false")
-        return value
+        flag: bool | None = self._value(name, bool, "is neither true nor false")
+        return flag
 
     def metadata(self) -> dict[str, str]:
         """Read the metadata; values that are not strings are kept as JSON writes them."""
-        value = self._values.get("metadata")
-        if value is None:
-            return {}
-        if not isinstance(value, dict) or any(
-            isinstance(part, dict | list) for part in value.values()
-        ):
-            raise self.place.refusal("metadata", "is not an object of plain values")
+        problem = "is not an object of plain values"
+        value = self._value("metadata", dict, problem) or {}
+        if any(isinstance(part, dict | list) for part in value.values()):
+            raise self.place.refusal("metadata", problem)
         plain = {
             name: part if isinstance(part, str) else json.dumps(part)
             for name, part in value.items()
@@ -108,25 +97,29 @@ class Row:
 
     def time(self) -> int | None:
         """Read the time in milliseconds since 1970."""
-        value = self._values.get("time")
+        value = self._value("time", int | float | str, "is neither a number nor a string")
         if value is None:
             return None
         if isinstance(value, str):
             return self.place.iso_time(value, "time")
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.place.refusal("time", "is neither a number nor a string")
         return self.place.unix_time(repr(value), "time")
 
     def weight(self) -> float:
         """Read the weight; 1 if missing."""
-        value = self._values.get("weight")
+        value = self._value("weight", int | float, "is not a number")
         if value is None:
             return 1.0
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.place.refusal("weight", "is not a number")
         # An integer of hundreds of digits does not fit into a float, and is above the limit.
         weight = float(value) if abs(value) < sys.float_info.max else math.inf
         return self.place.check(check_weight, weight, "weight")
+
+    def _value(self, name: str, kind: type | UnionType, problem: str) -> Any:
+        """Read a field of a JSON type; None if it is missing. True and false are no numbers."""
+        value = self._values.get(name)
+        fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+        if value is not None and not fits:
+            raise self.place.refusal(name, problem)
+        return value
 
 
 def load_json_lines(folder: Path, seed: int) -> Dataset:

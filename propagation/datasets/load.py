@@ -1,14 +1,15 @@
 """Load a folder as a dataset, whose files tell the format, and RecBole's fixed candidates."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from propagation.datasets.dataset import Dataset
 from propagation.datasets.json_lines import load_json_lines
 from propagation.datasets.line_reader import find, plain_name
+from propagation.datasets.movielens import load_movielens
 from propagation.datasets.movielens_100k import load_movielens_100k
-from propagation.datasets.movielens_later import load_movielens_csv, load_movielens_dat
 from propagation.datasets.recbole import atomic_files, load_recbole
 from propagation.model.errors import BrokenData
 
@@ -26,10 +27,12 @@ class Format(NamedTuple):
 FORMATS = {
     "MovieLens 100k": Format(load_movielens_100k, ("u.data", "u.item"), ("u.user", "u.genre")),
     "MovieLens 1M and 10M": Format(
-        load_movielens_dat, ("movies.dat", "ratings.dat"), ("users.dat", "tags.dat")
+        partial(load_movielens, ending=".dat"),
+        ("movies.dat", "ratings.dat"),
+        ("users.dat", "tags.dat"),
     ),
     "MovieLens from 20M on": Format(
-        load_movielens_csv, ("movies.csv", "ratings.csv"), ("tags.csv",)
+        partial(load_movielens, ending=".csv"), ("movies.csv", "ratings.csv"), ("tags.csv",)
     ),
     "JSON Lines": Format(load_json_lines, ("clients.jsonl", "events.jsonl")),
 }

@@ -2,11 +2,15 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from propagation.datasets.line_reader import Place, csv_rows, find
-from propagation.datasets.text_cleaning import cleaned, split_list
+from propagation.datasets.dataset import Dataset, assembled
+from propagation.datasets.event_columns import Events
+from propagation.datasets.line_reader import IdChecker, Place, csv_rows, find, lines_of, plain_name
+from propagation.datasets.text_cleaning import cleaned, entries, split_list
+from propagation.model.clients.attribute import normalize_name
 from propagation.model.clients.client import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
 from propagation.model.plurals import pluralize
 
@@ -19,19 +23,8 @@ DESCRIPTIONS = "descriptions.csv"
 NO_GENRES = frozenset(["(no genres listed)"])
 
 
-class RatingMetadata:
-    """Ratings as metadata of events; each distinct spelling is checked once."""
-
-    def __init__(self) -> None:
-        self._checked: dict[str, Mapping[str, str]] = {}
-
-    def of(self, value: str, place: Place, field: str) -> Mapping[str, str]:
-        """Return the metadata of a rating, which must be a finite number."""
-        metadata = self._checked.get(value)
-        if metadata is None:
-            place.number(value, field)
-            metadata = self._checked[value] = place.metadata({"rating": value.strip()})
-        return metadata
+Rows = Iterable[tuple[Place, Sequence[str]]]
+"""The rows of a file: their places, and one value for each field."""
 
 
 def shown_title(raw: str) -> str:
@@ -74,6 +67,36 @@ def genres_of(text: str) -> tuple[str, ...]:
     return split_list(text, "|", NO_GENRES)
 
 
+def read_users(rows: Rows, fields: Sequence[str], ids: IdChecker) -> dict[str, ClientChange]:
+    """Read users: an id, and three fields of metadata."""
+    users: dict[str, ClientChange] = {}
+    for place, values in rows:
+        user = ids.check(values[0], place, fields[0])
+        place.refuse_second(users, user, fields[0])
+        metadata = dict(zip(fields[1:4], values[1:4], strict=True))
+        key = ClientKey(kind=ClientKind.USER, id=user)
+        users[user] = place.client(ClientChange(key=key, metadata=metadata))
+    return users
+
+
+def read_ratings(kind: str, rows: Rows, fields: Sequence[str], ids: IdChecker) -> Events:
+    """Read events: user, item, rating and time; each distinct spelling of a rating is checked once.
+
+    Args:
+        kind: As in Events.
+    """
+    log = Events(kind)
+    checked: dict[str, Mapping[str, str]] = {}
+    for place, (user, item, rating, time) in rows:
+        user_id, item_id = ids.check(user, place, fields[0]), ids.check(item, place, fields[1])
+        milliseconds = place.unix_time(time, fields[3])
+        if rating not in checked:
+            place.number(rating, fields[2])
+            checked[rating] = place.metadata({"rating": rating.strip()})
+        log.append(user_id, item_id, milliseconds, checked[rating])
+    return log
+
+
 def read_descriptions(folder: Path) -> dict[str, str]:
     """Read descriptions.csv, if present, as {title key: a sentence}."""
     found: dict[str, str] = {}
@@ -96,3 +119,83 @@ def descriptions_note(
     return (
         f"Descriptions were joined by title for {described:,} of {pluralize(len(items), 'film')}.",
     )
+
+
+MOVIES = ("movieId", "title", "genres")
+RATINGS = ("userId", "movieId", "rating", "timestamp")
+TAGS = ("userId", "movieId", "tag", "timestamp")
+USERS = ("userId", "gender", "age", "occupation", "zip")
+TAGGERS, TAGS_A_FILM = 2, 10
+
+
+def load_movielens(folder: Path, seed: int, ending: str) -> Dataset:
+    """Load movies, ratings, tags, and users of a .dat folder; each file may be missing.
+
+    Args:
+        ending: Of the files: .dat or .csv.
+
+    Raises:
+        BrokenData: The first line that cannot be read.
+    """
+    ids, descriptions = IdChecker(), read_descriptions(folder)
+    items = _films(folder, ending, ids, _tags(folder, ending, ids), descriptions)
+    users = {}
+    if ending == ".dat":
+        users = read_users(_rows(folder, "users.dat", USERS), USERS, ids)
+    ratings = read_ratings("ml", _rows(folder, f"ratings{ending}", RATINGS), RATINGS, ids)
+    notes = descriptions_note(items, descriptions)
+    return assembled(folder.name, items, users, ratings, seed, notes)
+
+
+def _rows(folder: Path, name: str, fields: tuple[str, ...]) -> Iterator[tuple[Place, list[str]]]:
+    path = find(folder, name)
+    if path and plain_name(path).endswith(".csv"):
+        for place, row in csv_rows(path, fields):
+            yield place, [row[field] for field in fields]
+        return
+    for place, text in lines_of(path, "latin-1"):
+        yield place, _dat_fields(text, fields, place)
+
+
+def _dat_fields(text: str, names: tuple[str, ...], place: Place) -> list[str]:
+    """Split a line of a .dat file; a title or tag may itself hold `::`."""
+    middle = next((number for number, name in enumerate(names) if name in ("title", "tag")), None)
+    if middle is not None and text.count("::") >= len(names):
+        head = text.split("::", middle)
+        return [*head[:middle], *head[middle].rsplit("::", len(names) - middle - 1)]
+    return place.split(text, "::", names)
+
+
+def _films(
+    folder: Path,
+    ending: str,
+    ids: IdChecker,
+    tags: dict[str, tuple[str, ...]],
+    descriptions: dict[str, str],
+) -> dict[str, ClientChange]:
+    items: dict[str, ClientChange] = {}
+    for place, (raw, title, genres) in _rows(folder, f"movies{ending}", MOVIES):
+        item = ids.check(raw, place, MOVIES[0])
+        place.refuse_second(items, item, MOVIES[0])
+        if not title.strip():
+            raise place.refusal(MOVIES[1], "is empty; give a title")
+        place.title(title, MOVIES[1])
+        change = film(item, title, genres_of(genres), descriptions, tags.get(item, ()))
+        items[item] = place.client(change)
+    return items
+
+
+def _tags(folder: Path, ending: str, ids: IdChecker) -> dict[str, tuple[str, ...]]:
+    """Return the attributes of each film: tags that at least two users gave, most given first."""
+    users_of: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for place, (user, item, tag, time) in _rows(folder, f"tags{ending}", TAGS):
+        place.unix_time(time, TAGS[3])
+        for name in entries([normalize_name(tag)]):
+            checked_item = ids.check(item, place, TAGS[1])
+            users_of[checked_item][name].add(ids.check(user, place, TAGS[0]))
+    return {item: _most_given(tags) for item, tags in users_of.items()}
+
+
+def _most_given(tags: dict[str, set[str]]) -> tuple[str, ...]:
+    ranked = sorted(tags.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+    return tuple(name for name, users in ranked[:TAGS_A_FILM] if len(users) >= TAGGERS)

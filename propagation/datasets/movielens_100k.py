@@ -1,18 +1,19 @@
 """MovieLens 100k: u.data (white space), u.item, u.genre and u.user (bars), Latin-1."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset, assembled
-from propagation.datasets.event_columns import Events
 from propagation.datasets.line_reader import IdChecker, Place, find, lines_of
 from propagation.datasets.movielens import (
-    RatingMetadata,
     descriptions_note,
     film,
     read_descriptions,
+    read_ratings,
+    read_users,
 )
 from propagation.datasets.text_cleaning import entries
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+from propagation.model.clients.client import ClientChange
 
 LATIN = "latin-1"
 GENRES = (
@@ -51,18 +52,18 @@ def load_movielens_100k(folder: Path, seed: int) -> Dataset:
     """
     ids, descriptions = IdChecker(), read_descriptions(folder)
     items = _items(folder, ids, descriptions)
-    users = _users(folder, ids)
+    users = read_users(_rows(folder, "u.user", "|", USER), USER, ids)
     notes = descriptions_note(items, descriptions)
-    return assembled(folder.name, items, users, _ratings(folder, ids), seed, notes)
+    # Any white space: there are copies of u.data in which some tabs became spaces.
+    ratings = read_ratings("ml-100k", _rows(folder, "u.data", None, RATING), RATING, ids)
+    return assembled(folder.name, items, users, ratings, seed, notes)
 
 
 def _genres(folder: Path) -> dict[int, str]:
-    path = find(folder, "u.genre")
-    if path is None:
+    if find(folder, "u.genre") is None:
         return dict(enumerate(GENRES))
     found = {}
-    for place, text in lines_of(path, LATIN):
-        name, number = place.split(text, "|", ("genre", "number"))
+    for place, (name, number) in _rows(folder, "u.genre", "|", ("genre", "number")):
         if not number.strip().isdecimal():
             raise place.refusal("number", f"{number[:40]!r} is not a whole number")
         found[int(number)] = name
@@ -76,8 +77,7 @@ def _items(folder: Path, ids: IdChecker, descriptions: dict[str, str]) -> dict[s
         *(genres.get(number, f"genre {number}") for number in range(max(genres, default=-1) + 1)),
     )
     items: dict[str, ClientChange] = {}
-    for place, text in lines_of(find(folder, "u.item"), LATIN):
-        values = place.split(text, "|", names)
+    for place, values in _rows(folder, "u.item", "|", names):
         item = ids.check(values[0], place, names[0])
         place.refuse_second(items, item, names[0])
         flags = dict(zip(names[len(BEFORE_GENRES) :], values[len(BEFORE_GENRES) :], strict=True))
@@ -95,27 +95,8 @@ def _flagged(flags: dict[str, str], place: Place) -> tuple[str, ...]:
     return entries((name for name, flag in flags.items() if flag.strip() == "1"), UNKNOWN)
 
 
-def _users(folder: Path, ids: IdChecker) -> dict[str, ClientChange]:
-    users: dict[str, ClientChange] = {}
-    for place, text in lines_of(find(folder, "u.user"), LATIN):
-        values = place.split(text, "|", USER)
-        user = ids.check(values[0], place, USER[0])
-        place.refuse_second(users, user, USER[0])
-        metadata = dict(zip(USER[1:4], values[1:4], strict=True))
-        key = ClientKey(kind=ClientKind.USER, id=user)
-        users[user] = place.client(ClientChange(key=key, metadata=metadata))
-    return users
-
-
-def _ratings(folder: Path, ids: IdChecker) -> Events:
-    log, ratings = Events("ml-100k"), RatingMetadata()
-    for place, text in lines_of(find(folder, "u.data"), LATIN):
-        # Any white space: there are copies of u.data in which some tabs became spaces.
-        user, item, rating, time = place.split(text, None, RATING)
-        log.append(
-            ids.check(user, place, RATING[0]),
-            ids.check(item, place, RATING[1]),
-            place.unix_time(time, RATING[3]),
-            ratings.of(rating, place, RATING[2]),
-        )
-    return log
+def _rows(
+    folder: Path, name: str, separator: str | None, fields: Sequence[str]
+) -> Iterator[tuple[Place, list[str]]]:
+    for place, text in lines_of(find(folder, name), LATIN):
+        yield place, place.split(text, separator, fields)
