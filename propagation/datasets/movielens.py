@@ -1,4 +1,7 @@
-"""Titles, genres, ratings and descriptions, which all MovieLens formats share."""
+"""MovieLens: what all formats share, and the formats from 1M on.
+
+Those are 1M and 10M (`::` between fields), and 20M, 25M, 32M and latest (CSV).
+"""
 
 import re
 import unicodedata

@@ -7,6 +7,7 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from functools import partial
 
 from propagation.evaluation.protocols.one_pass import Ranked
 from propagation.workflow.concurrency.core_pool import usable_cores
@@ -36,24 +37,19 @@ async def run_in_parallel(
         progress: Called with (events done, events in all), from other threads.
         at_once: Passes at a time; None is one for each core.
     """
-    room, stopping, done = (
-        asyncio.Semaphore(at_once or usable_cores()),
-        threading.Event(),
-        [0] * count,
-    )
+    room = asyncio.Semaphore(at_once or usable_cores())
+    stopping = threading.Event()
+    done = [0] * count
 
-    def count_outcomes(number: int) -> OnEvents:
-        def heard(passed: int) -> None:
-            if stopping.is_set():
-                raise _PassCancelled
-            done[number] = passed
-            progress(sum(done), count * events)
+    def report(number: int, passed: int) -> None:
+        if stopping.is_set():
+            raise _PassCancelled
+        done[number] = passed
+        progress(sum(done), count * events)
 
-        return heard
-
-    async def run(work: Pass, heard: OnEvents) -> Ranked:
+    async def run(work: Pass, number: int) -> Ranked:
         try:
-            return await asyncio.to_thread(work, heard)
+            return await asyncio.to_thread(work, partial(report, number))
         finally:
             room.release()
 
@@ -62,13 +58,12 @@ async def run_in_parallel(
         await room.acquire()
         async with aclosing(passes):
             async for work in passes:
-                running.append(asyncio.create_task(run(work, count_outcomes(len(running)))))
+                running.append(asyncio.create_task(run(work, len(running))))
                 await room.acquire()
                 if any(task.done() and task.exception() for task in running):
                     break
-        await asyncio.wait(
-            running, return_when=asyncio.FIRST_EXCEPTION
-        )  # unlike gather, cancels no pass: a thread runs on
+        # Unlike gather, this cancels no pass: a thread runs on.
+        await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
         return [task.result() for task in running if task.done()]
     finally:
         stopping.set()

@@ -10,6 +10,7 @@ import orjson
 
 from propagation.model.errors import PropagationError
 from propagation.ports.graph.leases import BlobStore
+from propagation.workflow.concurrency.tasks import background_task
 
 PLACE = "evaluation_runs"
 WRITE_SECONDS = 2.0
@@ -45,19 +46,17 @@ async def time_run(store: BlobStore) -> AsyncIterator[RunTimes]:
     runs, before = orjson.loads(await store.get_blob(PLACE) or b"[0, 0.0]")
     times = RunTimes(runs + 1, before)
 
-    async def written() -> None:
+    async def save() -> None:
         await store.put_blob(PLACE, orjson.dumps([times.runs, times.seconds_in_all]))
 
-    async def writing() -> None:
+    async def save_repeatedly() -> None:
         while True:
-            with suppress(PropagationError):  # written again soon
-                await written()
+            with suppress(PropagationError):  # it is saved again after WRITE_SECONDS
+                await save()
             await asyncio.sleep(WRITE_SECONDS)
 
-    task = asyncio.ensure_future(writing())
     try:
-        yield times
+        async with background_task(save_repeatedly()):
+            yield times
     finally:
-        task.cancel()
-        await asyncio.wait([task])
-        await written()
+        await save()

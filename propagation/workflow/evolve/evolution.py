@@ -31,7 +31,7 @@ from propagation.workflow.evolve.plan import DecidedPlan, Plan
 from propagation.workflow.evolve.planner import Planner
 from propagation.workflow.evolve.publication import Publisher
 from propagation.workflow.evolve.router_cases import load_router_gradients
-from propagation.workflow.evolve.undo_planner import UndoPlanner
+from propagation.workflow.evolve.undo_planner import plan_undo
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.learned_weights import gather
@@ -76,7 +76,6 @@ class Evolution:
         self._exclusion = exclusion
         self._planner = Planner(store, reasoner, settings)
         self._publisher = Publisher(store, numbers, vectors, upkeep, learner, leases, exclusion)
-        self._undo_planner = UndoPlanner(store, numbers)
 
     async def run(self, *, dry_run: bool) -> EvolutionRun:
         """Plan, judge, and publish a plan that is no worse; a dry run stores nothing."""
@@ -108,7 +107,8 @@ class Evolution:
             InvalidInput: The run cannot be undone, or not before a later one.
         """
         epoch = await self._store.current_epoch()
-        decided = await self._undo_planner.plan(number, await self._synchronize())
+        through = await self._synchronize()
+        decided = await plan_undo(self._store, self._numbers.view, number, through)
         if dry_run or epoch is None:
             return decided.run.model_copy(update={"changes": decided.numbering.changes})
         return await self._publish(decided, epoch)

@@ -17,99 +17,94 @@ from propagation.optimization.router_lineage import Numbering
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.evolve.plan import ATTRIBUTES, DecidedPlan, Division, NewText
 from propagation.workflow.learn.learned_weights import Written, read_aligned_blocks, sum_by_place
-from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views.numbers_view import NumbersView
 
 
-class UndoPlanner:
-    """Reads the store and decides; the publisher writes. Learning may go on."""
+async def plan_undo(store: GraphStore, view: NumbersView, run: int, through: int) -> DecidedPlan:
+    """Plan the undo of a run; learning may go on.
 
-    def __init__(self, store: GraphStore, numbers: NumbersOwner) -> None:
-        self._store = store
-        self._numbers = numbers
+    Args:
+        view: It has followed what was learned up to `through`.
+        through: What was learned up to this sequence is taken in.
 
-    async def plan(self, run: int, through: int) -> DecidedPlan:
-        """Plan the undo of a run.
-
-        Args:
-            through: What was learned up to this sequence is taken in; the view has followed it.
-
-        Raises:
-            InvalidInput: The run cannot be undone.
-        """
-        maps = await self._store.router_maps()
-        change = find_undoable(maps.maps, run)
-        numbering = reverse_numbering(change)
-        view = self._numbers.view
-        before, since = await self._written(maps, change, numbering, through)
-        texts = await self._earlier_texts(change)
-        say = "says" if len(texts) == 1 else "say"
-        return DecidedPlan(
-            run=EvolutionRun(
-                undoes=run,
-                verdict=(
-                    f"undoes run {run}: what was written since goes to its users' earlier routers;"
-                    f" {pluralize(len(texts), 'router')} {say} again what was said before"
-                ),
+    Raises:
+        InvalidInput: The run cannot be undone.
+    """
+    maps = await store.router_maps()
+    change = find_undoable(maps.maps, run)
+    numbering = reverse_numbering(change)
+    before, since = await _written(store, maps, change, numbering, through)
+    texts = await _earlier_texts(store, change)
+    say = "says" if len(texts) == 1 else "say"
+    return DecidedPlan(
+        run=EvolutionRun(
+            undoes=run,
+            verdict=(
+                f"undoes run {run}: what was written since goes to its users' earlier routers;"
+                f" {pluralize(len(texts), 'router')} {say} again what was said before"
             ),
-            numbering=numbering,
-            divisions={
-                merged: _divide(merged, parts, before, since, change, view.users, view.items)
-                for merged, parts in numbering.halves.items()
-            },
-            texts=texts,
-            maps=maps,
-            through=through,
-            totals=np.zeros(change.routers),
-            start_shares={
-                part: share
-                for halves in change.halves.values()
-                for part, share in ((halves.first, halves.share), (halves.second, 1 - halves.share))
-            },
-            centres=change.centres,
-        )
+        ),
+        numbering=numbering,
+        divisions={
+            merged: _divide(merged, parts, before, since, change, view.users, view.items)
+            for merged, parts in numbering.halves.items()
+        },
+        texts=texts,
+        maps=maps,
+        through=through,
+        totals=np.zeros(change.routers),
+        start_shares={
+            part: share
+            for halves in change.halves.values()
+            for part, share in ((halves.first, halves.share), (halves.second, 1 - halves.share))
+        },
+        centres=change.centres,
+    )
 
-    async def _written(
-        self, maps: RouterMaps, change: RouterMap, numbering: Numbering, through: int
-    ) -> tuple[Written, Written]:
-        """Gather what was written before the run to what it merged, and since to what it made.
 
-        The first is by the routers of then, the second by those of now.
-        """
-        earlier = [one for one in maps.maps if one.run < change.run]
-        routers = max(len(change.home), change.routers)
-        parts, merged = np.zeros(routers, np.bool_), np.zeros(routers, np.bool_)
-        merged[list(numbering.halves)] = True
-        for pair in numbering.halves.values():
-            parts[list(pair)] = True
-        before, since = Written(), Written()
-        if numbering.halves:
-            async for block in read_aligned_blocks(self._store, 0, through):
-                end = block.block.through
-                if end <= change.through:
-                    before.add(block, RouterMaps(drop_undone_runs(earlier)).after(end), parts)
-                else:
-                    since.add(block, maps.after(end), merged)
-        return before, since
+async def _written(
+    store: GraphStore, maps: RouterMaps, change: RouterMap, numbering: Numbering, through: int
+) -> tuple[Written, Written]:
+    """Gather what was written before the run to what it merged, and since to what it made.
 
-    async def _earlier_texts(self, change: RouterMap) -> list[NewText]:
-        """Load what each changed router said before; one whose text is gone keeps its own."""
-        texts = []
-        for router, version in sorted(change.versions.items()):
-            earlier = await self._store.router_version(router, version)
-            if earlier is not None:
-                common = {name: 1.0 for name, _ in earlier.standing}
-                attributes = rank_by_distinctiveness(dict(earlier.standing), common)[:ATTRIBUTES]
-                texts.append(
-                    NewText(
-                        router,
-                        earlier.name,
-                        earlier.text,
-                        earlier.standing,
-                        tuple(attributes),
-                        earlier.written_by,
-                    )
+    The first is by the routers of then, the second by those of now.
+    """
+    earlier = [one for one in maps.maps if one.run < change.run]
+    routers = max(len(change.home), change.routers)
+    parts, merged = np.zeros(routers, np.bool_), np.zeros(routers, np.bool_)
+    merged[list(numbering.halves)] = True
+    for pair in numbering.halves.values():
+        parts[list(pair)] = True
+    before, since = Written(), Written()
+    if numbering.halves:
+        async for block in read_aligned_blocks(store, 0, through):
+            end = block.block.through
+            if end <= change.through:
+                before.add(block, RouterMaps(drop_undone_runs(earlier)).after(end), parts)
+            else:
+                since.add(block, maps.after(end), merged)
+    return before, since
+
+
+async def _earlier_texts(store: GraphStore, change: RouterMap) -> list[NewText]:
+    """Load what each changed router said before; one whose text is gone keeps its own."""
+    texts = []
+    for router, version in sorted(change.versions.items()):
+        earlier = await store.router_version(router, version)
+        if earlier is not None:
+            common = {name: 1.0 for name, _ in earlier.standing}
+            attributes = rank_by_distinctiveness(dict(earlier.standing), common)[:ATTRIBUTES]
+            texts.append(
+                NewText(
+                    router,
+                    earlier.name,
+                    earlier.text,
+                    earlier.standing,
+                    tuple(attributes),
+                    earlier.written_by,
                 )
-        return texts
+            )
+    return texts
 
 
 def find_undoable(maps: Sequence[RouterMap], run: int) -> RouterMap:

@@ -93,51 +93,43 @@ class PostponedArrivals:
     groups: dict[int, list[Arrival]] = field(default_factory=dict)
 
 
-class PostponedRouters:
-    """Keeps postponed arrivals in the graph, for the round that comes next.
+async def load_postponed(store: GraphStore) -> PostponedArrivals:
+    """Load the arrivals that wait for the next round, of clients that still exist.
 
     There are two places, for rounds of even and of odd number; the newer one that a published round
     wrote counts. A publication that is no round of its own (an evolution's) leaves both alone.
     """
+    last = await store.last_round()
+    published = [saved for saved in await _load_places(store) if last and saved[0] <= last.number]
+    if not published:
+        return PostponedArrivals()
+    _, epoch, rows = max(published)
+    refs = {ref for _, group in rows for _, ref, _, _ in group}
+    known = {client.ref for client in await store.get_clients(sorted(refs))}
+    kept = {router: [Arrival(*row) for row in group if row[1] in known] for router, group in rows}
+    return PostponedArrivals(epoch, {router: group for router, group in kept.items() if group})
 
-    def __init__(self, store: GraphStore) -> None:
-        self._store = store
 
-    async def load(self) -> PostponedArrivals:
-        """Load what waits for the next round, of clients that still exist."""
-        last = await self._store.last_round()
-        published = [
-            saved for saved in await self._load_places() if last and saved[0] <= last.number
+async def stage_postponed(
+    store: GraphStore, lease: Lease, round_: Round, epoch: int, groups: ArrivalsByRouter
+) -> None:
+    """Save what this round postpones; it is read once the round is published.
+
+    Raises:
+        LeaseLost: Another process runs rounds now.
+    """
+    if groups or await _load_places(store):
+        rows = [
+            (router, [(a.attribute, a.ref, a.profile_version, a.sequence) for a in group])
+            for router, group in groups.items()
         ]
-        if not published:
-            return PostponedArrivals()
-        _, epoch, rows = max(published)
-        refs = {ref for _, group in rows for _, ref, _, _ in group}
-        known = {client.ref for client in await self._store.get_clients(sorted(refs))}
-        kept = {
-            router: [Arrival(*row) for row in group if row[1] in known] for router, group in rows
-        }
-        return PostponedArrivals(epoch, {router: group for router, group in kept.items() if group})
+        blob = orjson.dumps((round_.number, epoch, rows))
+        await store.put_blob(_place(round_.number), blob, lease)
 
-    async def stage(
-        self, lease: Lease, round_: Round, epoch: int, groups: ArrivalsByRouter
-    ) -> None:
-        """Save what this round postpones; it is read once the round is published.
 
-        Raises:
-            LeaseLost: Another process runs rounds now.
-        """
-        if groups or await self._load_places():
-            rows = [
-                (router, [(a.attribute, a.ref, a.profile_version, a.sequence) for a in group])
-                for router, group in groups.items()
-            ]
-            blob = orjson.dumps((round_.number, epoch, rows))
-            await self._store.put_blob(_place(round_.number), blob, lease)
-
-    async def _load_places(self) -> list[Any]:
-        blobs = [await self._store.get_blob(_place(number)) for number in range(2)]
-        return [orjson.loads(blob) for blob in blobs if blob]
+async def _load_places(store: GraphStore) -> list[Any]:
+    blobs = [await store.get_blob(_place(number)) for number in range(2)]
+    return [orjson.loads(blob) for blob in blobs if blob]
 
 
 async def assign_to_routers(

@@ -75,14 +75,10 @@ class QuantileThreshold:
     """
 
     def __init__(self, ports: PolicyPorts) -> None:
-        self._store = ports.store
-        self._index = ports.index
-        self._leases = ports.leases
-        self._dimension = ports.embedder.dimension
-        self._seed = ports.settings.seed
+        self._ports = ports
 
     async def tau(self) -> float:
-        epoch = await self._store.current_epoch()
+        epoch = await self._ports.store.current_epoch()
         if epoch is not None and epoch.tau is not None:
             return epoch.tau
         return await self.fix()
@@ -97,21 +93,21 @@ class QuantileThreshold:
         clients = np.concatenate(
             [await self._vectors(kind) for kind in (Collection.USERS, Collection.ITEMS)]
         )
-        tau = quantile_tau(routers, clients, self._seed)
-        epoch = await self._store.current_epoch()
+        tau = quantile_tau(routers, clients, self._ports.settings.seed)
+        epoch = await self._ports.store.current_epoch()
         if epoch is not None and len(routers) and len(clients):
-            lease = await self._leases.acquire(ROUND_LEASE)
+            lease = await self._ports.leases.acquire(ROUND_LEASE)
             if lease is None:
                 raise LeaseHeld(ROUND_LEASE)
-            await self._store.fix_tau(lease, epoch.number, tau)
+            await self._ports.store.fix_tau(lease, epoch.number, tau)
         return tau
 
     async def _vectors(self, collection: Collection) -> NDArray[np.float32]:
         """Read all points [n, D] of a collection, by key."""
-        keys = sorted(await self._index.versions(collection), key=str)
-        found = await self._index.vectors(collection, keys)
+        keys = sorted(await self._ports.index.versions(collection), key=str)
+        found = await self._ports.index.vectors(collection, keys)
         if not keys:
-            return np.zeros((0, self._dimension), np.float32)
+            return np.zeros((0, self._ports.embedder.dimension), np.float32)
         return np.stack([found[key] for key in keys])
 
 

@@ -19,9 +19,10 @@ from propagation.workflow.concurrency.tasks import background_task
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.rounds.pending import (
     PendingChanges,
-    PostponedRouters,
     RoundTrigger,
     assign_to_routers,
+    load_postponed,
+    stage_postponed,
 )
 from propagation.workflow.rounds.perception import AttributePerception, PerceivedAttributes
 from propagation.workflow.settings import WorkflowSettings
@@ -138,7 +139,6 @@ class PropagationRound:
         self._vectors = vectors
         self._settings = settings
         self._leases = leases
-        self._postponed_routers = PostponedRouters(store)
         self.postponed: dict[int, str] = {}
 
     async def run(self) -> Round | None:
@@ -159,7 +159,7 @@ class PropagationRound:
         self, lease: Lease, pending: PendingChanges, perception: Perception
     ) -> Round | None:
         """Run Algorithm 1, lines 16 to 20, and publish the result in one commit."""
-        postponed = await self._postponed_routers.load()
+        postponed = await load_postponed(self._store)
         if not pending.clients and not postponed.groups:
             return None
         current = await self._store.current_epoch()
@@ -177,7 +177,7 @@ class PropagationRound:
             change = await self._multicast(pending.clients, routers.versions)  # eq. 4
             await asyncio.gather(staging, stage_table_change(self._store, lease, round_, change))
         failed = {router: groups[router] for router in routers.failed}
-        await self._postponed_routers.stage(lease, round_, epoch, failed)
+        await stage_postponed(self._store, lease, round_, epoch, failed)
 
         summary = _with_counts(round_, pending, routers, change)
         published = await self._store.publish_round(lease, summary)
