@@ -3,6 +3,7 @@
 A reasoner names the attributes of each line when it writes the line; here they are collected.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from propagation.model.clients.attribute import Attribute
@@ -73,12 +74,10 @@ def recount_holders(
         before: Names by client before the change.
         now: Names by client after it.
     """
-    change: dict[str, int] = {}
+    change: Counter[str] = Counter()
     for ref, names in now.items():
-        for name in set(names) - set(before[ref]):
-            change[name] = change.get(name, 0) + 1
-        for name in set(before[ref]) - set(names):
-            change[name] = change.get(name, 0) - 1
+        change.update(set(names) - set(before[ref]))
+        change.subtract(set(before[ref]) - set(names))
     counted = {}
     for name, difference in change.items():
         old = attributes.get(name) or Attribute(name=name)

@@ -1,5 +1,6 @@
 """Integration (RecNet 2.2.2, eq. 3): a router takes what arrived into a new profile version."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from propagation.model.clients.attribute import rank_by_distinctiveness
@@ -68,10 +69,7 @@ def next_version(
 
 def count_arrivals(arrivals: Sequence[Arrival]) -> dict[str, int]:
     """Count how many clients brought each attribute."""
-    arrived: dict[str, int] = {}
-    for arrival in arrivals:
-        arrived[arrival.attribute] = arrived.get(arrival.attribute, 0) + 1
-    return arrived
+    return dict(Counter(arrival.attribute for arrival in arrivals))
 
 
 def updated_standing(before: RouterVersion | None, arrived: Mapping[str, int]) -> dict[str, float]:

@@ -134,7 +134,7 @@ class Engine:
             *(() if self.data.outdated else (reach(self.learner.open),)),
         )
         await self.replica_sync.open(max(learned, self.applied_through))
-        await self.vectors.load_canonical()
+        await self.vectors.canonical.load()
         await reach(self.stage0.open_index)
         await reach(self.forgetting.wipe_if_due)
 

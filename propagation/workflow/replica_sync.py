@@ -51,7 +51,7 @@ class ReplicaSync:
         name = self._embedder.name
         if self._embedded_by == name:
             return
-        await self._vectors.load_canonical()
+        await self._vectors.canonical.load()
         refs = sorted(await self._store.text_versions())
         for start in range(0, len(refs), TEXTS_A_STEP):
             await self._vectors.apply_remote(
@@ -86,4 +86,4 @@ class ReplicaSync:
 
     async def _follow_rounds(self) -> int:
         last = await self._store.last_round()
-        return int(last is not None and await self._vectors.refresh_canonical(last.number))
+        return int(last is not None and await self._vectors.canonical.refresh(last.number))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.routers.evolution import EvolutionKind, EvolutionRun
+from propagation.model.routers.router import RouterVersion
 from propagation.model.routers.router_maps import Halves, RouterMaps
 from propagation.numbers.evolve import Written as WrittenMass
 from propagation.optimization.router_lineage import Numbering
@@ -27,18 +28,6 @@ ATTRIBUTES = 8
 
 
 @dataclass(frozen=True)
-class NewText:
-    """A router's name and text after the run; the other fields are as in RouterVersion."""
-
-    router: int
-    name: str
-    text: str
-    standing: tuple[tuple[str, float], ...]
-    attributes: tuple[str, ...]
-    written_by: str = ""
-
-
-@dataclass(frozen=True)
 class Division:
     """A split router: whose users go to which half, and the mass that each half takes."""
 
@@ -50,13 +39,14 @@ class Division:
 class Plan:
     """What the reasoner decided.
 
-    communities: Of each router that is split. written: What was written up to T to the routers that
+    texts: The routers' next versions; the publication numbers them. communities: Of each router
+    that is split. written: What was written up to T to the routers that
     were asked about; these are marked in `asked` [K]. undecided: Why the reasoner did not decide on
     a router.
     """
 
     numbering: Numbering
-    texts: Sequence[NewText]
+    texts: Sequence[RouterVersion]
     communities: Mapping[int, Community]
     written: Written
     asked: NDArray[np.bool_]
@@ -115,7 +105,7 @@ class DecidedPlan:
     """What is going to be published.
 
     divisions: By router that is split, with the mass that was written up to sequence `through`.
-    totals: What was written to every router up to there [K]. texts: Of the routers that change.
+    totals: What was written to every router up to there [K]. texts: As in Plan.
     maps: Of the runs before. Of an undo: centres [K, D] of routers that come back, by number, and
     start_shares as in RouterMap (None: they follow from the totals).
 
@@ -127,7 +117,7 @@ class DecidedPlan:
     run: EvolutionRun
     numbering: Numbering
     divisions: Mapping[int, Division]
-    texts: Sequence[NewText]
+    texts: Sequence[RouterVersion]
     maps: RouterMaps
     through: int
     totals: F64

@@ -28,7 +28,7 @@ from propagation.optimization.router_split import (
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.reasoner import Reasoner
 from propagation.workflow.evolve.holdout import Snapshot
-from propagation.workflow.evolve.plan import ATTRIBUTES, NewText, Plan
+from propagation.workflow.evolve.plan import ATTRIBUTES, Plan
 from propagation.workflow.evolve.router_cases import RouterCases, RouterGradients
 from propagation.workflow.learn.learned_weights import Written, gather, sum_by_place
 from propagation.workflow.settings import WorkflowSettings
@@ -170,7 +170,7 @@ def _change(case: RouterCase, decision: RouterDecision) -> EvolutionChange:
     )
 
 
-def _texts(case: RouterCase, decision: RouterDecision, after: Sequence[int]) -> list[NewText]:
+def _texts(case: RouterCase, decision: RouterDecision, after: Sequence[int]) -> list[RouterVersion]:
     """Give each router that comes of a decision its text."""
     if decision.kind == EvolutionKind.SPLIT and case.halves is not None:
         standings = [half.standing for half in case.halves]
@@ -179,13 +179,16 @@ def _texts(case: RouterCase, decision: RouterDecision, after: Sequence[int]) -> 
     else:
         standings = [rewritten_standing(case.router, case.choices)]
     return [
-        NewText(
-            router,
-            name,
-            text,
-            tuple(standing.items()),
-            tuple(rank_by_distinctiveness(standing, case.common)[:ATTRIBUTES]),
-            decision.written_by,
+        RouterVersion(
+            router=router,
+            version=0,
+            round=0,
+            epoch=0,
+            name=name,
+            text=text,
+            attributes=tuple(rank_by_distinctiveness(standing, case.common)[:ATTRIBUTES]),
+            standing=tuple(standing.items()),
+            written_by=decision.written_by,
         )
         for router, (name, text), standing in zip(after, decision.texts, standings, strict=True)
     ]

@@ -35,7 +35,7 @@ from propagation.ports.vector_index import Collection
 from propagation.routing.routing_table import TableChange, stage_table_change
 from propagation.workflow.concurrency.exclusion import Activity, Exclusion
 from propagation.workflow.concurrency.leases import ROUND_LEASE, WAIT_SECONDS, Leases
-from propagation.workflow.evolve.plan import DecidedPlan, NewText, catch_up
+from propagation.workflow.evolve.plan import DecidedPlan, catch_up
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.checkpoint_patch import make_patch
@@ -191,20 +191,15 @@ class Publisher:
         return await self._store.stage_checkpoint(learn, replace(found, arrays=patch), staged)
 
     async def _new_versions(
-        self, texts: Sequence[NewText], round_number: int, epoch: int
+        self, texts: Sequence[RouterVersion], round_number: int, epoch: int
     ) -> list[RouterVersion]:
         before = await self._store.version_numbers([text.router for text in texts])
         return [
-            RouterVersion(
-                router=text.router,
+            replace(
+                text,
                 version=before.get(text.router, 0) + 1,
                 round=round_number,
                 epoch=epoch,
-                name=text.name,
-                text=text.text,
-                attributes=text.attributes,
-                standing=text.standing,
-                written_by=text.written_by,
             )
             for text in texts
         ]

@@ -4,6 +4,7 @@ Source: `docs/design.md`, "The loop", step 8.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,11 +12,12 @@ from propagation.model.clients.attribute import rank_by_distinctiveness
 from propagation.model.errors import InvalidInput
 from propagation.model.plurals import pluralize
 from propagation.model.routers.evolution import EvolutionChange, EvolutionKind, EvolutionRun
+from propagation.model.routers.router import RouterVersion
 from propagation.model.routers.router_maps import Halves, RouterMap, RouterMaps, drop_undone_runs
 from propagation.numbers.evolve import Written as WrittenMass
 from propagation.optimization.router_lineage import Numbering
 from propagation.ports.graph.graph_store import GraphStore
-from propagation.workflow.evolve.plan import ATTRIBUTES, DecidedPlan, Division, NewText
+from propagation.workflow.evolve.plan import ATTRIBUTES, DecidedPlan, Division
 from propagation.workflow.learn.learned_weights import Written, read_aligned_blocks, sum_by_place
 from propagation.workflow.views.numbers_view import NumbersView
 
@@ -86,7 +88,7 @@ async def _written(
     return before, since
 
 
-async def _earlier_texts(store: GraphStore, change: RouterMap) -> list[NewText]:
+async def _earlier_texts(store: GraphStore, change: RouterMap) -> list[RouterVersion]:
     """Load what each changed router said before; one whose text is gone keeps its own."""
     texts = []
     for router, version in sorted(change.versions.items()):
@@ -94,16 +96,7 @@ async def _earlier_texts(store: GraphStore, change: RouterMap) -> list[NewText]:
         if earlier is not None:
             common = {name: 1.0 for name, _ in earlier.standing}
             attributes = rank_by_distinctiveness(dict(earlier.standing), common)[:ATTRIBUTES]
-            texts.append(
-                NewText(
-                    router,
-                    earlier.name,
-                    earlier.text,
-                    earlier.standing,
-                    tuple(attributes),
-                    earlier.written_by,
-                )
-            )
+            texts.append(replace(earlier, attributes=tuple(attributes), integrated=(), sequence=0))
     return texts
 
 

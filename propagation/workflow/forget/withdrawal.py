@@ -187,7 +187,7 @@ class Withdrawer:
 
     async def _changes(self, request: _Request) -> TextChanges:
         texts_read_through = await self._store.texts_through()
-        finder = TextChangeFinder(self._store, self._min_support, self._vectors.canonical)
+        finder = TextChangeFinder(self._store, self._min_support, self._vectors.canonical.targets)
         if request.erased is None:
             changes = await finder.of_retraction(request.rows, request.weights)
         else:

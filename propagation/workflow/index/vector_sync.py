@@ -1,7 +1,7 @@
 """Vectors of committed texts, attributes and routers: into the index and the numbers view."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from propagation.ports.graph.outbox import IndexChange
 from propagation.ports.vector_index import Collection, Point
 from propagation.routing.canonical_attributes import to_canonical
 from propagation.workflow.concurrency.lru_cache import CountedLruCache
+from propagation.workflow.index.canonical_names import CanonicalNames
 from propagation.workflow.index.embedding import LineVectors, profile_vectors
 from propagation.workflow.index.outbox_feed import OutboxFeed
 from propagation.workflow.views.client_texts import IndexedText, indexed_text, indexed_text_cache
@@ -32,8 +33,6 @@ log = logging.getLogger(__name__)
 class VectorSync:
     """Follows commits: every writer of texts, attributes and routers reports them here.
 
-    It also knows the canonical names of attributes, as of the newest round that it has seen.
-
     Args:
         yield_to_calls: Awaited between parts of the work.
     """
@@ -47,17 +46,13 @@ class VectorSync:
         yield_to_calls: Callable[[], Awaitable[None]],
     ) -> None:
         self._yield_to_calls = yield_to_calls
-        self._store = store
         self._embedder = embedder
         self._feed = feed
         self._numbers = numbers
         self._lines = LineVectors(embedder)
         self._versions: CountedLruCache[int, int] = CountedLruCache(VERSIONS_KEPT)
         self.texts = indexed_text_cache(store)
-        self.canonical: dict[str, str] = {}
-        """Attributes that were mapped to another one, and to which."""
-        self.canonical_round = 0
-        """The newest round that this process published or followed."""
+        self.canonical = CanonicalNames(store)
 
     @property
     def routers(self) -> list[int]:
@@ -156,35 +151,6 @@ class VectorSync:
             [point for point in points if known.get(int(point.key), 0) <= point.version]
         )
 
-    async def load_canonical(self) -> None:
-        """Load the canonical names of attributes."""
-        last = await self._store.last_round()
-        self.canonical = {
-            attribute.name: attribute.canonical
-            for attribute in await self._store.all_attributes()
-            if attribute.canonical is not None
-        }
-        self.canonical_round = last.number if last else 0
-
-    async def refresh_canonical(self, published: int) -> bool:
-        """Load canonical names again if a newer round was published; tell whether it was."""
-        if published <= self.canonical_round:
-            return False
-        await self.load_canonical()
-        return True
-
-    async def rename_attributes(
-        self, mapped: Mapping[str, str], texts: Sequence[IndexedText]
-    ) -> None:
-        """Use new canonical names, and write the clients that hold them, before a round routes."""
-        self.canonical.update(mapped)
-        await self.write(texts)
-
-    def add_canonical(self, published: int, mapped: Mapping[str, str]) -> None:
-        """Add the names that a round of this process mapped, on top of all earlier ones."""
-        self.canonical.update(mapped)
-        self.canonical_round = max(self.canonical_round, published)
-
     def forget(self, refs: Sequence[int], names: frozenset[str], unmapped: frozenset[str]) -> None:
         """Forget clients and attributes that are gone.
 
@@ -195,11 +161,7 @@ class VectorSync:
         """
         self._versions.forget(refs)
         self.texts.forget(refs)
-        self.canonical = {
-            name: target
-            for name, target in self.canonical.items()
-            if name not in unmapped and target not in names
-        }
+        self.canonical.forget(names, unmapped)
 
     async def write(self, texts: Sequence[IndexedText]) -> None:
         """Write texts into the index and the view; errors are the caller's."""
@@ -254,7 +216,7 @@ class VectorSync:
             part = texts[start : start + TEXTS_A_PART]
             vectors = profile_vectors(part, lines, self._embedder.dimension)
             for text, vector in zip(part, vectors, strict=True):
-                attributes = frozenset(to_canonical(text.attributes, self.canonical))
+                attributes = frozenset(to_canonical(text.attributes, self.canonical.targets))
                 points.append(
                     Point(key=text.ref, version=text.version, vector=vector, attributes=attributes)
                 )

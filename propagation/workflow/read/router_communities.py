@@ -34,7 +34,7 @@ class RouterAttributes:
 
     async def load(self) -> Mapping[int, frozenset[str]]:
         """Return, by router with a text, the attributes of its newest message and its standing."""
-        current = (self._numbers.view.epoch, self._vectors.canonical_round)
+        current = (self._numbers.view.epoch, self._vectors.canonical.round)
         if current != self._loaded_for or time.monotonic() - self._loaded_at > FRESH_SECONDS:
             began = time.monotonic()
             routers = range(self._numbers.view.state.taste.mass.shape[1])

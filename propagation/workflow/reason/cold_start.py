@@ -92,11 +92,6 @@ class ColdStart:
         """Return the sequence, at most `most`, up to which every client is described."""
         return min(self._waiting[0].sequence - 1, most) if self._waiting else most
 
-    @property
-    def waiting(self) -> bool:
-        """Whether entries of the log are yet to be looked at."""
-        return bool(self._waiting)
-
     async def describe(self, *, welcome: bool = True) -> int:
         """Describe the next clients that have text; return how many texts changed."""
         texts = await self.step(welcome=welcome)

@@ -1,4 +1,4 @@
-"""Reasoning of a claim: interactions are claimed, drafted in parts, committed and shown.
+"""Reasoning of a claim: interactions are claimed, drafted in parts, committed and published.
 
 While one part is committed the next is drafted on the texts that it left. Where the reasoner is a
 language model, a pipeline takes the place of claims; dead letters are replayed here, too.
@@ -8,7 +8,7 @@ Source: `docs/design.md`, "State" and "The loop", step 3.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Generic
 
@@ -27,8 +27,7 @@ CLAIM = 512
 CLAIM_SECONDS = 10.0
 PART = 64
 MAX_LOST_RACES = 5
-SHOWN_TOGETHER = 512
-Show = Callable[[Sequence[IndexedText]], Awaitable[None]]
+PUBLISHED_TOGETHER = 512
 
 
 class Reasoning:
@@ -62,7 +61,7 @@ class Reasoning:
         self._vectors = vectors
         self._failed_claim: ReasonClaim | None = None
         self._run: ClaimRun[Any] | None = None
-        self._showing: asyncio.Task[None] | None = None
+        self._publication = TextPublication(vectors)
         self.pipeline = Pipeline(store, interactions, vectors, settings, self._claims, concurrency)
         self.lockstep = False
 
@@ -117,10 +116,8 @@ class Reasoning:
         The running claim's are included.
         """
         if self._run is not None:
-            await self._run.show_changed()
-        if self._showing is not None:
-            # shield: cancelling one waiter must not cancel the task that others wait for.
-            await asyncio.shield(self._showing)
+            await self._run.publish_changed()
+        await self._publication.wait()
 
     async def settle(self) -> None:
         """Wait until nothing is under way; the caller sees to it that nothing is begun."""
@@ -149,7 +146,7 @@ class Reasoning:
         reasoned again on newly loaded texts: nothing of the lost attempt is kept.
         """
         self._failed_claim = claim
-        self._run = run = ClaimRun(drafter, claim, self._vectors, self._show)
+        self._run = run = ClaimRun(drafter, claim, self._vectors, self._publication)
         until, lost = time.monotonic() + CLAIM_SECONDS, 0
         try:
             async with self._claims.keep_alive(claim):
@@ -167,14 +164,28 @@ class Reasoning:
         self._failed_claim = None
         return run.done
 
-    async def _show(self, texts: Sequence[IndexedText]) -> None:
-        """Begin to show texts after the earlier ones, and wait until these are shown."""
-        before = self._showing
-        self._showing = asyncio.create_task(self._show_after(before, texts))
+
+class TextPublication:
+    """Publishes committed texts in order, while the next ones are reasoned."""
+
+    def __init__(self, vectors: VectorSync) -> None:
+        self._vectors = vectors
+        self._newest: asyncio.Task[None] | None = None
+
+    async def begin(self, texts: Sequence[IndexedText]) -> None:
+        """Begin to publish texts after the earlier ones, and wait until these are published."""
+        before = self._newest
+        self._newest = asyncio.create_task(self._publish_after(before, texts))
         if before is not None:
             await asyncio.shield(before)
 
-    async def _show_after(
+    async def wait(self) -> None:
+        """Wait until everything that was begun is published."""
+        if self._newest is not None:
+            # shield: cancelling one waiter must not cancel the task that others wait for.
+            await asyncio.shield(self._newest)
+
+    async def _publish_after(
         self, before: asyncio.Task[None] | None, texts: Sequence[IndexedText]
     ) -> None:
         if before is not None:
@@ -186,18 +197,19 @@ class ClaimRun(Generic[T]):
     """One claim, reasoned and committed in parts; the last commit gives it back.
 
     `done` is what is committed.
-
-    Args:
-        show: Gets the texts that were committed.
     """
 
     def __init__(
-        self, drafter: TextDrafter[T], claim: ReasonClaim, vectors: VectorSync, show: Show
+        self,
+        drafter: TextDrafter[T],
+        claim: ReasonClaim,
+        vectors: VectorSync,
+        publication: TextPublication,
     ) -> None:
         self._drafter = drafter
         self._claim = claim
         self._vectors = vectors
-        self._show = show
+        self._publication = publication
         self._commit: asyncio.Task[None] | None = None
         self._changed: dict[int, IndexedText] = {}
         self.done: list[ReasonedSummary] = []
@@ -205,7 +217,7 @@ class ClaimRun(Generic[T]):
     async def reason(self, until: float) -> None:
         """Reason what is not done yet, at least one interaction.
 
-        Committed texts are shown, however this ends.
+        Committed texts are published, however this ends.
 
         Args:
             until: On the monotonic clock; nothing is begun after it.
@@ -227,21 +239,21 @@ class ClaimRun(Generic[T]):
             if self._commit is not None:
                 await asyncio.gather(self._commit, return_exceptions=True)
                 self._commit = None
-            await self.show_changed()
+            await self.publish_changed()
 
-    async def show_changed(self) -> None:
-        """Hand the committed texts over that were not shown yet."""
+    async def publish_changed(self) -> None:
+        """Begin to publish the committed texts that were not published yet."""
         if self._changed:
             changed, self._changed = self._changed, {}
-            await self._show(list(changed.values()))
+            await self._publication.begin(list(changed.values()))
 
     async def _reason_parts(self, works: Sequence[ReasonWork], seconds: float) -> None:
         """Draft and commit parts; the last commit is left under way."""
         async with aclosing(self._drafter.draft(works, seconds, self._is_idle)) as parts:
             async for part in parts:
                 await self._end_commit()
-                if len(self._changed) >= SHOWN_TOGETHER:
-                    await self.show_changed()
+                if len(self._changed) >= PUBLISHED_TOGETHER:
+                    await self.publish_changed()
                 self._commit = asyncio.create_task(self._commit_part(part))
 
     def _is_idle(self) -> bool:

@@ -165,10 +165,14 @@ class PropagationRound:
         current = await self._store.current_epoch()
         epoch = current.number if current else 0
         round_ = await self._store.begin_round(lease, pending.through)
-        await self._vectors.refresh_canonical(round_.number - 1)
+        await self._vectors.canonical.refresh(round_.number - 1)
 
-        perceived = await self._perception.extract(pending, self._vectors.canonical)  # eq. 1
-        await self._vectors.rename_attributes(perceived.mapped, perceived.remapped)
+        perceived = await self._perception.extract(
+            pending, self._vectors.canonical.targets
+        )  # eq. 1
+        # Routing reads the index, so it must have the new names by then.
+        self._vectors.canonical.add(perceived.mapped)
+        await self._vectors.write(perceived.remapped)
         groups = await assign_to_routers(perceived.arrivals, postponed, epoch, perception)  # eq. 2
         routers = await self._integrator.integrate(round_, epoch, groups)  # eq. 3
         async with background_task(
@@ -182,7 +186,7 @@ class PropagationRound:
         summary = _with_counts(round_, pending, routers, change)
         published = await self._store.publish_round(lease, summary)
         self.postponed = routers.failed
-        self._vectors.add_canonical(published.number, perceived.mapped)
+        self._vectors.canonical.add(perceived.mapped, published.number)
         await self._vectors.publish_round(
             published, perceived.remapped, perceived.new, routers.versions
         )

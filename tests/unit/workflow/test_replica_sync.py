@@ -190,18 +190,18 @@ async def test_attributes_that_one_mapped_the_other_knows_by_its_next_round(two)
     await here.upsert_clients(synonym)
     await here.drain()
     assert await here.run_round() is not None
-    assert here.vectors.canonical["jazz music"] == "jazz"
-    assert "jazz music" not in there.vectors.canonical
+    assert here.vectors.canonical.targets["jazz music"] == "jazz"
+    assert "jazz music" not in there.vectors.canonical.targets
     await there.learn()
     assert await there.follow() > 0
-    assert there.vectors.canonical == here.vectors.canonical
+    assert there.vectors.canonical.targets == here.vectors.canonical.targets
     more = [
         ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="i14"), attributes=("opera singing",))
     ]
     await here.upsert_clients(more)
     await here.drain()
     assert await here.run_round() is not None
-    known = dict(here.vectors.canonical)
+    known = dict(here.vectors.canonical.targets)
     await there.learn()
     while await there.reason():
         pass
@@ -211,7 +211,7 @@ async def test_attributes_that_one_mapped_the_other_knows_by_its_next_round(two)
     while await there.reason():
         pass
     assert await there.run_round() is not None, "a round begins with what was published before it"
-    assert known.items() <= there.vectors.canonical.items()
+    assert known.items() <= there.vectors.canonical.targets.items()
 
 
 async def test_one_of_them_runs_a_round_at_a_time(two):
