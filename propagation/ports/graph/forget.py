@@ -105,6 +105,10 @@ class ErasureStore(Protocol):
                 versions of texts may already have lost their citations.
         """
 
+    @property
+    def wipes_in_seconds(self) -> bool:
+        """Whether `wipe` takes seconds at any size, so that every erasure can end with it."""
+
     async def wipe(self) -> None:
         """Remove all traces of erased clients from the database's files and write-ahead log.
 

@@ -144,7 +144,8 @@ class Forgetting:
         """Erase everything of a client (docs/erasure.md); its id is free to start anew.
 
         Args:
-            wipe: Also wipe its traces from the database's files now, rather than in the night.
+            wipe: Also wipe its traces from the database's files now, rather than in the night,
+                even if that takes longer than seconds.
 
         Raises:
             NotFound: The client is unknown.
@@ -164,7 +165,7 @@ class Forgetting:
                     self._memory.pending_events.forget([client.key.id])
                 self._memory.forget_client(client.ref)
                 await self._withdrawer.publish(withdrawn, erased)
-            if wipe:
+            if wipe or self.store.wipes_in_seconds:
                 await self.store.wipe()  # others learn and reason again meanwhile
         result = withdrawn.result
         return ErasureResult(

@@ -199,6 +199,10 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
     async def wiping_due(self) -> bool:
         return bool(await self._database.value("forget/wiping/wiping_pending"))
 
+    @property
+    def wipes_in_seconds(self) -> bool:
+        return True
+
     async def wipe(self) -> None:
         """Write marked rows into their blocks and delete what was dropped.
 

@@ -168,6 +168,10 @@ class SqliteErasure:
     async def wiping_due(self) -> bool:
         return await self._database.read(forgotten_times) > 0
 
+    @property
+    def wipes_in_seconds(self) -> bool:
+        return False  # the file is written anew, which holds up commits
+
     async def wipe(self) -> None:
         times = await self._database.read(forgotten_times)
         # First: what is dropped after the file was written anew would stay in its free pages.
