@@ -3,6 +3,7 @@
 Each is in a file of its own; heavy imports happen only when a command runs.
 """
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -36,6 +37,39 @@ EPILOG = (
     "4 service unreachable, 5 database held by another process, 6 refused by the service, "
     "70 a fault of this program, 130 interrupted."
 )
+# In the order of `propagation --help`.
+COMMANDS: dict[str, Callable[..., None]] = {
+    "serve": serve,
+    "import": import_,
+    "profile": profile,
+    "similar": similar,
+    "recommend": recommend,
+    "trace": trace,
+    "routers": routers,
+    "watch": watch,
+    "round": run_round,
+    "evolve": evolve,
+    "status": status,
+    "health": health,
+    "retract": retract,
+    "forget": forget,
+    "export-client": export_client,
+    "replay": replay,
+    "report": report,
+    "evaluate": evaluate,
+    "demo": demo,
+    "fake-llm": fake_llm,
+    "init": init,
+    "rebuild": rebuild,
+    "reindex": reindex,
+    "doctor": doctor,
+    "backup": backup,
+    "restore": restore,
+    "export": export,
+    "compact": compact,
+    "inspect": inspect,
+    "settings": settings,
+}
 
 app = typer.Typer(
     add_completion=False,
@@ -69,35 +103,7 @@ def propagation(
     """Run preference propagation: profiles that follow others, explained recommendations."""
 
 
-app.command("serve")(serve)
-app.command("import")(import_)
-app.command("profile")(profile)
-app.command("similar")(similar)
-app.command("recommend")(recommend)
-app.command("trace")(trace)
-app.command("routers")(routers)
-app.command("watch")(watch)
-app.command("round")(run_round)
-app.command("evolve")(evolve)
-app.command("status")(status)
-app.command("health")(health)
-app.command("retract")(retract)
-app.command("forget")(forget)
-app.command("export-client")(export_client)
-app.command("replay")(replay)
-app.command("report")(report)
-app.command("evaluate")(evaluate)
-app.command("demo")(demo)
-app.command("fake-llm")(fake_llm)
-app.command("init")(init)
-app.command("rebuild")(rebuild)
-app.command("reindex")(reindex)
-app.command("doctor")(doctor)
-app.command("backup")(backup)
-app.command("restore")(restore)
-app.command("export")(export)
-app.command("compact")(compact)
+for name, command in COMMANDS.items():
+    app.command(name)(command)
 app.add_typer(dead_letters, name="dead-letters")
 app.add_typer(token, name="token")
-app.command("inspect")(inspect)
-app.command("settings")(settings)

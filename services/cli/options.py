@@ -1,10 +1,14 @@
-"""Options that several commands share, and the settings from them."""
+"""Options that several commands share, and what is made of them: settings, a moment."""
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from propagation.v1 import propagation_pb2 as pb
+from services.client.errors import UsageProblem
 
 if TYPE_CHECKING:
     from services.config.settings import Settings
@@ -26,6 +30,17 @@ Assignments = Annotated[
 Database = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="The SQLite file; default: the setting `database`."),
+]
+Moment = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="SEQUENCE|TIME",
+        help=(
+            "As it was at this sequence, or at this time of the service's clock "
+            "(2026-11-22T03:00:00+01:00; without a zone: UTC)."
+        ),
+    ),
 ]
 LOOPBACK = "127.0.0.1:50051"
 
@@ -51,3 +66,25 @@ def load_settings(
 def settings_of(config: Path | None, assignments: list[str] | None, **flags: object) -> "Settings":
     """Load the settings of a command."""
     return load_settings(config, assignments, **flags).settings
+
+
+def parse_as_of(text: str | None) -> pb.AsOf | None:
+    """Parse digits as a sequence and anything else as a time in ISO 8601; None if empty.
+
+    Raises:
+        UsageProblem: It is neither.
+    """
+    if text is None:
+        return None
+    try:
+        if text.isascii() and text.isdigit():
+            return pb.AsOf(sequence=int(text))
+        time = datetime.fromisoformat(text)
+        time = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+        found = pb.AsOf()
+        found.commit_time.FromDatetime(time.astimezone(UTC).replace(tzinfo=None))
+    except (ValueError, OverflowError):
+        raise UsageProblem(
+            f"--as-of is {text!r}; give a sequence (4711) or a time (2026-11-22T03:00:00Z)"
+        ) from None
+    return found

@@ -31,6 +31,14 @@ def print_json(value: object) -> None:
     )
 
 
+def print_result(document: object, sentence: str, *, json: bool) -> None:
+    """Print what a command did: as one JSON document, or as a sentence for people."""
+    if json:
+        print_json(document)
+    else:
+        console().print(sentence, markup=False)
+
+
 def print_json_line(value: object) -> None:
     """Print one of several JSON documents as a line, and flush it."""
     print(json.dumps(value, ensure_ascii=False, default=_plain), flush=True)

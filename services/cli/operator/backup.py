@@ -11,7 +11,7 @@ import typer
 from services.cli.database_access import database_in_file, with_store
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
 from services.client.errors import UsageProblem
-from services.runtime.console import console, print_json, progress_bar
+from services.runtime.console import print_result, progress_bar
 
 if TYPE_CHECKING:
     from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
@@ -42,16 +42,15 @@ def backup(
     JSON: {"file", "bytes", "seconds"}.
     """
     settings = database_in_file(settings_of(config, assignments, database=database))
-    _behind_the_service()
+    os.nice(NICE)  # a service on the same processors goes first
     size, seconds = _timed(
         "backup", lambda files, say: files.backup(file, say, replace=force), settings
     )
-    if json:
-        print_json({"file": file, "bytes": size, "seconds": seconds})
-    else:
-        console().print(
-            f"{file} holds {size / MIB:,.1f} MiB, written in {seconds:.1f} s.", markup=False
-        )
+    print_result(
+        {"file": file, "bytes": size, "seconds": seconds},
+        f"{file} holds {size / MIB:,.1f} MiB, written in {seconds:.1f} s.",
+        json=json,
+    )
 
 
 def restore(
@@ -78,16 +77,11 @@ def restore(
         "restore", lambda files, say: files.restore(file, say, replace=force), settings
     )
     size = settings.database.stat().st_size
-    if json:
-        print_json({"database": settings.database, "bytes": size, "seconds": seconds})
-    else:
-        console().print(
-            (
-                f"{settings.database} is restored from {file}: {size / MIB:,.1f} MiB in "
-                f"{seconds:.1f} s."
-            ),
-            markup=False,
-        )
+    print_result(
+        {"database": settings.database, "bytes": size, "seconds": seconds},
+        f"{settings.database} is restored from {file}: {size / MIB:,.1f} MiB in {seconds:.1f} s.",
+        json=json,
+    )
 
 
 def export(
@@ -105,18 +99,16 @@ def export(
     JSON: {"file", "rows", "bytes", "seconds"}.
     """
     settings = database_in_file(settings_of(config, assignments, database=database))
-    _behind_the_service()
+    os.nice(NICE)  # a service on the same processors goes first
     rows, seconds = _timed(
         "export", lambda files, say: files.export(file, say, replace=force), settings
     )
     size = file.stat().st_size
-    if json:
-        print_json({"file": file, "rows": rows, "bytes": size, "seconds": seconds})
-    else:
-        console().print(
-            f"{file} holds {rows:,} rows, {size / MIB:,.1f} MiB, written in {seconds:.1f} s.",
-            markup=False,
-        )
+    print_result(
+        {"file": file, "rows": rows, "bytes": size, "seconds": seconds},
+        f"{file} holds {rows:,} rows, {size / MIB:,.1f} MiB, written in {seconds:.1f} s.",
+        json=json,
+    )
 
 
 def compact(
@@ -138,19 +130,12 @@ def compact(
     dropped = with_store(settings, retain_all)
     (before, after), _ = _timed("compact", lambda files, _: files.compact(), settings)
     seconds = round(time.monotonic() - started, 3)
-    if json:
-        print_json({"dropped": dropped, "bytes_before": before, "bytes": after, "seconds": seconds})
-    else:
-        console().print(
-            f"{dropped:,} rows dropped; {before / MIB:,.1f} MiB are {after / MIB:,.1f} MiB "
-            "now, "
-            f"after {seconds:.1f} s."
-        )
-
-
-def _behind_the_service() -> None:
-    """Lower this process' priority, so that a service on the same processors goes first."""
-    os.nice(NICE)
+    print_result(
+        {"dropped": dropped, "bytes_before": before, "bytes": after, "seconds": seconds},
+        f"{dropped:,} rows dropped; {before / MIB:,.1f} MiB are {after / MIB:,.1f} MiB now, "
+        f"after {seconds:.1f} s.",
+        json=json,
+    )
 
 
 def _timed(

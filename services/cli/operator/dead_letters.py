@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
-from services.runtime.console import console, print_json, print_table
+from services.runtime.console import console, print_json, print_result, print_table
 
 if TYPE_CHECKING:
     from propagation.workflow.engine import Engine
@@ -66,10 +66,8 @@ def replay_dead_letters(
     from services.cli.database_access import with_engine
 
     mended, failed = with_engine(settings_of(config, assignments, database=database), _replay_all)
-    if json:
-        print_json({"mended": mended, "failed": failed})
-    else:
-        console().print(f"{mended:,} mended, {failed:,} failed again.")
+    sentence = f"{mended:,} mended, {failed:,} failed again."
+    print_result({"mended": mended, "failed": failed}, sentence, json=json)
 
 
 async def _replay_all(engine: "Engine") -> tuple[int, int]:

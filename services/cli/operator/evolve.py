@@ -1,17 +1,15 @@
 """`propagation evolve`: evolve the routers now, undo a run, or list the runs."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from propagation.v1 import propagation_pb2 as pb
 from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.service_call import ask
+from services.cli.service_call import ask, print_answer, to_json_values
 from services.client.errors import UsageProblem
 from services.runtime.console import console, print_json, print_table
-
-if TYPE_CHECKING:
-    from propagation.v1 import propagation_pb2 as pb
 
 GOES_ON = "the service goes on with it; `propagation evolve --list` shows what came of it"
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan and judge, and change nothing.")]
@@ -34,8 +32,6 @@ def evolve(
 
     JSON: the proto's EvolutionRun; with --list {"runs": [...]}.
     """
-    from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import to_json_values
 
     if listed:
         if dry_run or undo is not None:
@@ -50,10 +46,10 @@ def evolve(
         lambda stub: stub.EvolveRouters(pb.EvolveRoutersRequest(dry_run=dry_run, undo_run=undo)),
         "" if dry_run else GOES_ON,
     ).run
-    print_json(to_json_values(run)) if json else _print_run(run)
+    print_answer(run, _print_run, json=json)
 
 
-def _print_run(run: "pb.EvolutionRun") -> None:
+def _print_run(run: pb.EvolutionRun) -> None:
     console().print(run_in_words(run), markup=False)
     if run.changes:
         print_table(
@@ -66,7 +62,7 @@ def _print_run(run: "pb.EvolutionRun") -> None:
         )
 
 
-def _print_runs(runs: "list[pb.EvolutionRun]") -> None:
+def _print_runs(runs: list[pb.EvolutionRun]) -> None:
     undone = {run.undoes: run.run for run in runs if run.published and run.HasField("undoes")}
     print_table(
         "",
@@ -85,14 +81,14 @@ def _print_runs(runs: "list[pb.EvolutionRun]") -> None:
     )
 
 
-def _published(run: "pb.EvolutionRun", undone: dict[int, int]) -> str:
+def _published(run: pb.EvolutionRun, undone: dict[int, int]) -> str:
     """`undone`: by which run, of those that were."""
     if not run.published:
         return "no"
     return f"undone by run {undone[run.run]}" if run.run in undone else "yes"
 
 
-def run_in_words(run: "pb.EvolutionRun") -> str:
+def run_in_words(run: pb.EvolutionRun) -> str:
     """Return a run as one line."""
     name = f"run {run.run}" if run.run else "dry run"
     if run.published:
@@ -101,7 +97,6 @@ def run_in_words(run: "pb.EvolutionRun") -> str:
 
 
 def _kind(kind: int) -> str:
-    from propagation.v1 import propagation_pb2 as pb
 
     return pb.EvolutionKind.Name(kind).removeprefix("EVOLUTION_KIND_").lower()  # type: ignore[arg-type]
 

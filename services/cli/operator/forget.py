@@ -4,22 +4,22 @@ import contextlib
 import fcntl
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from propagation.model.plurals import pluralize
+from propagation.v1 import propagation_pb2 as pb
 from services.cli.exits import ExitCode
 from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.service_call import ask, client_key, kind_name
+from services.cli.service_call import ask, client_key, kind_name, print_answer, to_json_values
 from services.client.errors import UsageProblem
 from services.runtime.atomic_file import write_atomically
-from services.runtime.console import console, print_json
+from services.runtime.console import console, print_result
 
 if TYPE_CHECKING:
-    from propagation.v1.propagation_pb2 import ClientKey
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
 Events = Annotated[
@@ -59,8 +59,6 @@ def retract(
 
     JSON: the proto's RetractInteractionsResponse.
     """
-    from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import to_json_values
 
     _confirm(f"Take back {len(events):,} event{'s' if len(events) > 1 else ''}?", yes)
     answer = ask(
@@ -68,22 +66,23 @@ def retract(
         lambda stub: stub.RetractInteractions(pb.RetractInteractionsRequest(event_ids=events)),
         GOES_ON,
     )
-    if json:
-        print_json(to_json_values(answer))
-    else:
-        done = sum(outcome.retracted for outcome in answer.outcomes)
-        console().print(
-            f"{done:,} retracted, at sequence {answer.sequence:,}."
-            if done
-            else "Nothing was retracted."
-        )
-        for outcome in answer.outcomes:
-            if not outcome.retracted:
-                console().print(
-                    f"{outcome.event_id}: {WORDS.get(outcome.reason, outcome.reason)}", markup=False
-                )
+    print_answer(answer, _print_retracted, json=json)
     if not all(outcome.retracted for outcome in answer.outcomes):
         raise typer.Exit(ExitCode.WRONG)
+
+
+def _print_retracted(answer: pb.RetractInteractionsResponse) -> None:
+    done = sum(outcome.retracted for outcome in answer.outcomes)
+    console().print(
+        f"{done:,} retracted, at sequence {answer.sequence:,}."
+        if done
+        else "Nothing was retracted."
+    )
+    for outcome in answer.outcomes:
+        if not outcome.retracted:
+            console().print(
+                f"{outcome.event_id}: {WORDS.get(outcome.reason, outcome.reason)}", markup=False
+            )
 
 
 def forget(
@@ -100,8 +99,6 @@ def forget(
 
     JSON: the proto's ForgetClientResponse.
     """
-    from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import to_json_values
 
     key = _key(user, item)
     _confirm(
@@ -115,15 +112,13 @@ def forget(
     answer = ask(
         address, lambda stub: stub.ForgetClient(pb.ForgetClientRequest(key=key, wipe=wipe)), GOES_ON
     )
-    if json:
-        print_json(to_json_values(answer))
-    else:
-        console().print(
-            f"Forgotten: {pluralize(answer.events_erased, 'event')}; "
-            f"{pluralize(answer.lines_dropped, 'line')} of others went with it,"
-            f" at sequence {answer.sequence:,}.",
-            markup=False,
-        )
+    print_result(
+        to_json_values(answer),
+        f"Forgotten: {pluralize(answer.events_erased, 'event')}; "
+        f"{pluralize(answer.lines_dropped, 'line')} of others went with it,"
+        f" at sequence {answer.sequence:,}.",
+        json=json,
+    )
 
 
 def export_client(
@@ -136,11 +131,8 @@ def export_client(
     it.
     """
     key = _key(user, item)
-    if output is None:
-        ask(address, lambda stub: _write(stub, key, lambda line: print(line)))
-        return
-    with _whole(output) as file:
-        ask(address, lambda stub: _write(stub, key, lambda line: print(line, file=file)))
+    with contextlib.nullcontext(sys.stdout) if output is None else _whole(output) as file:
+        ask(address, lambda stub: _write(stub, key, file))
 
 
 @contextlib.contextmanager
@@ -200,16 +192,13 @@ def _locks(handle: int) -> bool:
     return True
 
 
-async def _write(
-    stub: "PropagationServiceAsyncStub", key: "ClientKey", write: Callable[[str], None]
-) -> None:
-    from propagation.v1 import propagation_pb2 as pb
+async def _write(stub: "PropagationServiceAsyncStub", key: pb.ClientKey, file: TextIO) -> None:
 
     async for answer in stub.ExportClient(pb.ExportClientRequest(key=key)):
-        write(answer.json_line)
+        print(answer.json_line, file=file)
 
 
-def _key(user: str | None, item: str | None) -> "ClientKey":
+def _key(user: str | None, item: str | None) -> pb.ClientKey:
     if (user is None) == (item is None):
         raise UsageProblem("give either --user ID or --item ID")
     return client_key("user", user) if user is not None else client_key("item", item or "")

@@ -5,7 +5,7 @@ import time
 
 from services.cli.database_access import with_engine
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
-from services.runtime.console import console, print_json, progress_bar
+from services.runtime.console import print_result, progress_bar
 
 
 def init(
@@ -25,13 +25,11 @@ def init(
     started = time.monotonic()
     epoch = with_engine(settings, lambda engine: engine.init(_say), adopt=True)
     seconds = round(time.monotonic() - started, 3)
-    if json:
-        print_json({"epoch": epoch.number, "sequence": epoch.sequence, "seconds": seconds})
-    else:
-        console().print(
-            f"Epoch {epoch.number} is open at sequence {epoch.sequence:,}, after {seconds:.1f} s.",
-            markup=False,
-        )
+    print_result(
+        {"epoch": epoch.number, "sequence": epoch.sequence, "seconds": seconds},
+        f"Epoch {epoch.number} is open at sequence {epoch.sequence:,}, after {seconds:.1f} s.",
+        json=json,
+    )
 
 
 def _say(step: str) -> None:
@@ -55,12 +53,11 @@ def rebuild(
     started = time.monotonic()
     sequence = with_engine(settings, lambda engine: engine.rebuild())
     seconds = round(time.monotonic() - started, 3)
-    if json:
-        print_json({"sequence": sequence, "seconds": seconds})
-    else:
-        console().print(
-            f"The numbers stand at sequence {sequence:,}, made again in {seconds:.1f} s."
-        )
+    print_result(
+        {"sequence": sequence, "seconds": seconds},
+        f"The numbers stand at sequence {sequence:,}, made again in {seconds:.1f} s.",
+        json=json,
+    )
 
 
 def reindex(
@@ -84,7 +81,8 @@ def reindex(
             ),
         )
     seconds = round(time.monotonic() - started, 3)
-    if json:
-        print_json({"points": points, "seconds": seconds})
-    else:
-        console().print(f"The index holds {points:,} points, made in {seconds:.1f} s.")
+    print_result(
+        {"points": points, "seconds": seconds},
+        f"The index holds {points:,} points, made in {seconds:.1f} s.",
+        json=json,
+    )

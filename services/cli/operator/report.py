@@ -7,7 +7,7 @@ import typer
 
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask
-from services.runtime.console import console, print_json
+from services.runtime.console import print_result
 
 Out = Annotated[
     Path, typer.Option("--out", "-o", metavar="FILE", help="Where the page is written.")
@@ -29,6 +29,4 @@ def report(
 
     text = render_page(ask(address, collect_report)).encode()
     out.write_bytes(text)
-    print_json({"file": out.resolve(), "bytes": len(text)}) if json else console().print(
-        f"{out.resolve()}", markup=False
-    )
+    print_result({"file": out.resolve(), "bytes": len(text)}, f"{out.resolve()}", json=json)

@@ -1,17 +1,15 @@
 """`propagation status` and `round`: the state of a service, and a round by hand."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from propagation.model.plurals import pluralize
+from propagation.v1 import propagation_pb2 as pb
 from services.cli.operator.evolve import run_in_words
 from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.service_call import ask
-from services.runtime.console import console, print_json, print_table
-
-if TYPE_CHECKING:
-    from propagation.v1 import propagation_pb2 as pb
+from services.cli.service_call import ask, print_answer, to_json_values
+from services.runtime.console import print_result, print_table
 
 Drain = Annotated[
     bool, typer.Option("--drain", help="Wait until everything recorded is reasoned, then run.")
@@ -23,14 +21,12 @@ def status(address: Address = LOOPBACK, json: AsJson = False) -> None:
 
     JSON: the proto's GetStatusResponse.
     """
-    from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import to_json_values
 
     answer = ask(address, lambda stub: stub.GetStatus(pb.GetStatusRequest()))
-    print_json(to_json_values(answer)) if json else print_table("", ("", ""), _facts(answer))
+    print_answer(answer, lambda found: print_table("", ("", ""), _facts(found)), json=json)
 
 
-def _facts(answer: "pb.GetStatusResponse") -> list[tuple[str, object]]:
+def _facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
     facts: list[tuple[str, object]] = [
         ("version", answer.version),
         ("policy", answer.policy),
@@ -71,7 +67,7 @@ def _facts(answer: "pb.GetStatusResponse") -> list[tuple[str, object]]:
     return facts + [(f"failing: {job}", reason) for job, reason in answer.failing.items()]
 
 
-def spending_in_words(spending: "pb.Spending") -> list[tuple[str, object]]:
+def spending_in_words(spending: pb.Spending) -> list[tuple[str, object]]:
     """Return the cost of each prompt since the start, in all and per interaction."""
     facts: list[tuple[str, object]] = []
     for one in spending.prompts:
@@ -104,7 +100,7 @@ def spending_in_words(spending: "pb.Spending") -> list[tuple[str, object]]:
     return facts
 
 
-def gauge_in_words(gauge: "pb.Gauge") -> str:
+def gauge_in_words(gauge: pb.Gauge) -> str:
     """Return N@10 among few candidates on recent interactions, with and without propagation."""
     error = f" ± {gauge.standard_error:.4f}" if gauge.HasField("standard_error") else ""
     return (
@@ -119,25 +115,19 @@ def run_round(drain: Drain = False, address: Address = LOOPBACK, json: AsJson = 
 
     JSON: the proto's RunRoundResponse (round is null if nothing had changed).
     """
-    from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import to_json_values
 
     answer = ask(address, lambda stub: stub.RunRound(pb.RunRoundRequest(drain=drain)))
-    if json:
-        print_json(to_json_values(answer))
-    else:
-        console().print(
-            round_in_words(answer.round) if answer.HasField("round") else answer.note, markup=False
-        )
+    sentence = round_in_words(answer.round) if answer.HasField("round") else answer.note
+    print_result(to_json_values(answer), sentence, json=json)
 
 
-def job_in_words(job: "pb.ScheduledJob") -> str:
+def job_in_words(job: pb.ScheduledJob) -> str:
     """Return a scheduled job as one line."""
     last = f"{job.last.ToDatetime():%Y-%m-%d %H:%M} UTC" if job.HasField("last") else "never"
     return f"last run {last}, next {job.next.ToDatetime():%Y-%m-%d %H:%M} UTC"
 
 
-def round_in_words(done: "pb.RoundReport") -> str:
+def round_in_words(done: pb.RoundReport) -> str:
     """Return a round as one line."""
     return (
         f"round {done.number}: {pluralize(done.changed_clients, 'changed client')}, "

@@ -57,9 +57,8 @@ def new(
         )
     secret, made = new_token(name, [Role(value) for value in role])
     write_tokens(path, [*standing.values(), made])
-    print_json({"name": name, "roles": sorted(made.roles), "token": secret}) if json else print(
-        secret
-    )
+    document = {"name": name, "roles": sorted(made.roles), "token": secret}
+    print_json(document) if json else print(secret)
 
 
 @token.command("list")

@@ -1,16 +1,13 @@
 """`propagation profile` and `similar`: a client, and clients like it."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.query.as_of import Moment, parse_as_of
-from services.cli.service_call import ask, client_key, kind_name
-from services.runtime.console import console, print_json, print_table
-
-if TYPE_CHECKING:
-    from propagation.v1 import propagation_pb2 as pb
+from propagation.v1 import propagation_pb2 as pb
+from services.cli.options import LOOPBACK, Address, AsJson, Moment, parse_as_of
+from services.cli.service_call import ask, client_key, kind_name, print_answer
+from services.runtime.console import console, print_table
 
 Kind = Annotated[str, typer.Argument(metavar="user|item", help="Which id space.")]
 Id = Annotated[str, typer.Argument(help="The client's id.")]
@@ -39,8 +36,6 @@ def profile(
     JSON: the proto's GetProfileResponse (profile.lines[].author is AUTHOR_RECEPTION if a line came
     from others).
     """
-    from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import to_json_values
 
     request = pb.GetProfileRequest(
         key=client_key(kind, client),
@@ -48,17 +43,16 @@ def profile(
         freshness=pb.FRESHNESS_MERGED if fresh else pb.FRESHNESS_CACHED,
         as_of=parse_as_of(as_of),
     )
-    answer = ask(address, lambda stub: stub.GetProfile(request))
-    if json:
-        print_json(to_json_values(answer))
-    else:
-        for line in profile_in_words(answer.profile):
-            console().print(line, markup=False)
+    print_answer(ask(address, lambda stub: stub.GetProfile(request)), _print_profile, json=json)
 
 
-def profile_in_words(profile: "pb.Profile") -> list[str]:
+def _print_profile(answer: pb.GetProfileResponse) -> None:
+    for line in profile_in_words(answer.profile):
+        console().print(line, markup=False)
+
+
+def profile_in_words(profile: pb.Profile) -> list[str]:
     """Return lines to print: own lines, lines from others, filter rules, waiting messages."""
-    from propagation.v1 import propagation_pb2 as pb
 
     title = f" ({profile.title})" if profile.title else ""
     out = [f"{kind_name(profile.key.kind)} {profile.key.id}{title}, version {profile.version}"]
@@ -89,7 +83,7 @@ def profile_in_words(profile: "pb.Profile") -> list[str]:
     return out
 
 
-def _through(line: "pb.Line") -> str:
+def _through(line: pb.Line) -> str:
     names = dict.fromkeys(
         source.message.router_name or f"router {source.message.router}"
         for source in line.sources
@@ -110,18 +104,12 @@ def similar(
 
     JSON: the proto's SimilarClientsResponse.
     """
-    from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import to_json_values
 
     by = pb.SIMILARITY_ROUTERS if by_routers else pb.SIMILARITY_PROFILE
     request = pb.SimilarClientsRequest(key=client_key(kind, client), by=by, limit=count)
-    answer = ask(address, lambda stub: stub.SimilarClients(request))
-    if json:
-        print_json(to_json_values(answer))
-    else:
-        print_table(
-            "",
-            (kind, "title", "similarity"),
-            [(near.key.id, near.title, f"{near.similarity:.3f}") for near in answer.neighbours],
-            ("similarity",),
-        )
+
+    def show(answer: pb.SimilarClientsResponse) -> None:
+        rows = [(near.key.id, near.title, f"{near.similarity:.3f}") for near in answer.neighbours]
+        print_table("", (kind, "title", "similarity"), rows, ("similarity",))
+
+    print_answer(ask(address, lambda stub: stub.SimilarClients(request)), show, json=json)

@@ -1,15 +1,14 @@
 """`propagation recommend`: items for a user."""
 
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import Annotated
 
 import typer
 
+from propagation.v1 import propagation_pb2 as pb
 from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.service_call import ask
-from services.runtime.console import console, print_json, print_table
-
-if TYPE_CHECKING:
-    from propagation.v1 import propagation_pb2 as pb
+from services.cli.service_call import ask, print_answer
+from services.runtime.console import console, print_table
 
 User = Annotated[
     str, typer.Argument(help="The user's id; one that was never seen gets a sensible list.")
@@ -49,8 +48,6 @@ def recommend(
 
     JSON: the proto's RecommendResponse (explanation is null without --explain).
     """
-    from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import to_json_values
 
     request = pb.RecommendRequest(
         user_id=user,
@@ -62,14 +59,12 @@ def recommend(
         exclude_seen=not with_seen,
         propagate=False if no_propagation else None,
     )
-    answer = ask(address, lambda stub: stub.Recommend(request))
-    if json:
-        print_json(to_json_values(answer))
-    else:
-        _print(user, answer)
+    print_answer(
+        ask(address, lambda stub: stub.Recommend(request)), partial(_print, user), json=json
+    )
 
 
-def _print(user: str, answer: "pb.RecommendResponse") -> None:
+def _print(user: str, answer: pb.RecommendResponse) -> None:
     note = " (no history yet: the catalogue's own order)" if answer.cold else ""
     if not answer.recommendations:
         console().print(
@@ -95,7 +90,7 @@ def _print(user: str, answer: "pb.RecommendResponse") -> None:
         )
 
 
-def _explain(one: "pb.Recommendation") -> None:
+def _explain(one: pb.Recommendation) -> None:
     why = one.explanation
     rows = [
         (
@@ -135,6 +130,5 @@ def _explain(one: "pb.Recommendation") -> None:
 
 def bank_name(bank: int) -> str:
     """Return session or taste."""
-    from propagation.v1 import propagation_pb2 as pb
 
     return "session" if bank == pb.BANK_SESSION else "taste"

@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from propagation.model.plurals import pluralize
-from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.query.as_of import Moment, parse_as_of
+from propagation.v1 import propagation_pb2 as pb
+from services.cli.options import LOOPBACK, Address, AsJson, Moment, parse_as_of
 from services.cli.query.recommend import bank_name
-from services.cli.service_call import ask, kind_name
+from services.cli.service_call import ask, kind_name, print_answer, to_json_values
 from services.client.errors import UsageProblem
 from services.runtime.console import console, print_json, print_table
 
 if TYPE_CHECKING:
-    from propagation.v1 import propagation_pb2 as pb
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
 Number = Annotated[
@@ -37,8 +36,6 @@ def routers(
 
     JSON: {"routers": [...]} of the proto's Router; with a number, the proto's GetRouterResponse.
     """
-    from propagation.v1 import propagation_pb2 as pb
-    from services.cli.json_values import to_json_values
 
     banks = {"taste": pb.BANK_TASTE, "session": pb.BANK_SESSION}
     if bank not in banks:
@@ -52,15 +49,13 @@ def routers(
         request = pb.GetRouterRequest(
             number=number, bank=banks[bank], page_size=members, as_of=parse_as_of(as_of)
         )
-        one = ask(address, lambda stub: stub.GetRouter(request))
-        print_json(to_json_values(one)) if json else _print_one(one)
+        print_answer(ask(address, lambda stub: stub.GetRouter(request)), _print_one, json=json)
 
 
 async def all_routers(
-    stub: "PropagationServiceAsyncStub", bank: "pb.Bank.ValueType", as_of: "pb.AsOf | None" = None
-) -> "list[pb.Router]":
+    stub: "PropagationServiceAsyncStub", bank: "pb.Bank.ValueType", as_of: pb.AsOf | None = None
+) -> list[pb.Router]:
     """Fetch the routers of all pages."""
-    from propagation.v1 import propagation_pb2 as pb
 
     out: list[pb.Router] = []
     token = ""
@@ -74,7 +69,7 @@ async def all_routers(
             return out
 
 
-def _print_all(routers: "list[pb.Router]", *, past: bool) -> None:
+def _print_all(routers: list[pb.Router], *, past: bool) -> None:
     """Print the routers; of the past there are texts and tables, and no numbers."""
     print_table(
         "",
@@ -93,7 +88,7 @@ def _print_all(routers: "list[pb.Router]", *, past: bool) -> None:
     )
 
 
-def _print_one(answer: "pb.GetRouterResponse") -> None:
+def _print_one(answer: pb.GetRouterResponse) -> None:
     router = answer.router
     title = (
         f"router {router.number} ({bank_name(router.bank)}), "
@@ -120,7 +115,7 @@ def _print_one(answer: "pb.GetRouterResponse") -> None:
     )
 
 
-def _member(member: "pb.RouterMember") -> str:
+def _member(member: pb.RouterMember) -> str:
     if member.HasField("client"):
         return f"{kind_name(member.client.kind)} {member.client.id}"
     return pluralize(member.count, "user")

@@ -1,16 +1,15 @@
 """`propagation trace`: the paths of a preference, in words."""
 
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import Annotated
 
 import typer
 
+from propagation.v1 import propagation_pb2 as pb
 from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.service_call import ask, split_key
+from services.cli.service_call import ask, print_answer, split_key
 from services.client.errors import UsageProblem
-from services.runtime.console import console, print_json
-
-if TYPE_CHECKING:
-    from propagation.v1 import propagation_pb2 as pb
+from services.runtime.console import console
 
 Event = Annotated[
     str | None,
@@ -52,13 +51,14 @@ def trace(
 
     JSON: the proto's TracePropagationResponse.
     """
-    from services.cli.json_values import to_json_values
 
     request = _request(event, client, attribute, line, count)
-    answer = ask(address, lambda stub: stub.TracePropagation(request))
-    if json:
-        print_json(to_json_values(answer))
-        return
+    print_answer(
+        ask(address, lambda stub: stub.TracePropagation(request)), partial(_print, count), json=json
+    )
+
+
+def _print(count: int, answer: pb.TracePropagationResponse) -> None:
     if not answer.paths:
         console().print(
             (
@@ -77,8 +77,7 @@ def trace(
 
 def _request(
     event: str | None, client: str | None, attribute: str | None, line: str | None, count: int
-) -> "pb.TracePropagationRequest":
-    from propagation.v1 import propagation_pb2 as pb
+) -> pb.TracePropagationRequest:
 
     if sum(origin is not None for origin in (event, client, attribute, line)) != 1:
         raise UsageProblem("give exactly one of --event, --client, --attribute, --line")
@@ -91,8 +90,7 @@ def _request(
     return pb.TracePropagationRequest(line=_line(str(line)), limit=count)
 
 
-def _line(text: str) -> "pb.LineOfProfile":
-    from propagation.v1 import propagation_pb2 as pb
+def _line(text: str) -> pb.LineOfProfile:
 
     key, hash_, number = text.rpartition("#")
     if not (hash_ and number.isdecimal()):

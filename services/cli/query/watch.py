@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from propagation.model.plurals import pluralize
+from propagation.v1 import propagation_pb2 as pb
 from services.cli.operator.status_and_round import round_in_words
 from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.service_call import ask, kind_name
+from services.cli.service_call import ask, kind_name, to_json_values
 from services.client.errors import UsageProblem
 from services.runtime.console import console, print_json_line
 
 if TYPE_CHECKING:
-    from propagation.v1 import propagation_pb2 as pb
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
 Kinds = Annotated[
@@ -61,13 +61,12 @@ def watch(
 
 async def _watched(
     stub: "PropagationServiceAsyncStub",
-    request: "pb.WatchPropagationRequest",
+    request: pb.WatchPropagationRequest,
     count: int | None,
     json: bool,
     reached: Callable[[str], None],
 ) -> None:
     """`reached` is told the token to go on with from here."""
-    from services.cli.json_values import to_json_values
 
     call = stub.WatchPropagation(request)
     reached(str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, request.resume_token)))
@@ -83,8 +82,7 @@ async def _watched(
             break
 
 
-def _request(kinds: "list[str] | tuple[str, ...]", resume: str) -> "pb.WatchPropagationRequest":
-    from propagation.v1 import propagation_pb2 as pb
+def _request(kinds: "list[str] | tuple[str, ...]", resume: str) -> pb.WatchPropagationRequest:
 
     for kind in kinds:
         if kind not in NAMES:
@@ -98,7 +96,7 @@ def _request(kinds: "list[str] | tuple[str, ...]", resume: str) -> "pb.WatchProp
     )
 
 
-def event_in_words(event: "pb.WatchPropagationResponse") -> str:
+def event_in_words(event: pb.WatchPropagationResponse) -> str:
     """Return an event as one line."""
     match event.WhichOneof("event"):
         case "round":
@@ -116,8 +114,7 @@ def event_in_words(event: "pb.WatchPropagationResponse") -> str:
             return f"missed here: {pluralize(event.missed, 'event')}"
 
 
-def _merge_in_words(merge: "pb.MergeReport") -> str:
-    from propagation.v1 import propagation_pb2 as pb
+def _merge_in_words(merge: pb.MergeReport) -> str:
 
     named = ", ".join(f"{kind_name(key.kind)} {key.id}" for key in merge.client.clients.keys)
     did = {
