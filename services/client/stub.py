@@ -12,16 +12,16 @@ from services.client.credentials import Credentials
 from services.client.errors import Refused, Unreachable, UsageProblem
 
 if TYPE_CHECKING:
-    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
+    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub as Stub
+else:
+    Stub = pb_grpc.PropagationServiceStub
 
 STATUS_DETAILS_KEY = "grpc-status-details-bin"
 NO_CREDENTIALS = Credentials()
 
 
 @asynccontextmanager
-async def connect(
-    address: str, credentials: Credentials = NO_CREDENTIALS
-) -> "AsyncIterator[PropagationServiceAsyncStub]":
+async def connect(address: str, credentials: Credentials = NO_CREDENTIALS) -> AsyncIterator[Stub]:
     """Open a stub for HOST:PORT that sends the credentials with every call.
 
     Raises:

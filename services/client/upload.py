@@ -7,16 +7,14 @@ the same data adds its new events.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from propagation.datasets.event_columns import Event
 from propagation.model.clients.client import ClientChange, ClientKind
 from propagation.v1 import propagation_pb2 as pb
-
-if TYPE_CHECKING:
-    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
+from services.client.stub import Stub
 
 ROWS_A_CALL = 500
 BYTES_A_CALL = 2 << 20
@@ -46,7 +44,7 @@ class UploadReport:
 
 
 async def upload(
-    stub: "PropagationServiceAsyncStub",
+    stub: Stub,
     clients: Iterable[ClientChange],
     events: Iterable[Event],
     advanced: Callable[[int], None] = lambda _: None,

@@ -3,13 +3,12 @@
 import time
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from propagation.model.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
-from services.client.stub import connect
+from services.client.stub import Stub, connect
 from services.demo.data.example_choice import advice_for, find_showcase
 from services.demo.data.load import load_clients, load_events
 from services.demo.data.reach import Reach, collect_reach
@@ -32,9 +31,6 @@ from services.demo.shown.ranking import Ranking, show_ranking, start_ranking
 from services.demo.shown.recommendation_text import show_advice
 from services.report.collect import collect_report
 from services.report.page import render_page
-
-if TYPE_CHECKING:
-    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
 PICTURE, PAGE = OUT / "reach.png", OUT / "report.html"
 SCRIPTED_EVENTS = 1_500
@@ -90,7 +86,7 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
 
 
 async def _with_events(
-    stub: "PropagationServiceAsyncStub",
+    stub: Stub,
     console: Console,
     script: DemoScript,
     ranking: Ranking,
@@ -113,7 +109,7 @@ async def _with_events(
 
 
 async def _tell(
-    stub: "PropagationServiceAsyncStub",
+    stub: Stub,
     console: Console,
     script: DemoScript,
     before: dict[str, pb.Profile],
@@ -151,7 +147,7 @@ async def _tell(
 
 
 async def _picture(
-    stub: "PropagationServiceAsyncStub",
+    stub: Stub,
     console: Console,
     script: DemoScript,
     story: Story | None,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from services.cli.database_access import with_engine
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
 from services.runtime.console import console, print_json, print_result, print_table
 
@@ -32,7 +33,6 @@ def list_dead_letters(
 
     JSON: {"dead_letters": [{"sequence", "reason"}]}.
     """
-    from services.cli.database_access import with_engine
 
     letters = with_engine(
         settings_of(config, assignments, database=database),
@@ -63,7 +63,6 @@ def replay_dead_letters(
 
     JSON: {"mended", "failed"}.
     """
-    from services.cli.database_access import with_engine
 
     mended, failed = with_engine(settings_of(config, assignments, database=database), _replay_all)
     sentence = f"{mended:,} mended, {failed:,} failed again."

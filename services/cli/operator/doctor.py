@@ -1,19 +1,19 @@
 """`propagation doctor`: check a database."""
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from services.cli.database_access import existing_database, with_engine
 from services.cli.exits import ExitCode
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
 from services.client.errors import UsageProblem
 from services.runtime.console import console, print_json, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
     from propagation.workflow.engine import Engine
     from services.config.settings import Settings
@@ -62,7 +62,6 @@ def doctor(
     if a problem was found and not repaired.
     """
     from services.assembly import sqlite_files
-    from services.cli.database_access import existing_database, with_engine
 
     settings = existing_database(settings_of(config, assignments, database=database))
     left = list(_laptop(sqlite_files(settings), mend)) if settings.store == "sqlite" else []
@@ -81,7 +80,7 @@ def doctor(
         raise typer.Exit(ExitCode.WRONG)
 
 
-def _laptop(files: "SqliteFiles", mend: bool) -> "Iterator[Finding]":
+def _laptop(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
     """Check the file before the engine opens: opening migrates, repairs and frees leases.
 
     Raises:

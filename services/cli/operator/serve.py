@@ -1,5 +1,6 @@
 """`propagation serve`: run the service."""
 
+import asyncio
 from typing import Annotated
 
 import typer
@@ -48,7 +49,6 @@ def serve(
         auto_create=auto_create,
         server__log_format=log_format,
     )
-    import asyncio
 
     from services.server import serve as run
 

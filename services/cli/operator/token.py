@@ -8,6 +8,8 @@ import typer
 from services.cli.options import AsJson, Assignments, Config, settings_of
 from services.client.errors import UsageProblem
 from services.runtime.console import print_json, print_table
+from services.security.roles import Role
+from services.security.tokens import NAME, new_token, read_tokens, write_tokens
 
 token = typer.Typer(
     no_args_is_help=True,
@@ -40,8 +42,6 @@ def new(
 
     JSON: {"name", "roles", "token"}.
     """
-    from services.security.roles import Role
-    from services.security.tokens import NAME, new_token, read_tokens, write_tokens
 
     path = _file(tokens, config, assignments)
     if not NAME.fullmatch(name):
@@ -72,7 +72,6 @@ def list_(
 
     JSON: [{"name", "roles"}].
     """
-    from services.security.tokens import read_tokens
 
     found = read_tokens(_file(tokens, config, assignments)).values()
     rows = [(entry.name, sorted(entry.roles)) for entry in found]
@@ -87,7 +86,6 @@ def revoke(
     name: Name, tokens: File = None, config: Config = None, assignments: Assignments = None
 ) -> None:
     """Take a token back; a running service refuses it within two seconds."""
-    from services.security.tokens import read_tokens, write_tokens
 
     path = _file(tokens, config, assignments)
     standing = read_tokens(path)

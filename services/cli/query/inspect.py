@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from services.cli.options import AsJson, Assignments, Config, settings_of
+from services.inspection.queries import format_parameters, load_queries, load_query
 from services.runtime.console import print_json, print_table
 
 Name = Annotated[str | None, typer.Argument(help="Which question; without one, all are listed.")]
@@ -35,7 +36,6 @@ def inspect(
 
     JSON: {"columns", "rows"}, or without a name [{"name", "about", "parameters"}].
     """
-    from services.inspection.queries import format_parameters, load_queries, load_query
 
     if name is None:
         known = load_queries().values()

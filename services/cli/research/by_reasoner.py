@@ -3,22 +3,24 @@
 It runs the whole loop on the database of the settings; a stopped run goes on where it was.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from propagation.datasets.dataset import Dataset
+from propagation.datasets.load import load_dataset
+from propagation.datasets.load import fixed_candidates
+from propagation.evaluation.protocols.by_reasoner import (
+    ByReasonerReport,
+    PromptCost,
+    evaluate_by_reasoner,
+)
 from propagation.model.plurals import pluralize
+from propagation.workflow.engine import Engine
 from services.cli.database_access import with_engine
 from services.cli.research.replay import checked, checked_clients
+from services.config.settings import Settings
 from services.runtime.console import console, print_json, print_table, progress_bar
 from services.runtime.process import release
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from propagation.datasets.dataset import Dataset
-    from propagation.evaluation.protocols.by_reasoner import ByReasonerReport, PromptCost
-    from propagation.workflow.engine import Engine
-    from services.config.settings import Settings
 
 HEADERS = ("candidates", "targets", "N@1", "N@5", "N@10", "ranked by numbers")
 COST_HEADERS = (
@@ -34,7 +36,7 @@ COST_HEADERS = (
 
 def by_reasoner(
     folder: Path,
-    settings: "Settings",
+    settings: Settings,
     seeds: int,
     first: int | None,
     save: Path | None,
@@ -42,7 +44,6 @@ def by_reasoner(
     json: bool,
 ) -> None:
     """Measure and print; what was done before an error stays in the database."""
-    from propagation.datasets.load import load_dataset
 
     dataset = load_dataset(folder, settings.workflow.seed)
     report = measured(folder, dataset.first(first) if first else dataset, settings, seeds)
@@ -51,16 +52,12 @@ def by_reasoner(
     print_json(report.model_dump(mode="json")) if json else show(report)
 
 
-def measured(
-    folder: Path, dataset: "Dataset", settings: "Settings", seeds: int
-) -> "ByReasonerReport":
+def measured(folder: Path, dataset: Dataset, settings: Settings, seeds: int) -> ByReasonerReport:
     """Measure on the database of the settings, which is created if needed."""
-    from propagation.datasets.load import fixed_candidates
-    from propagation.evaluation.protocols.by_reasoner import evaluate_by_reasoner
 
     fixed = fixed_candidates(folder)
 
-    async def run(engine: "Engine") -> "ByReasonerReport":
+    async def run(engine: Engine) -> ByReasonerReport:
         with progress_bar() as bar:
             task = bar.add_task(dataset.name, total=None)
             return await evaluate_by_reasoner(
@@ -77,7 +74,7 @@ def measured(
     return with_engine(settings, run, create=True)
 
 
-def show(report: "ByReasonerReport") -> None:
+def show(report: ByReasonerReport) -> None:
     """Print the report."""
     rows = [
         (
@@ -119,7 +116,7 @@ def show(report: "ByReasonerReport") -> None:
     )
 
 
-def _rows(costs: "Sequence[PromptCost]") -> list[tuple[str, ...]]:
+def _rows(costs: Sequence[PromptCost]) -> list[tuple[str, ...]]:
     return [
         (
             one.prompt,

@@ -8,6 +8,7 @@ import typer
 from propagation.model.plurals import pluralize
 from services.cli.exits import ExitCode
 from services.cli.options import LOOPBACK, Address, AsJson
+from services.cli.service_call import ask
 from services.client.errors import UsageProblem
 from services.runtime.console import console, print_json, progress_bar
 
@@ -59,7 +60,6 @@ def import_(
 
 
 def _uploaded(dataset: "Dataset", address: str) -> "UploadReport":
-    from services.cli.service_call import ask
     from services.client.upload import upload
 
     clients = len(dataset.items) + len(dataset.users)

@@ -4,16 +4,30 @@ import asyncio
 from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.evaluation.protocols.leave_one_out import KNOWING, evaluate_leave_one_out
+from propagation.evaluation.protocols.prequential import evaluate_prequential
+from propagation.evaluation.reports.plot import cold_start as draw
+from propagation.evaluation.reports.plot import left_out, over_time
+from propagation.evaluation.reports.table import (
+    FOOTNOTE,
+    HEADERS,
+    LABELS,
+    LEAVE_ONE_OUT_HEADERS,
+    SLICE_HEADERS,
+    leave_one_out_rows,
+    rows,
+    slice_rows,
+)
+from propagation.evaluation.settings import EvaluationSettings
+from propagation.evaluation.stream import Stream
+from propagation.model.base import Term
 from propagation.model.plurals import pluralize
+from services.config.settings import Settings
 from services.runtime.console import console, print_table, progress_bar
-
-if TYPE_CHECKING:
-    from propagation.evaluation.settings import EvaluationSettings
-    from propagation.evaluation.stream import Stream
-    from propagation.model.base import Term
-    from services.config.settings import Settings
+from services.runtime.process import release
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
@@ -23,16 +37,15 @@ Progress = Callable[[int, int], None]
 class Outcome:
     """A report with its table and picture; `draw` raises OSError if it cannot write."""
 
-    report: "Term"
+    report: Term
     show: Callable[[], None]
     draw: Callable[[Path], None]
 
 
 def evaluation_settings(
-    settings: "Settings", seeds: int, report_from: int | None = None, every: int = 1
-) -> "EvaluationSettings":
+    settings: Settings, seeds: int, report_from: int | None = None, every: int = 1
+) -> EvaluationSettings:
     """Return the evaluation's settings from the service's."""
-    from propagation.evaluation.settings import EvaluationSettings
 
     workflow = settings.workflow
     return EvaluationSettings(
@@ -46,13 +59,9 @@ def evaluation_settings(
 
 
 def prequential(
-    stream: "Stream", settings: "Settings", options: "EvaluationSettings", shown: Collection[str]
+    stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
 ) -> Outcome:
     """Predict, then learn, every event."""
-    from propagation.evaluation.protocols.prequential import evaluate_prequential
-    from propagation.evaluation.reports.plot import over_time
-    from propagation.evaluation.reports.table import FOOTNOTE, HEADERS, LABELS, rows
-    from services.runtime.process import release
 
     report = with_bar(
         stream.name,
@@ -77,13 +86,9 @@ def prequential(
 
 
 def cold_start(
-    stream: "Stream", settings: "Settings", options: "EvaluationSettings", shown: Collection[str]
+    stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
 ) -> Outcome:
     """Rank the same events by how little was known of user and item (RecNet, Figure 6)."""
-    from propagation.evaluation.protocols.prequential import evaluate_prequential
-    from propagation.evaluation.reports.plot import cold_start as draw
-    from propagation.evaluation.reports.table import FOOTNOTE, SLICE_HEADERS, slice_rows
-    from services.runtime.process import release
 
     report = with_bar(
         stream.name,
@@ -109,19 +114,9 @@ def cold_start(
 
 
 def leave_one_out(
-    stream: "Stream", settings: "Settings", options: "EvaluationSettings", shown: Collection[str]
+    stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
 ) -> Outcome:
     """Rank each user's last event: at the end, at its own moment, with histories shuffled."""
-    from propagation.evaluation.protocols.leave_one_out import KNOWING, evaluate_leave_one_out
-    from propagation.evaluation.reports.plot import left_out
-    from propagation.evaluation.reports.table import (
-        LABELS,
-        LEAVE_ONE_OUT_HEADERS,
-        SLICE_HEADERS,
-        leave_one_out_rows,
-        slice_rows,
-    )
-    from services.runtime.process import release
 
     report = with_bar(
         stream.name,
@@ -163,16 +158,14 @@ def with_bar(name: str, measure: "Callable[[Progress], Coroutine[Any, Any, T]]")
         )
 
 
-def embedder_of(settings: "Settings") -> Any:
+def embedder_of(settings: Settings) -> Any:
     """Return the embedder of an evaluation."""
-    from propagation.adapters.offline.embedder import HashedEmbedder
 
     return HashedEmbedder(settings.workflow.seed)
 
 
 def print_cost(seconds: float, embedder: str, footnote: str = "") -> None:
     """Print a footnote to the figures, and the time that they took."""
-    from services.runtime.process import release
 
     if footnote:
         console().print(footnote, markup=False)

@@ -1,11 +1,13 @@
 """`propagation replay`: a dataset through the whole loop."""
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from propagation.model.plurals import pluralize
+from services.cli.database_access import with_engine
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
 from services.runtime.console import console, print_json, progress_bar
 
@@ -42,10 +44,7 @@ def replay(
 
     JSON: {"name", "clients", "events", "rounds", "outcomes": {status: count}, "seconds"}.
     """
-    import time
-
     from propagation.datasets.load import load_dataset
-    from services.cli.database_access import with_engine
 
     settings = settings_of(config, assignments, database=database)
     dataset = load_dataset(folder, settings.workflow.seed)
@@ -111,8 +110,6 @@ def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange
 
 def checked(events: "Iterable[Event]") -> "Iterator[NewInteraction]":
     """Check events as the service does, so that a later import finds duplicates."""
-    import time
-
     from services.client.upload import event_to_proto
     from services.grpc.requests.validation import parse_interaction
 

@@ -6,22 +6,37 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from propagation.datasets.dataset import Dataset
+from propagation.evaluation.protocols.prequential import evaluate_prequential
+from propagation.evaluation.protocols.vary import (
+    BASES,
+    EVOLVED,
+    LOOP_BASES,
+    NONE_MEANS,
+    SHOWN,
+    UNEVOLVED,
+    Effect,
+    EffectPoint,
+    loop_point,
+    numbers_point,
+)
+from propagation.evaluation.protocols.whole_loop import LoopRanking, rank_in_loop
+from propagation.evaluation.reports.plot import plot_effect
+from propagation.evaluation.protocols.prequential import Report
+from propagation.evaluation.reports.table import FOOTNOTE, effect_gains, effect_levels
+from propagation.evaluation.settings import EvaluationSettings
+from propagation.evaluation.stream import Stream
 from propagation.model.plurals import pluralize
+from propagation.model.routers.evolution import EvolutionKind
+from propagation.workflow.engine import Engine
+from services.assembly import build_engine
 from services.cli.research.protocols import Outcome, Progress, embedder_of, print_cost, with_bar
+from services.cli.research.replay import checked
 from services.client.errors import UsageProblem
+from services.config.settings import Settings
 from services.runtime.console import console, print_table
-
-if TYPE_CHECKING:
-    from propagation.datasets.dataset import Dataset
-    from propagation.evaluation.protocols.prequential import Report
-    from propagation.evaluation.protocols.vary import Effect, EffectPoint
-    from propagation.evaluation.protocols.whole_loop import LoopRanking
-    from propagation.evaluation.settings import EvaluationSettings
-    from propagation.evaluation.stream import Stream
-    from propagation.workflow.engine import Engine
-    from services.config.settings import Settings
+from services.runtime.process import release
 
 LOOP_EVENTS = 10_000
 LEAST = {"k": 2.0, "tau": -1.0, "buffer": 1.0, "evolution": 1.0}
@@ -37,10 +52,10 @@ LOOPED = {"buffer": "buffer", "evolution": "evolve_every_rounds"}
 
 def measured(
     vary: str,
-    dataset: "Dataset",
-    stream: "Stream",
-    settings: "Settings",
-    options: "EvaluationSettings",
+    dataset: Dataset,
+    stream: Stream,
+    settings: Settings,
+    options: EvaluationSettings,
     first: int | None,
 ) -> Outcome:
     """Measure the effect of a setting.
@@ -56,7 +71,6 @@ def measured(
     )
 
     def show() -> None:
-        from propagation.evaluation.reports.table import FOOTNOTE, effect_gains, effect_levels
 
         title = (
             f"{effect.dataset}: the effect of {effect.of}; N@10, "
@@ -73,7 +87,6 @@ def measured(
         print_cost(effect.seconds, embedder_of(settings).name, FOOTNOTE)
 
     def draw(path: Path) -> None:
-        from propagation.evaluation.reports.plot import plot_effect
 
         plot_effect(effect, path)
 
@@ -85,7 +98,6 @@ def _parsed(vary: str) -> tuple[str, list[float | None]]:
 
     Of evolution `off` is always the first, because the others are compared with it.
     """
-    from propagation.evaluation.protocols.vary import NONE_MEANS
 
     of, equals, listed = vary.partition("=")
     if of not in LEAST or not equals:
@@ -116,11 +128,10 @@ def _parsed(vary: str) -> tuple[str, list[float | None]]:
 def _of_numbers(
     of: str,
     values: Sequence[float | None],
-    stream: "Stream",
-    settings: "Settings",
-    options: "EvaluationSettings",
-) -> "Effect":
-    from propagation.evaluation.protocols.vary import BASES, SHOWN, numbers_point
+    stream: Stream,
+    settings: Settings,
+    options: EvaluationSettings,
+) -> Effect:
 
     begun, points, ranked = time.monotonic(), [], 0
     for value in values:
@@ -143,10 +154,7 @@ def _of_numbers(
     )
 
 
-def _report(
-    name: str, stream: "Stream", settings: "Settings", options: "EvaluationSettings"
-) -> "Report":
-    from propagation.evaluation.protocols.prequential import evaluate_prequential
+def _report(name: str, stream: Stream, settings: Settings, options: EvaluationSettings) -> Report:
 
     return with_bar(
         name,
@@ -155,16 +163,9 @@ def _report(
 
 
 def _of_loop(
-    of: str, values: Sequence[float | None], dataset: "Dataset", settings: "Settings"
-) -> "Effect":
+    of: str, values: Sequence[float | None], dataset: Dataset, settings: Settings
+) -> Effect:
     """Run the whole loop with the offline reasoner once for each value, on a temporary database."""
-    from propagation.evaluation.protocols.vary import (
-        EVOLVED,
-        LOOP_BASES,
-        NONE_MEANS,
-        UNEVOLVED,
-        loop_point,
-    )
 
     begun, points, first = time.monotonic(), [], None
     for value in values:
@@ -188,11 +189,8 @@ def _written(value: float | None, otherwise: str = "default") -> str:
 
 
 async def _looped(
-    of: str, dataset: "Dataset", settings: "Settings", heard: Progress
-) -> "tuple[LoopRanking, dict[str, int]]":
-    from propagation.evaluation.protocols.whole_loop import rank_in_loop
-    from services.assembly import build_engine
-    from services.cli.research.replay import checked
+    of: str, dataset: Dataset, settings: Settings, heard: Progress
+) -> tuple[LoopRanking, dict[str, int]]:
 
     events = list(checked(dataset.events))
     with tempfile.TemporaryDirectory(prefix="propagation-effect-") as folder:
@@ -208,7 +206,7 @@ async def _looped(
     return looped, counts
 
 
-async def _buffered(engine: "Engine") -> dict[str, int]:
+async def _buffered(engine: Engine) -> dict[str, int]:
     store = engine.store
     reach = await store.message_reach(EVERY_MERGE)
     return {
@@ -217,9 +215,8 @@ async def _buffered(engine: "Engine") -> dict[str, int]:
     }
 
 
-async def _evolved(engine: "Engine") -> dict[str, int]:
+async def _evolved(engine: Engine) -> dict[str, int]:
     """Count evolution runs, published ones, changes, and routers."""
-    from propagation.model.routers.evolution import EvolutionKind
 
     store = engine.store
     last = await store.last_round()
@@ -241,11 +238,9 @@ def _effect(
     ranked: int,
     seeds: int,
     bases: dict[str, str],
-    points: "list[EffectPoint]",
+    points: list[EffectPoint],
     begun: float,
-) -> "Effect":
-    from propagation.evaluation.protocols.vary import Effect
-    from services.runtime.process import release
+) -> Effect:
 
     return Effect(
         of=of,

@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from propagation.v1 import propagation_pb2 as pb
+from services.client.stub import Stub
 from services.demo.data.script import DemoScript
 from services.demo.data.story import DEEP, Story
-
-if TYPE_CHECKING:
-    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
 SHOWN = 5
 BEYOND = DEEP + 1
@@ -60,7 +57,7 @@ class Advice:
 
 
 async def find_showcase(
-    stub: "PropagationServiceAsyncStub", script: DemoScript, stories: Sequence[Story]
+    stub: Stub, script: DemoScript, stories: Sequence[Story]
 ) -> Showcase | None:
     """Place every item of the stories among the first thousand, with and without propagation.
 
@@ -83,9 +80,7 @@ def largest_rise(placements: Sequence[Placement]) -> Showcase:
     )
 
 
-async def advice_for(
-    stub: "PropagationServiceAsyncStub", user: str, item: str | None
-) -> Advice | None:
+async def advice_for(stub: Stub, user: str, item: str | None) -> Advice | None:
     """Fetch the user's list and explain `item`, or the first; None if it is empty."""
     best = (await stub.Recommend(pb.RecommendRequest(user_id=user, limit=SHOWN))).recommendations
     if not best:
@@ -97,18 +92,14 @@ async def advice_for(
     return Advice(best, chosen, without)
 
 
-async def _explained(
-    stub: "PropagationServiceAsyncStub", user: str, item: str, propagate: bool
-) -> pb.Recommendation:
+async def _explained(stub: Stub, user: str, item: str, propagate: bool) -> pb.Recommendation:
     request = pb.RecommendRequest(
         user_id=user, candidate_ids=[item], explain=True, propagate=propagate
     )
     return (await stub.Recommend(request)).recommendations[0]
 
 
-async def _placements(
-    stub: "PropagationServiceAsyncStub", script: DemoScript, story: Story
-) -> list[Placement]:
+async def _placements(stub: Stub, script: DemoScript, story: Story) -> list[Placement]:
     places, without = [await _places(stub, story.user, propagate) for propagate in (True, False)]
     return [
         Placement(story, item, places.get(item, BEYOND), without.get(item, BEYOND))
@@ -116,9 +107,7 @@ async def _placements(
     ]
 
 
-async def _places(
-    stub: "PropagationServiceAsyncStub", user: str, propagate: bool
-) -> dict[str, int]:
+async def _places(stub: Stub, user: str, propagate: bool) -> dict[str, int]:
     answer = await stub.Recommend(
         pb.RecommendRequest(user_id=user, limit=DEEP, propagate=propagate)
     )

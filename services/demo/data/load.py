@@ -1,18 +1,14 @@
 """Upload of the demo's data, with progress."""
 
-from typing import TYPE_CHECKING
-
 from propagation.v1 import propagation_pb2 as pb
 from services.client.errors import Refused
+from services.client.stub import Stub
 from services.client.upload import UploadReport, upload
 from services.demo.data.script import DemoScript
 from services.runtime.console import progress_bar
 
-if TYPE_CHECKING:
-    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
-
-async def load_clients(stub: "PropagationServiceAsyncStub", script: DemoScript) -> UploadReport:
+async def load_clients(stub: Stub, script: DemoScript) -> UploadReport:
     """Upload all clients, before any event."""
     dataset = script.dataset
     with progress_bar() as bar:
@@ -20,9 +16,7 @@ async def load_clients(stub: "PropagationServiceAsyncStub", script: DemoScript) 
         return await upload(stub, dataset.clients, (), lambda more: bar.advance(task, more))
 
 
-async def load_events(
-    stub: "PropagationServiceAsyncStub", script: DemoScript, start: int, end: int
-) -> None:
+async def load_events(stub: Stub, script: DemoScript, start: int, end: int) -> None:
     """Upload events `start` to `end` of the order of time, and run a round.
 
     Raises:

@@ -3,14 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from propagation.v1 import propagation_pb2 as pb
+from services.client.stub import Stub
 from services.demo.data.script import DemoScript
 from services.demo.data.story import profiles_of
-
-if TYPE_CHECKING:
-    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
 MOST_USERS, MOST_GROUPS = 240, 8
 PAGE = 1_000
@@ -42,7 +39,7 @@ class Reach:
         return total
 
 
-async def collect_reach(stub: "PropagationServiceAsyncStub", script: DemoScript) -> Reach:
+async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
     """Fetch the taste routers, their members, and profiles of the 240 most active users."""
     active = Counter(event.user_id for event in script.dataset.between(0, script.after))
     users = [user for user, _ in active.most_common(MOST_USERS)]
@@ -54,13 +51,13 @@ async def collect_reach(stub: "PropagationServiceAsyncStub", script: DemoScript)
     return Reach(names, shown, groups, order, flows)
 
 
-async def _routers(stub: "PropagationServiceAsyncStub") -> dict[int, str]:
+async def _routers(stub: Stub) -> dict[int, str]:
     answer = await stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_TASTE, page_size=PAGE))
     return {router.number: router.name or f"router {router.number}" for router in answer.routers}
 
 
 async def _tables(
-    stub: "PropagationServiceAsyncStub", names: Mapping[int, str], users: frozenset[str]
+    stub: Stub, names: Mapping[int, str], users: frozenset[str]
 ) -> dict[str, dict[int, float]]:
     tables: dict[str, dict[int, float]] = {}
     for number in names:

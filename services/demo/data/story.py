@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from propagation.model.clients.attribute import normalize_name
 from propagation.v1 import propagation_pb2 as pb
+from services.client.stub import Stub
 from services.demo.data.script import DemoScript
-
-if TYPE_CHECKING:
-    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
 DEEP = 1_000
 
@@ -31,9 +28,7 @@ class Story:
     told: frozenset[str]
 
 
-async def profiles_of(
-    stub: "PropagationServiceAsyncStub", users: Sequence[str]
-) -> dict[str, pb.Profile]:
+async def profiles_of(stub: Stub, users: Sequence[str]) -> dict[str, pb.Profile]:
     """Fetch profiles with their waiting messages merged."""
     found = {}
     for user in users:
@@ -43,7 +38,7 @@ async def profiles_of(
 
 
 async def find_stories(
-    stub: "PropagationServiceAsyncStub", script: DemoScript, before: dict[str, pb.Profile]
+    stub: Stub, script: DemoScript, before: dict[str, pb.Profile]
 ) -> list[Story]:
     """Find a story for each watched user into whose profile reception wrote.
 
@@ -82,9 +77,7 @@ async def find_stories(
     return [story for story in stories if story.told & wave] or stories
 
 
-async def _path_of(
-    stub: "PropagationServiceAsyncStub", user: str, line: pb.Line, wanted: frozenset[str]
-) -> pb.Path | None:
+async def _path_of(stub: Stub, user: str, line: pb.Line, wanted: frozenset[str]) -> pb.Path | None:
     """Return one of the line's paths that carries a wanted attribute; None if none is kept."""
     origin = pb.LineOfProfile(client=user_key(user), line_id=line.id)
     answer = await stub.TracePropagation(pb.TracePropagationRequest(line=origin, limit=DEEP))

@@ -1,23 +1,17 @@
 """The demo of a catalogue without events: search and recommendation."""
 
-from typing import TYPE_CHECKING
-
 from rich.console import Console
 
 from propagation.datasets.dataset import Dataset
 from propagation.v1 import propagation_pb2 as pb
+from services.client.stub import Stub
 from services.demo.shown.printing import heading, say, show_found
-
-if TYPE_CHECKING:
-    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
 SEARCHES, SHOWN = 3, 5
 NEWCOMER = "somebody new"
 
 
-async def search(
-    stub: "PropagationServiceAsyncStub", console: Console, dataset: Dataset, sequence: int
-) -> None:
+async def search(stub: Stub, console: Console, dataset: Dataset, sequence: int) -> None:
     """Show neighbours of a few items, and a list for a new user."""
     heading(console, "Searched")
     titled = [item for item in dataset.items if item.title]

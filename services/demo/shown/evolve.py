@@ -2,15 +2,12 @@
 
 from collections.abc import Mapping
 from textwrap import shorten
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from propagation.v1 import propagation_pb2 as pb
+from services.client.stub import Stub
 from services.demo.shown.printing import NAME_CHARS, say
-
-if TYPE_CHECKING:
-    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
 KINDS = {
     pb.EVOLUTION_KIND_SPLIT: "split",
@@ -20,7 +17,7 @@ KINDS = {
 CHANGES_SHOWN, NUMBERS_CHARS, REASON_CHARS = 6, 18, 78
 
 
-async def run_evolution(stub: "PropagationServiceAsyncStub") -> pb.EvolutionRun:
+async def run_evolution(stub: Stub) -> pb.EvolutionRun:
     """Run one evolution, which is published if the judge lets it."""
     return (await stub.EvolveRouters(pb.EvolveRoutersRequest())).run
 
