@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import grpc
 
@@ -12,7 +12,7 @@ from services.client.credentials import Credentials
 from services.client.errors import Refused, Unreachable, UsageProblem
 
 if TYPE_CHECKING:
-    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub as Stub
+    Stub: TypeAlias = pb_grpc.PropagationServiceAsyncStub
 else:
     Stub = pb_grpc.PropagationServiceStub
 

@@ -8,12 +8,12 @@ from rich.console import Console
 
 from propagation.model.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
+from services.client.errors import Refused
 from services.client.stub import Stub, connect
-from services.demo.data.example_choice import advice_for, find_showcase
-from services.demo.data.load import load_clients, load_events
+from services.client.upload import UploadReport, upload
 from services.demo.data.reach import Reach, collect_reach
 from services.demo.data.script import DemoScript, make_script, shorten_script
-from services.demo.data.story import Story, find_stories, profiles_of
+from services.demo.data.story import Story, advice_for, find_showcase, find_stories, profiles_of
 from services.demo.processes import OUT, demo_service, no_model, scripted_model
 from services.demo.shown.catalogue_only import search
 from services.demo.shown.evolve import run_evolution, show_evolution
@@ -31,6 +31,7 @@ from services.demo.shown.ranking import Ranking, show_ranking, start_ranking
 from services.demo.shown.recommendation_text import show_advice
 from services.report.collect import collect_report
 from services.report.page import render_page
+from services.runtime.console import progress_bar
 
 PICTURE, PAGE = OUT / "reach.png", OUT / "report.html"
 SCRIPTED_EVENTS = 1_500
@@ -181,3 +182,28 @@ def _traced(story: Story | None) -> TracedPath | None:
         key.id for key in messages[0].senders.clients.keys if key.kind == pb.CLIENT_KIND_USER
     ]
     return TracedPath(senders, messages[0].router, story.user)
+
+
+async def load_clients(stub: Stub, script: DemoScript) -> UploadReport:
+    """Upload all clients, before any event."""
+    dataset = script.dataset
+    with progress_bar() as bar:
+        task = bar.add_task("users and items", total=len(dataset.items) + len(dataset.users))
+        return await upload(stub, dataset.clients, (), lambda more: bar.advance(task, more))
+
+
+async def load_events(stub: Stub, script: DemoScript, start: int, end: int) -> None:
+    """Upload events `start` to `end` of the order of time, and run a round.
+
+    Raises:
+        Refused: An event was rejected.
+    """
+    with progress_bar() as bar:
+        task = bar.add_task("events", total=end - start)
+        report = await upload(
+            stub, (), script.dataset.between(start, end), lambda more: bar.advance(task, more)
+        )
+        if report.outcomes["rejected"]:
+            raise Refused(report.examples[0])
+        bar.add_task("learn, reason, rounds", total=None)
+        await stub.RunRound(pb.RunRoundRequest(drain=True))

@@ -7,11 +7,83 @@ from typing import TYPE_CHECKING, Any
 
 from prometheus_client import Histogram
 
-from services.monitoring.commit_counters import COMMIT_COUNTERS
 from services.monitoring.metrics import Metrics
 
 if TYPE_CHECKING:
     from services.monitoring.traces import Traces
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from propagation.model.interactions.learned_block import LearnedBlock
+from propagation.model.interactions.reasoning import (
+    ReasonedSummary,
+    count_outcomes,
+    summarize_reasoned,
+)
+from propagation.model.routers.round import Round
+from propagation.ports.graph.record import RecordResult
+
+Count = Callable[[Metrics, Sequence[Any], Any], None]
+
+
+def count_record(metrics: Metrics, args: Sequence[Any], result: RecordResult) -> None:
+    """Count record(events) by outcome."""
+    for status, count in Counter(outcome.status for outcome in result.outcomes).items():
+        metrics.events.labels(str(status)).inc(count)
+
+
+def count_learned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
+    """Count commit_learned(lease, block)."""
+    block: LearnedBlock = args[1]
+    metrics.learned.inc(len(block.sequence))
+
+
+def count_reasoned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
+    """Count commit_reasoned(claim, reasoned)."""
+    _count_summaries(metrics, [summarize_reasoned(answer) for answer in args[1]])
+
+
+def count_packed(metrics: Metrics, args: Sequence[Any], result: None) -> None:
+    """Count commit_packed(claim, reasoned)."""
+    _count_summaries(metrics, args[1].finished)
+
+
+def count_texts(metrics: Metrics, args: Sequence[Any], result: None) -> None:
+    """Count commit_texts(texts, merged, sequence)."""
+    _count_texts(metrics, len(args[0]), count_outcomes([merge.outcome for merge in args[1]]))
+
+
+def count_round(metrics: Metrics, args: Sequence[Any], result: Round) -> None:
+    """Count publish_round(lease, round)."""
+    metrics.rounds.inc()
+    metrics.messages.inc(result.touched)
+    metrics.edges.labels("opened").inc(result.edges_opened)
+    metrics.edges.labels("closed").inc(result.edges_closed)
+    metrics.round_clients.labels("changed").set(result.changed)
+    metrics.round_clients.labels("reached").set(result.reached)
+
+
+def _count_summaries(metrics: Metrics, summaries: Sequence[ReasonedSummary]) -> None:
+    for summary in summaries:
+        result = "unpredicted" if summary.reward is None else f"reward {summary.reward}"
+        metrics.reasoned.labels("failed" if summary.failed else result).inc()
+        _count_texts(metrics, len(summary.texts), summary.outcomes)
+
+
+def _count_texts(metrics: Metrics, versions: int, outcomes: Mapping[str, int]) -> None:
+    metrics.texts.inc(versions)
+    for outcome, count in outcomes.items():
+        metrics.receptions.labels(outcome).inc(count)
+
+
+COMMIT_COUNTERS: Mapping[str, Count] = {
+    "record": count_record,
+    "commit_learned": count_learned,
+    "commit_reasoned": count_reasoned,
+    "commit_packed": count_packed,
+    "commit_texts": count_texts,
+    "publish_round": count_round,
+}
 
 
 class InstrumentedPort:

@@ -5,8 +5,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from propagation.v1 import propagation_pb2 as pb
-from services.demo.data.example_choice import BEYOND, Advice, Showcase
-from services.demo.data.story import DEEP
+from services.demo.data.story import BEYOND, DEEP, Advice, Showcase
 from services.demo.shown.printing import say
 
 PARTS_SHOWN = 6

@@ -10,9 +10,8 @@ from rich.console import Console
 from propagation.evaluation.protocols.metrics import ArmReport, Paired
 from propagation.evaluation.protocols.prequential import Report
 from propagation.v1 import propagation_pb2 as pb
-from services.demo.data.example_choice import BEYOND, Advice, Placement, largest_rise
 from services.demo.data.script import make_script
-from services.demo.data.story import Story, carried
+from services.demo.data.story import BEYOND, Advice, Placement, Story, carried, largest_rise
 from services.demo.run import _tell
 from services.demo.shown.ranking import show_ranking
 from services.demo.shown.recommendation_text import how_chosen, show_advice, where_it_stands
