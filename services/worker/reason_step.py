@@ -10,10 +10,8 @@ import structlog
 
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.workflow.concurrency.tasks import background_task
-from propagation.workflow.engine import Engine
 from propagation.workflow.reason.reason_step import CLAIM
-from services.runtime.tasks import Progress, UninterruptedWork
-from services.worker.call_priority import CallPriority
+from services.worker.loops import WorkerContext
 
 BUSY_CLAIM, IDLE_CLAIM = 64, 2048
 CHECK_SECONDS = 0.02
@@ -38,25 +36,11 @@ class ReasonStep:
     calls come, when the worker stops, or when uninterrupted work waits for it.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        priority: CallPriority,
-        progress: Progress,
-        stopping: asyncio.Event,
-        uninterrupted: UninterruptedWork,
-        round_wake: asyncio.Event,
-    ) -> None:
-        self._engine = engine
-        self._priority = priority
-        self._progress = progress
-        self._stopping = stopping
-        self._uninterrupted = uninterrupted
-        self._round_wake = round_wake
+    def __init__(self) -> None:
         self._lag = ReasoningLag()
         self._lost_races = 0
 
-    async def run(self) -> int:
+    async def run(self, context: WorkerContext) -> int:
         """Reason a claim.
 
         Returns:
@@ -67,7 +51,7 @@ class ReasonStep:
             VersionClash: Another process was first many times in a row.
         """
         try:
-            done = await self._run_claim()
+            done = await self._run_claim(context)
         except VersionClash as clash:
             self._lost_races += 1
             if self._lost_races > MAX_LOST_RACES:
@@ -81,54 +65,57 @@ class ReasonStep:
         self._lost_races = 0
         return done
 
-    @property
-    def must_yield(self) -> bool:
-        """Whether calls, a stop, or uninterrupted work wait for reasoning to end its claim."""
-        return self._priority.busy or self._stopping.is_set() or self._uninterrupted.running
-
-    async def _run_claim(self) -> int:
-        reasoning = self._engine.reasoning
-        claim = self._engine.reason(BUSY_CLAIM if self.must_yield else IDLE_CLAIM, shown=False)
+    async def _run_claim(self, context: WorkerContext) -> int:
+        engine, reasoning = context.engine, context.engine.reasoning
+        claim = engine.reason(BUSY_CLAIM if _must_yield(context) else IDLE_CLAIM, shown=False)
         if reasoning.by_claims:
-            result = await self.run_beside_calls(claim)
+            result = await run_beside_calls(claim, context)
         else:
             result = ClaimResult(await claim, 0.0)
         if result.done:
-            self._progress.advance()
-            self._round_wake.set()
-            learned = self._engine.applied_through
-            reasoned = await self._engine.reasoned_through()
-            self._priority.set_lag(self._lag.measure(learned, reasoned))
+            context.progress.advance()
+            context.wakes["round"].set()
+            learned = engine.applied_through
+            reasoned = await engine.reasoned_through()
+            context.priority.set_lag(self._lag.measure(learned, reasoned))
             # Reasoning in this event loop has rested between its interactions.
-            await self._priority.rest(result.busy_seconds if reasoning.drafts_elsewhere else 0.0)
+            await context.priority.rest(result.busy_seconds if reasoning.drafts_elsewhere else 0.0)
         return result.done
 
-    async def run_beside_calls(self, claim: Coroutine[None, None, int]) -> ClaimResult:
-        """Run a claim; once something waits, the part that is being drafted is its last one.
 
-        Rounds go on meanwhile, as often as after claims of the usual size.
-        """
-        reasoning = self._engine.reasoning
-        signalled, rounds, busy_seconds = 0, 0, 0.0
-        last_check = time.monotonic()
-        async with background_task(claim) as task:
-            while not task.done():
-                committed = reasoning.committed
-                await asyncio.wait([task], timeout=CHECK_SECONDS)
-                elapsed = time.monotonic() - last_check
-                last_check += elapsed
-                if committed is None:  # the claim waits for other work
-                    continue
-                if self.must_yield:
-                    busy_seconds += elapsed
-                    reasoning.drafting.end_early()
-                if committed > signalled:
-                    signalled = committed
-                    self._progress.advance()
-                if committed // CLAIM > rounds:
-                    rounds = committed // CLAIM
-                    self._round_wake.set()
-            return ClaimResult(await task, busy_seconds)
+async def run_beside_calls(
+    claim: Coroutine[None, None, int], context: WorkerContext
+) -> ClaimResult:
+    """Run a claim; once something waits, the part that is being drafted is its last one.
+
+    Rounds go on meanwhile, as often as after claims of the usual size.
+    """
+    reasoning = context.engine.reasoning
+    signalled, rounds, busy_seconds = 0, 0, 0.0
+    last_check = time.monotonic()
+    async with background_task(claim) as task:
+        while not task.done():
+            committed = reasoning.committed
+            await asyncio.wait([task], timeout=CHECK_SECONDS)
+            elapsed = time.monotonic() - last_check
+            last_check += elapsed
+            if committed is None:  # the claim waits for other work
+                continue
+            if _must_yield(context):
+                busy_seconds += elapsed
+                reasoning.drafting.end_early()
+            if committed > signalled:
+                signalled = committed
+                context.progress.advance()
+            if committed // CLAIM > rounds:
+                rounds = committed // CLAIM
+                context.wakes["round"].set()
+        return ClaimResult(await task, busy_seconds)
+
+
+def _must_yield(context: WorkerContext) -> bool:
+    """Tell whether calls, a stop, or uninterrupted work wait for reasoning to end its claim."""
+    return context.priority.busy or context.stopping.is_set() or context.uninterrupted.running
 
 
 class ReasoningLag:

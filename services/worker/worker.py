@@ -1,8 +1,9 @@
 """Background work of the service: learning, reasoning, rounds, upkeep and jobs."""
 
 import asyncio
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 from propagation.model.errors import NotReached
@@ -10,20 +11,22 @@ from propagation.model.routers.round import Round
 from propagation.ports.clock import Clock
 from propagation.workflow.engine import Engine
 from services.config.settings import ScheduleSettings
-from services.runtime.measurements import Counters, Failures, Timings
-from services.runtime.tasks import Progress, UninterruptedWork
+from services.runtime.measurements import Counters, Timings
 from services.schedule.jobs import calendar_jobs
 from services.worker.call_priority import CallPriority
-from services.worker.loops import IntervalJob, StepLoop
+from services.worker.loops import WorkerContext, repeat_job, repeat_step
 from services.worker.reason_step import ReasonStep
-from services.worker.round_step import INTERVAL_JOB, RoundStep
 from services.worker.steps import (
+    INTERVAL_JOB,
     FollowStep,
     HealthReport,
-    IndexStep,
-    LearnStep,
     MergeStep,
-    RetentionStep,
+    learn,
+    retain,
+    run_due_round,
+    run_round,
+    run_round_unless_held,
+    update_index,
 )
 
 CHECK_SECONDS = 15.0
@@ -43,52 +46,38 @@ class Worker:
     ) -> None:
         self._engine = engine
         self._priority = priority
-        self._progress = Progress()
-        self._uninterrupted = UninterruptedWork()
-        self._stopping = asyncio.Event()
-        self.timings = Timings()
-        self.counters = Counters()
-        self._failures = Failures(self.counters)
-
-        rounds = RoundStep(engine, priority, self._progress, self._failures, self.timings)
-        round_loop = StepLoop("round", rounds.run_if_due)
-        reason = ReasonStep(
-            engine, priority, self._progress, self._stopping, self._uninterrupted, round_loop.wake
-        )
-        reason_loop = StepLoop("reason", reason.run)
-        learn = LearnStep(engine, priority, self._progress, reason_loop.wake)
-        retention = RetentionStep(engine, priority, self._stopping, self._uninterrupted)
-        self._rounds = rounds
-        self._merges = MergeStep(engine, priority)
-        self._follow = FollowStep(engine)
-        self._learn_loop = StepLoop("learn", learn.run)
-        self._merge_loop = StepLoop("merge", self._merges.run)
-        self._loops = (
-            self._learn_loop,
-            reason_loop,
-            round_loop,
-            self._merge_loop,
-            StepLoop("retention", retention.run),
-            StepLoop("index", IndexStep(engine).run),
-            StepLoop("follow", self._follow.run),
-        )
+        self._context = WorkerContext(engine, priority)
+        self._merges = MergeStep()
+        self._follow = FollowStep()
+        self._steps: dict[str, Callable[[WorkerContext], Awaitable[int]]] = {
+            "learn": learn,
+            "reason": ReasonStep().run,
+            "round": run_due_round,
+            "merge": self._merges.run,
+            "retention": retain,
+            "index": update_index,
+            "follow": self._follow.run,
+        }
         self.calendar_jobs = calendar_jobs(
-            schedule, engine, clock, self._uninterrupted, self._failures
-        )
-        self._interval_jobs = (
-            IntervalJob(INTERVAL_JOB, engine.settings.round_interval, rounds.run_unless_held),
-            *(
-                IntervalJob(f"look at {job.name}", CHECK_SECONDS, job.check, at_once=True)
-                for job in self.calendar_jobs
-            ),
+            schedule, engine, clock, self._context.uninterrupted, self._context.failures
         )
         self._loop_tasks: list[asyncio.Task[None]] = []
         self._job_tasks: list[asyncio.Task[None]] = []
 
     @property
+    def timings(self) -> Timings:
+        """Return the times of calls and steps."""
+        return self._context.timings
+
+    @property
+    def counters(self) -> Counters:
+        """Return the counts of steps and jobs."""
+        return self._context.failures.counters
+
+    @property
     def failing(self) -> dict[str, str]:
         """Return the steps and jobs that fail now, with their reasons."""
-        return self._failures.reasons
+        return self._context.failures.reasons
 
     @property
     def merges_waiting(self) -> int:
@@ -103,47 +92,55 @@ class Worker:
         """
         self._follow.health = health
         self.counters.begin("round_routers_skipped_total", "")
-        self.counters.begin("steps_failed_total", *(loop.name for loop in self._loops))
+        self.counters.begin("steps_failed_total", *self._steps)
         for name in ("jobs_run_total", "jobs_failed_total", "jobs_missed_total"):
             self.counters.begin(name, *(job.name for job in self.calendar_jobs))
         self._loop_tasks = [
-            asyncio.create_task(
-                loop.run(self._stopping, self._failures, self.timings), name=loop.name
-            )
-            for loop in self._loops
+            asyncio.create_task(repeat_step(name, step, self._context), name=name)
+            for name, step in self._steps.items()
         ]
-        self._job_tasks = [
-            asyncio.create_task(job.run(self._failures), name=job.name)
-            for job in self._interval_jobs
+        failures = self._context.failures
+        jobs = [
+            repeat_job(
+                INTERVAL_JOB,
+                self._engine.settings.round_interval,
+                partial(run_round_unless_held, self._context),
+                failures,
+            ),
+            *(
+                repeat_job(f"look at {job.name}", CHECK_SECONDS, job.check, failures, at_once=True)
+                for job in self.calendar_jobs
+            ),
         ]
+        self._job_tasks = [asyncio.create_task(job) for job in jobs]
 
     async def stop(self) -> None:
         """Stop: loops end after their step, jobs at once, uninterrupted work when it is done.
 
         A calendar job that is cut short is due again at the next start.
         """
-        self._stopping.set()
+        self._context.stopping.set()
         self._engine.stop_within(STOP_SECONDS)
         for task in self._job_tasks:
             task.cancel()
         await asyncio.gather(*self._job_tasks, return_exceptions=True)
-        await self._uninterrupted.finish()
-        for loop in self._loops:
-            loop.wake.set()
+        await self._context.uninterrupted.finish()
+        for wake in self._context.wakes.values():
+            wake.set()
         await asyncio.gather(*self._loop_tasks)
-        await self._uninterrupted.finish()
+        await self._context.uninterrupted.finish()
 
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Wrap a commit of something to be learned."""
         with self._priority.recording():
             yield
-        self._learn_loop.wake.set()
+        self._context.wakes["learn"].set()
 
     def merge_later(self, ref: int) -> None:
         """Merge a client's pending messages in the background, as it was just read."""
         self._merges.add(ref)
-        self._merge_loop.wake.set()
+        self._context.wakes["merge"].set()
 
     async def run_round(self, *, drain: bool) -> Round | None:
         """Run a round within a call, whether due or not.
@@ -154,7 +151,7 @@ class Worker:
         with self._priority.waiting():
             if drain:
                 await self._engine.drain()
-            return await self._rounds.run()
+            return await run_round(self._context)
 
     async def run_uninterrupted(self, work: Awaitable[T]) -> T:
         """Run, within a call, work that other steps must wait for: an evolution or an erasure.
@@ -162,9 +159,9 @@ class Worker:
         It runs to its end even if the caller goes away.
         """
         with self._priority.waiting():
-            result = await self._uninterrupted.run(work)
-        self._progress.advance()
-        self._learn_loop.wake.set()
+            result = await self._context.uninterrupted.run(work)
+        self._context.progress.advance()
+        self._context.wakes["learn"].set()
         return result
 
     async def wait_until_applied(self, sequence: int, seconds: float, *, texts: bool) -> None:
@@ -181,7 +178,7 @@ class Worker:
         with self._priority.waiting():
             if not texts:
                 return await self._engine.reach_numbers(sequence, seconds)
-            reached = await self._progress.wait_until(reasoned_through, sequence, seconds)
+            reached = await self._context.progress.wait_until(reasoned_through, sequence, seconds)
         if reached < sequence:
             raise NotReached(sequence, reached)
 
@@ -190,4 +187,4 @@ class Worker:
 
         Another process may have done it without a signal here.
         """
-        await self._progress.wait(seconds)
+        await self._context.progress.wait(seconds)

@@ -5,62 +5,66 @@ import asyncio
 import pytest
 
 from propagation.model.errors import EndpointUnavailable, ReasonerUnavailable, StoreUnreachable
-from services.runtime.measurements import Counters, Failures, Timings
 from services.worker import loops
-from services.worker.loops import IntervalJob, StepLoop
+from services.worker.call_priority import CallPriority
+from services.worker.loops import WorkerContext, repeat_job, repeat_step
 
 
 @pytest.fixture
-def failures():
-    return Failures(Counters())
+def context():
+    return WorkerContext(None, CallPriority())
+
+
+@pytest.fixture
+def failures(context):
+    return context.failures
 
 
 @pytest.mark.parametrize(
     ("error", "longest"),
     [(EndpointUnavailable, 2.0), (StoreUnreachable, 2.0), (ReasonerUnavailable, 30.0)],
 )
-async def test_a_failed_step_is_retried_later_each_time(failures, monkeypatch, error, longest):
+async def test_a_failed_step_is_retried_later_each_time(context, monkeypatch, error, longest):
     """A server that is away is tried again within seconds; a spent budget less often."""
-    pauses, stopping = [], asyncio.Event()
+    pauses, failures = [], context.failures
 
     async def pause(event, seconds):
         pauses.append(seconds)
         if len(pauses) == 9:
-            stopping.set()
+            context.stopping.set()
 
-    async def fail():
+    async def fail(_):
         raise error("no answer")
 
     monkeypatch.setattr(loops, "wait_for_event", pause)
-    await StepLoop("reason", fail).run(stopping, failures, Timings())
+    await repeat_step("reason", fail, context)
     assert pauses[:3] == [0.5, 1.0, 2.0]
     assert max(pauses) == pauses[-1] == longest
     assert "no answer; tried again at" in failures.reasons["reason"]
     assert failures.counters.snapshot() == {("steps_failed_total", "reason"): 9}
 
 
-async def test_a_step_that_succeeds_is_no_longer_shown_as_failing(failures, monkeypatch):
-    stopping, results = asyncio.Event(), [ValueError("holds a user's text"), 3, 0]
-    timings = Timings()
+async def test_a_step_that_succeeds_is_no_longer_shown_as_failing(context, monkeypatch):
+    results = [ValueError("holds a user's text"), 3, 0]
 
-    async def step():
+    async def step(_):
         result = results.pop(0)
         if isinstance(result, Exception):
             raise result
         if not results:
-            stopping.set()
+            context.stopping.set()
         return result
 
     shown = []
 
     async def pause(event, seconds):
-        shown.append(dict(failures.reasons))
+        shown.append(dict(context.failures.reasons))
 
     monkeypatch.setattr(loops, "wait_for_event", pause)
-    await StepLoop("learn", step).run(stopping, failures, timings)
+    await repeat_step("learn", step, context)
     assert "ValueError; see the log" in shown[0]["learn"], "the text of an unexpected error is not"
     assert shown[1] == {}
-    assert timings.parts["learn"].calls == 1, "a step that did nothing is not timed"
+    assert context.timings.parts["learn"].calls == 1, "a step that did nothing is not timed"
 
 
 async def test_a_job_runs_again_after_a_failure(failures):
@@ -72,7 +76,7 @@ async def test_a_job_runs_again_after_a_failure(failures):
         if outcome:
             raise outcome
 
-    task = asyncio.create_task(IntervalJob("often", 0.01, work).run(failures))
+    task = asyncio.create_task(repeat_job("often", 0.01, work, failures))
     async with asyncio.timeout(10):
         seen = [await runs.get() for _ in range(3)]
     task.cancel()
@@ -87,7 +91,7 @@ async def test_a_job_waits_its_interval_unless_it_runs_at_once(failures):
         ran.append(1)
 
     for at_once in (False, True):
-        task = asyncio.create_task(IntervalJob("hourly", 3_600, work, at_once).run(failures))
+        task = asyncio.create_task(repeat_job("hourly", 3_600, work, failures, at_once=at_once))
         await asyncio.sleep(0.02)
         task.cancel()
         assert len(ran) == at_once

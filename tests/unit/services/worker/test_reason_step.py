@@ -7,9 +7,9 @@ import pytest
 
 from propagation.ports.graph.graph_store import VersionClash
 from propagation.workflow.reason.reason_step import CLAIM
-from services.runtime.tasks import Progress, UninterruptedWork
 from services.worker.call_priority import CallPriority
-from services.worker.reason_step import MAX_LOST_RACES, ClaimResult, ReasonStep
+from services.worker.loops import WorkerContext
+from services.worker.reason_step import MAX_LOST_RACES, ClaimResult, ReasonStep, run_beside_calls
 
 
 class Reasoning:
@@ -34,69 +34,62 @@ class Reasoning:
 
 
 @pytest.fixture
-def step():
-    return ReasonStep(
-        SimpleNamespace(),
-        CallPriority(),
-        Progress(),
-        asyncio.Event(),
-        UninterruptedWork(),
-        asyncio.Event(),
-    )
+def context():
+    return WorkerContext(SimpleNamespace(), CallPriority())
 
 
-def set_reasoning(step, size, part=CLAIM):
-    step._engine.reasoning = Reasoning(size, part)
-    return step._engine.reasoning
+def set_reasoning(context, size, part=CLAIM):
+    context.engine.reasoning = Reasoning(size, part)
+    return context.engine.reasoning
 
 
-async def test_without_calls_a_claim_is_done_whole(step):
-    reasoning = set_reasoning(step, 4 * CLAIM)
-    result = await step.run_beside_calls(reasoning.claim())
+async def test_without_calls_a_claim_is_done_whole(context):
+    reasoning = set_reasoning(context, 4 * CLAIM)
+    result = await run_beside_calls(reasoning.claim(), context)
     assert result == ClaimResult(4 * CLAIM, 0.0)
 
 
-async def test_a_call_ends_a_claim_early_and_the_time_beside_it_is_counted(step):
-    reasoning = set_reasoning(step, 100 * CLAIM)
-    with step._priority.call():
-        result = await step.run_beside_calls(reasoning.claim())
+async def test_a_call_ends_a_claim_early_and_the_time_beside_it_is_counted(context):
+    reasoning = set_reasoning(context, 100 * CLAIM)
+    with context.priority.call():
+        result = await run_beside_calls(reasoning.claim(), context)
     assert 0 < result.done < 10 * CLAIM
     assert result.busy_seconds > 0
 
 
-async def test_a_stop_ends_a_claim_early(step):
-    reasoning = set_reasoning(step, 100 * CLAIM)
-    step._stopping.set()
-    result = await step.run_beside_calls(reasoning.claim())
+async def test_a_stop_ends_a_claim_early(context):
+    reasoning = set_reasoning(context, 100 * CLAIM)
+    context.stopping.set()
+    result = await run_beside_calls(reasoning.claim(), context)
     assert result.done < 10 * CLAIM
 
 
-async def test_rounds_and_waiting_calls_are_woken_during_a_claim(step):
-    reasoning, rounds = set_reasoning(step, 5 * CLAIM), 0
-    advance, advances = step._progress.advance, []
-    step._progress.advance = lambda: (advances.append(reasoning.committed), advance())
-    claiming = asyncio.create_task(step.run_beside_calls(reasoning.claim()))
+async def test_rounds_and_waiting_calls_are_woken_during_a_claim(context):
+    reasoning, rounds = set_reasoning(context, 5 * CLAIM), 0
+    advance, advances = context.progress.advance, []
+    context.progress.advance = lambda: (advances.append(reasoning.committed), advance())
+    claiming = asyncio.create_task(run_beside_calls(reasoning.claim(), context))
     while not claiming.done():
-        rounds += step._round_wake.is_set()
-        step._round_wake.clear()
+        rounds += context.wakes["round"].is_set()
+        context.wakes["round"].clear()
         await asyncio.sleep(0.001)
     assert rounds >= 3
     assert len(advances) >= 3
 
 
-async def test_a_cancelled_step_cancels_its_claim(step):
-    reasoning = set_reasoning(step, 100 * CLAIM)
-    task = asyncio.create_task(step.run_beside_calls(reasoning.claim()))
+async def test_a_cancelled_step_cancels_its_claim(context):
+    reasoning = set_reasoning(context, 100 * CLAIM)
+    task = asyncio.create_task(run_beside_calls(reasoning.claim(), context))
     await asyncio.sleep(0.05)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert reasoning.ended.is_set()
 
 
-async def test_lost_races_are_repeated_and_raised_when_they_never_end(step, monkeypatch):
+async def test_lost_races_are_repeated_and_raised_when_they_never_end(context, monkeypatch):
     monkeypatch.setattr("services.worker.reason_step.RACE_SECONDS", 0)
-    lost = 0
-    step._engine.reasoning = SimpleNamespace(by_claims=False, beside=False)
+    lost, step = 0, ReasonStep()
+    context.engine.reasoning = SimpleNamespace(by_claims=False, beside=False)
 
     async def loses(*_, **__):
         nonlocal lost
@@ -106,13 +99,13 @@ async def test_lost_races_are_repeated_and_raised_when_they_never_end(step, monk
     async def wins(*_, **__):
         return 0
 
-    step._engine.reason = loses
-    assert [await step.run() for _ in range(MAX_LOST_RACES)] == [1] * MAX_LOST_RACES
-    step._engine.reason = wins
-    assert await step.run() == 0
-    step._engine.reason = loses
+    context.engine.reason = loses
+    assert [await step.run(context) for _ in range(MAX_LOST_RACES)] == [1] * MAX_LOST_RACES
+    context.engine.reason = wins
+    assert await step.run(context) == 0
+    context.engine.reason = loses
     for _ in range(MAX_LOST_RACES):  # counted anew since one was won
-        await step.run()
+        await step.run(context)
     with pytest.raises(VersionClash):
-        await step.run()
+        await step.run(context)
     assert lost == 2 * MAX_LOST_RACES + 1
