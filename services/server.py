@@ -25,7 +25,6 @@ from services.runtime.process import SystemClock, collect_garbage_rarely, proces
 from services.runtime.readiness import Readiness, StartCancelled
 from services.security.address import bind, refuse_open_address, refuse_taken_port
 from services.security.admission import Admission
-from services.security.rate_limits import RateLimits
 from services.security.reloaded_file import ReloadedFiles
 from services.security.tokens import read_tokens
 from services.worker.call_priority import CallPriority
@@ -174,7 +173,7 @@ def admission_from_settings(settings: ServerSettings) -> Admission:
     """Build the admission check. Raises BrokenTokens."""
     path = settings.tokens
     tokens = ReloadedFiles((path,), lambda: read_tokens(path)) if path else None
-    return Admission(tokens, RateLimits(settings.limits))
+    return Admission(tokens, settings.limits)
 
 
 async def _open(

@@ -21,7 +21,7 @@ from services.runtime.errors import OutOfTime
 from services.runtime.measurements import Timings
 from services.runtime.readiness import Readiness
 from services.security.admission import Admission, Metadata
-from services.security.rate_limits import RateLimits
+from services.security.rate_limits import TokenBuckets
 from services.security.roles import SERVICE_PREFIX, admitted_caller
 from services.worker.call_priority import CallPriority
 
@@ -146,11 +146,11 @@ class InterceptedCall:
         admitted_caller.set(caller)
         if self.method.startswith(SERVICE_PREFIX):
             self.interceptor.readiness.require()
-        limits = self.interceptor.admission.limits
-        if limits.limits_bytes and isinstance(request, Message):
-            limits.take_message(caller.name, request.ByteSize())
-        elif limits.limits_bytes and request is not None:
-            request = _slow_down(request, limits, caller.name)
+        buckets = self.interceptor.admission.bytes
+        if buckets.rate is not None and isinstance(request, Message):
+            buckets.take(caller.name, request.ByteSize())
+        elif buckets.rate is not None and request is not None:
+            request = _slow_down(request, buckets, caller.name)
         refuse_late_call(context)
         return request
 
@@ -238,11 +238,11 @@ def _parser(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[byte
 
 
 async def _slow_down(
-    requests: AsyncIterator[Message], limits: RateLimits, client: str
+    requests: AsyncIterator[Message], buckets: TokenBuckets, client: str
 ) -> AsyncIterator[Message]:
     async for request in requests:
-        wait = limits.message_wait(client, request.ByteSize())
+        wait = buckets.take_or_wait(client, request.ByteSize())
         while wait:
             await asyncio.sleep(wait)
-            wait = limits.message_wait(client, request.ByteSize())
+            wait = buckets.take_or_wait(client, request.ByteSize())
         yield request

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from propagation.model.errors import PropagationError
+from services.config.settings import LimitSettings
 from services.runtime.errors import NotAllowed
-from services.security.rate_limits import RateLimits
+from services.security.rate_limits import TokenBuckets
 from services.security.reloaded_file import ReloadedFiles
 from services.security.roles import ALL_ROLES, Caller, required_role
 from services.security.tokens import Token, find_token
@@ -22,12 +23,16 @@ class NotAuthenticated(PropagationError):
 class Admission:
     """Decides whether a call may run, and as which caller.
 
-    Without `tokens` (on loopback, or with --insecure) every caller has all roles.
+    Without `tokens` (on loopback, or with --insecure) every caller has all roles. The
+    interceptor counts the bytes of messages in `bytes`.
     """
 
-    def __init__(self, tokens: ReloadedFiles[dict[str, Token]] | None, limits: RateLimits) -> None:
+    def __init__(
+        self, tokens: ReloadedFiles[dict[str, Token]] | None, limits: LimitSettings
+    ) -> None:
         self._tokens = tokens
-        self.limits = limits
+        self._calls = TokenBuckets(limits.calls_per_second, "calls")
+        self.bytes = TokenBuckets(limits.bytes_per_second, "bytes")
 
     def reload_tokens(self) -> None:
         """Read the tokens file now if it changed."""
@@ -43,7 +48,7 @@ class Admission:
             NotAuthenticated, NotAllowed, RateLimited: The call must not run.
         """
         caller = self.identify(method, metadata, peer)
-        self.limits.take_call(caller.name)
+        self._calls.take(caller.name, 1)
         return caller
 
     def identify(self, method: str, metadata: Metadata, peer: str) -> Caller:

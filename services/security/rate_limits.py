@@ -5,7 +5,6 @@ import time
 from cachetools import LRUCache
 
 from propagation.model.errors import PropagationError
-from services.config.settings import LimitSettings
 
 CLIENTS = 10_000  # buckets kept; the client that called least recently loses its bucket first
 BURST_SECONDS = 2.0  # unused allowance is saved for this long
@@ -24,11 +23,17 @@ class RateLimited(PropagationError):
 class TokenBuckets:
     """A token bucket for each client, of two seconds' allowance. Rate None limits nothing."""
 
-    def __init__(self, rate: float | None) -> None:
+    def __init__(self, rate: float | None, unit: str) -> None:
         self.rate = rate
+        self._unit = unit
         self._buckets: LRUCache[str, tuple[float, float]] = LRUCache(CLIENTS)
 
-    def take(self, client: str, amount: float) -> float:
+    def take(self, client: str, amount: float) -> None:
+        """Take an amount from the client's bucket. Raises RateLimited."""
+        if wait := self.take_or_wait(client, amount):
+            raise RateLimited(self._unit, wait)
+
+    def take_or_wait(self, client: str, amount: float) -> float:
         """Take an amount from the client's bucket, or report the wait until it is available.
 
         A full bucket also gives more than it holds; it then has to fill up from below zero.
@@ -44,30 +49,3 @@ class TokenBuckets:
         missing = min(amount, capacity) - level
         self._buckets[client] = (level if missing > 0 else level - amount, now)
         return max(missing, 0.0) / self.rate
-
-
-class RateLimits:
-    """The configured limits of calls and of bytes a second."""
-
-    def __init__(self, settings: LimitSettings) -> None:
-        self._calls = TokenBuckets(settings.calls_per_second)
-        self._bytes = TokenBuckets(settings.bytes_per_second)
-
-    @property
-    def limits_bytes(self) -> bool:
-        """Whether the sizes of messages are limited."""
-        return self._bytes.rate is not None
-
-    def take_call(self, client: str) -> None:
-        """Count one call. Raises RateLimited."""
-        if wait := self._calls.take(client, 1):
-            raise RateLimited("calls", wait)
-
-    def take_message(self, client: str, size: int) -> None:
-        """Count a message's bytes. Raises RateLimited."""
-        if wait := self._bytes.take(client, size):
-            raise RateLimited("bytes", wait)
-
-    def message_wait(self, client: str, size: int) -> float:
-        """Count a message's bytes, or return the seconds to wait before the next attempt."""
-        return self._bytes.take(client, size)

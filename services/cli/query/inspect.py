@@ -10,6 +10,7 @@ import typer
 from services.cli.options import AsJson, Assignments, Config, settings_of
 from services.inspection.queries import format_parameters, load_queries, load_query
 from services.runtime.console import print_json, print_table
+from services.runtime.errors import NotInstalled
 
 Name = Annotated[str | None, typer.Argument(help="Which question; without one, all are listed.")]
 Params = Annotated[
@@ -60,7 +61,10 @@ def inspect(
                 ],
             )
         return
-    from services.inspection.py2neo_client import run_query
+    try:
+        from services.inspection.py2neo_client import run_query
+    except ImportError as error:
+        raise NotInstalled("propagation inspect", "inspect") from error
 
     question = load_query(name)
     parameters = question.parameters(param or [])
