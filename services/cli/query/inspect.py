@@ -61,13 +61,12 @@ def inspect(
                 ],
             )
         return
+    question = load_query(name)
+    parameters = question.parameters(param or [])
     try:
         from services.inspection.py2neo_client import run_query
     except ImportError as error:
         raise NotInstalled("propagation inspect", "inspect") from error
-
-    question = load_query(name)
-    parameters = question.parameters(param or [])
     columns, rows = run_query(settings_of(config, assignments).neo4j, question, parameters)
     if not rows:
         print(f"nothing was found with {format_parameters(parameters)}", file=sys.stderr)

@@ -6,7 +6,7 @@ import typer
 
 from propagation.model.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
-from services.cli.operator.evolve import run_in_words
+from services.cli.operator.rounds_and_evolution import run_in_words
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask, print_answer, to_json_values
 from services.runtime.console import print_result, print_table
