@@ -11,14 +11,11 @@ import typer
 from services.cli.operator.backup import backup, compact, export, restore
 from services.cli.operator.dead_letters import dead_letters
 from services.cli.operator.doctor import doctor
-from services.cli.operator.rounds_and_evolution import evolve
 from services.cli.operator.forget import export_client, forget, retract
-from services.cli.operator.health import health
 from services.cli.operator.init_rebuild_reindex import init, rebuild, reindex
-from services.cli.operator.report import report
-from services.cli.operator.serve import serve
-from services.cli.operator.settings import settings
-from services.cli.operator.status_health_report import run_round, status
+from services.cli.operator.rounds_and_evolution import evolve, run_round
+from services.cli.operator.serve_and_settings import serve, settings
+from services.cli.operator.status_health_report import health, report, status
 from services.cli.operator.token import token
 from services.cli.query.inspect import inspect
 from services.cli.query.profile import profile, similar

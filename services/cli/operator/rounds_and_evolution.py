@@ -1,17 +1,21 @@
-"""`propagation evolve`: evolve the routers now, undo a run, or list the runs."""
+"""`propagation evolve` and `round`: evolutions and rounds by hand."""
 
 from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
+from propagation.model.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask, print_answer, to_json_values
 from services.client.errors import UsageProblem
-from services.runtime.console import console, print_json, print_table
+from services.runtime.console import console, print_json, print_result, print_table
 
 GOES_ON = "the service goes on with it; `propagation evolve --list` shows what came of it"
+Drain = Annotated[
+    bool, typer.Option("--drain", help="Wait until everything recorded is reasoned, then run.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan and judge, and change nothing.")]
 Undo = Annotated[
     int | None, typer.Option(metavar="RUN", min=1, help="Lead a run back, as one more run.")
@@ -103,3 +107,24 @@ def _kind(kind: int) -> str:
 
 def _numbers(routers: "Iterable[int]") -> str:
     return ", ".join(map(str, routers))
+
+
+def run_round(drain: Drain = False, address: Address = LOOPBACK, json: AsJson = False) -> None:
+    """Run a propagation round now: changes go to routers, and their messages to clients.
+
+    JSON: the proto's RunRoundResponse (round is null if nothing had changed).
+    """
+
+    answer = ask(address, lambda stub: stub.RunRound(pb.RunRoundRequest(drain=drain)))
+    sentence = round_in_words(answer.round) if answer.HasField("round") else answer.note
+    print_result(to_json_values(answer), sentence, json=json)
+
+
+def round_in_words(done: pb.RoundReport) -> str:
+    """Return a round as one line."""
+    return (
+        f"round {done.number}: {pluralize(done.changed_clients, 'changed client')}, "
+        f"{pluralize(done.touched_routers, 'router')} sent a message, "
+        f"{pluralize(done.edges_opened, 'edge')} opened, "
+        f"{done.edges_closed:,} closed, {pluralize(done.reached_clients, 'client')} newly reached"
+    )

@@ -1,19 +1,19 @@
-"""`propagation status` and `round`: the state of a service, and a round by hand."""
+"""`propagation status`, `health` and `report`: the state of a running service."""
 
+import asyncio
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from propagation.model.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
-from services.cli.operator.rounds_and_evolution import run_in_words
+from services.cli.exits import ExitCode
+from services.cli.operator.rounds_and_evolution import round_in_words, run_in_words
 from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.service_call import ask, print_answer, to_json_values
+from services.cli.service_call import ask, print_answer
 from services.runtime.console import print_result, print_table
-
-Drain = Annotated[
-    bool, typer.Option("--drain", help="Wait until everything recorded is reasoned, then run.")
-]
 
 
 def status(address: Address = LOOPBACK, json: AsJson = False) -> None:
@@ -110,28 +110,59 @@ def gauge_in_words(gauge: pb.Gauge) -> str:
     )
 
 
-def run_round(drain: Drain = False, address: Address = LOOPBACK, json: AsJson = False) -> None:
-    """Run a propagation round now: changes go to routers, and their messages to clients.
-
-    JSON: the proto's RunRoundResponse (round is null if nothing had changed).
-    """
-
-    answer = ask(address, lambda stub: stub.RunRound(pb.RunRoundRequest(drain=drain)))
-    sentence = round_in_words(answer.round) if answer.HasField("round") else answer.note
-    print_result(to_json_values(answer), sentence, json=json)
-
-
 def job_in_words(job: pb.ScheduledJob) -> str:
     """Return a scheduled job as one line."""
     last = f"{job.last.ToDatetime():%Y-%m-%d %H:%M} UTC" if job.HasField("last") else "never"
     return f"last run {last}, next {job.next.ToDatetime():%Y-%m-%d %H:%M} UTC"
 
 
-def round_in_words(done: pb.RoundReport) -> str:
-    """Return a round as one line."""
-    return (
-        f"round {done.number}: {pluralize(done.changed_clients, 'changed client')}, "
-        f"{pluralize(done.touched_routers, 'router')} sent a message, "
-        f"{pluralize(done.edges_opened, 'edge')} opened, "
-        f"{done.edges_closed:,} closed, {pluralize(done.reached_clients, 'client')} newly reached"
-    )
+SECONDS = 3.0
+
+
+def health(address: Address = LOOPBACK) -> None:
+    """Ask the standard health service; needs no token.
+
+    Exit code 0 if the service is serving, else 1 or 4.
+    """
+    import grpc
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+    from services.client.credentials import Credentials
+    from services.client.stub import explain_failure
+
+    async def ask() -> bool:
+        async with Credentials.from_environment(os.environ).channel(address) as channel:
+            try:
+                stub = health_pb2_grpc.HealthStub(channel)
+                answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=SECONDS)
+            except grpc.aio.AioRpcError as error:
+                raise explain_failure(error, address) from error
+            return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+
+    serving = asyncio.run(ask())
+    print("serving" if serving else "not serving")
+    if not serving:
+        raise typer.Exit(ExitCode.WRONG)
+
+
+Out = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FILE", help="Where the page is written.")
+]
+
+
+def report(
+    out: Out = Path("propagation-report.html"), address: Address = LOOPBACK, json: AsJson = False
+) -> None:
+    """Write one HTML page about a running service; it opens without a network.
+
+    It shows the routers as a map, the reach of messages, quality with and without propagation over
+    time, the busiest and slowest parts, and the evolution runs.
+
+    JSON: {"file", "bytes"}.
+    """
+    from services.report.collect import collect_report
+    from services.report.page import render_page
+
+    text = render_page(ask(address, collect_report)).encode()
+    out.write_bytes(text)
+    print_result({"file": out.resolve(), "bytes": len(text)}, f"{out.resolve()}", json=json)

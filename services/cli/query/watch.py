@@ -8,7 +8,7 @@ import typer
 
 from propagation.model.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
-from services.cli.operator.status_health_report import round_in_words
+from services.cli.operator.rounds_and_evolution import round_in_words
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask, kind_name, to_json_values
 from services.client.errors import UsageProblem

@@ -1,11 +1,12 @@
-"""`propagation serve`: run the service."""
+"""`propagation serve` and `settings`: run the service, and show the settings in force."""
 
 import asyncio
 from typing import Annotated
 
 import typer
 
-from services.cli.options import Assignments, Config, Database, settings_of
+from services.cli.options import AsJson, Assignments, Config, Database, load_settings, settings_of
+from services.runtime.console import print_json, print_table
 
 Host = Annotated[
     str | None,
@@ -55,3 +56,22 @@ def serve(
     asyncio.run(
         run(settings, announce=lambda address: print(f"listening on {address}", flush=True))
     )
+
+
+def settings(config: Config = None, assignments: Assignments = None, json: AsJson = False) -> None:
+    """Show the settings in force, and where each value comes from.
+
+    Later sources win: defaults, a preset, the settings file, the environment
+    (PROPAGATION_SERVER__PORT for server.port), flags.
+
+    JSON: {key: {"value", "source"}}.
+    """
+    rows = load_settings(config, assignments).rows()
+    if json:
+        print_json({key: {"value": value, "source": source} for key, value, source in rows})
+    else:
+        print_table(
+            "",
+            ("setting", "value", "from"),
+            [(key, "none" if value is None else value, source) for key, value, source in rows],
+        )
