@@ -100,7 +100,6 @@ def client_key(kind: str, name: str) -> pb.ClientKey:
     Raises:
         UsageProblem: It is no key.
     """
-
     kinds = {"user": pb.CLIENT_KIND_USER, "item": pb.CLIENT_KIND_ITEM}
     if kind not in kinds:
         raise UsageProblem(f"{kind!r} is no kind of client; give user or item")
@@ -121,5 +120,4 @@ def split_key(text: str) -> pb.ClientKey:
 
 def kind_name(kind: int) -> str:
     """Return user or item."""
-
     return "user" if kind == pb.CLIENT_KIND_USER else "item"

@@ -68,14 +68,6 @@ class Metrics:
         self.budget_used = self._gauge("budget_used", "What is used of a budget", "budget")
         self.budget_limit = self._gauge("budget_limit", "The limit of a budget", "budget")
 
-    def show_counters(self, counters: Counters) -> None:
-        """Export the worker's counters as they are at each scrape."""
-        self.registry.register(CounterCollector(counters))
-
-    def show_cost(self, usage: Callable[[], Usage]) -> None:
-        """Export the cost of the language model as it is at each scrape."""
-        self.registry.register(CostCollector(usage))
-
     def text(self) -> bytes:
         """Render all metrics in Prometheus' exposition format."""
         return generate_latest(self.registry)
@@ -93,7 +85,7 @@ class Metrics:
 
 
 class CounterCollector(Collector):
-    """Exports the worker's counters; their label is `of`."""
+    """Exports the worker's counters as they are at each scrape; their label is `of`."""
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
@@ -109,7 +101,7 @@ class CounterCollector(Collector):
 
 
 class CostCollector(Collector):
-    """Exports what a language model cost by prompt, as GetStatus shows it for this process.
+    """Exports what a language model cost by prompt, as GetStatus shows it at each scrape.
 
     Nothing is exported before a model was called, and no money while no price is set.
     """

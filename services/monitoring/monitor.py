@@ -13,7 +13,7 @@ from propagation.workflow.engine import Engine
 from services.config.settings import MonitoringSettings, ServerSettings
 from services.monitoring.endpoint import metrics_endpoint
 from services.monitoring.instrumented_ports import InstrumentedPort
-from services.monitoring.metrics import Metrics
+from services.monitoring.metrics import CostCollector, CounterCollector, Metrics
 from services.monitoring.setup import Monitoring
 from services.runtime.errors import NotInstalled
 from services.security.admission import Admission
@@ -50,8 +50,11 @@ class Monitor(Monitoring):
         self, engine: Engine, worker: Worker, server: ServerSettings, admission: Admission
     ) -> AsyncIterator[str | None]:
         """Serve the metrics within the block; yields their HOST:PORT, None without a port."""
-        self._metrics.show_counters(worker.counters)
-        self._metrics.show_cost(lambda: engine.expenses.this_run)
+        for collector in (
+            CounterCollector(worker.counters),
+            CostCollector(lambda: engine.expenses.this_run),
+        ):
+            self._metrics.registry.register(collector)
         one_scrape = asyncio.Lock()
 
         async def text() -> bytes:

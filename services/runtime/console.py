@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,6 +84,14 @@ def progress_bar() -> "Progress":
         disable=not sys.stderr.isatty(),
         transient=True,
     )
+
+
+@contextmanager
+def progress_of(name: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Show a progress bar within the block; yields a function that takes done and total."""
+    with progress_bar() as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _plain(value: Any) -> object:

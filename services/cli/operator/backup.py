@@ -11,7 +11,7 @@ import typer
 from services.cli.database_access import database_in_file, with_store
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
 from services.client.errors import UsageProblem
-from services.runtime.console import print_result, progress_bar
+from services.runtime.console import print_result, progress_of
 
 if TYPE_CHECKING:
     from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
@@ -145,10 +145,6 @@ def _timed(
     from services.assembly import sqlite_files
 
     started = time.monotonic()
-    with progress_bar() as bar:
-        task = bar.add_task(what, total=None)
-        found = work(
-            sqlite_files(settings),
-            lambda done, total: bar.update(task, completed=done, total=total),
-        )
+    with progress_of(what) as progress:
+        found = work(sqlite_files(settings), progress)
     return found, round(time.monotonic() - started, 3)

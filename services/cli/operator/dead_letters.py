@@ -33,7 +33,6 @@ def list_dead_letters(
 
     JSON: {"dead_letters": [{"sequence", "reason"}]}.
     """
-
     letters = with_engine(
         settings_of(config, assignments, database=database),
         lambda engine: engine.dead_letters(count),
@@ -63,7 +62,6 @@ def replay_dead_letters(
 
     JSON: {"mended", "failed"}.
     """
-
     mended, failed = with_engine(settings_of(config, assignments, database=database), _replay_all)
     sentence = f"{mended:,} mended, {failed:,} failed again."
     print_result({"mended": mended, "failed": failed}, sentence, json=json)

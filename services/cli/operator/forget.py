@@ -59,7 +59,6 @@ def retract(
 
     JSON: the proto's RetractInteractionsResponse.
     """
-
     _confirm(f"Take back {len(events):,} event{'s' if len(events) > 1 else ''}?", yes)
     answer = ask(
         address,
@@ -99,7 +98,6 @@ def forget(
 
     JSON: the proto's ForgetClientResponse.
     """
-
     key = _key(user, item)
     _confirm(
         (

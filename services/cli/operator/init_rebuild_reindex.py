@@ -5,7 +5,7 @@ import time
 
 from services.cli.database_access import with_engine
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
-from services.runtime.console import print_result, progress_bar
+from services.runtime.console import print_result, progress_of
 
 
 def init(
@@ -72,14 +72,8 @@ def reindex(
     """
     settings = settings_of(config, assignments, database=database)
     started = time.monotonic()
-    with progress_bar() as bar:
-        task = bar.add_task("reindex", total=None)
-        points = with_engine(
-            settings,
-            lambda engine: engine.reindex(
-                lambda done, total: bar.update(task, completed=done, total=total)
-            ),
-        )
+    with progress_of("reindex") as progress:
+        points = with_engine(settings, lambda engine: engine.reindex(progress))
     seconds = round(time.monotonic() - started, 3)
     print_result(
         {"points": points, "seconds": seconds},

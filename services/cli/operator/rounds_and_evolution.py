@@ -36,7 +36,6 @@ def evolve(
 
     JSON: the proto's EvolutionRun; with --list {"runs": [...]}.
     """
-
     if listed:
         if dry_run or undo is not None:
             raise UsageProblem("--list only shows runs; leave out --dry-run and --undo")
@@ -114,7 +113,6 @@ def run_round(drain: Drain = False, address: Address = LOOPBACK, json: AsJson = 
 
     JSON: the proto's RunRoundResponse (round is null if nothing had changed).
     """
-
     answer = ask(address, lambda stub: stub.RunRound(pb.RunRoundRequest(drain=drain)))
     sentence = round_in_words(answer.round) if answer.HasField("round") else answer.note
     print_result(to_json_values(answer), sentence, json=json)

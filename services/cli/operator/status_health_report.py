@@ -21,7 +21,6 @@ def status(address: Address = LOOPBACK, json: AsJson = False) -> None:
 
     JSON: the proto's GetStatusResponse.
     """
-
     answer = ask(address, lambda stub: stub.GetStatus(pb.GetStatusRequest()))
     print_answer(answer, lambda found: print_table("", ("", ""), _facts(found)), json=json)
 

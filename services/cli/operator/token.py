@@ -42,7 +42,6 @@ def new(
 
     JSON: {"name", "roles", "token"}.
     """
-
     path = _file(tokens, config, assignments)
     if not NAME.fullmatch(name):
         raise UsageProblem(
@@ -72,7 +71,6 @@ def list_(
 
     JSON: [{"name", "roles"}].
     """
-
     found = read_tokens(_file(tokens, config, assignments)).values()
     rows = [(entry.name, sorted(entry.roles)) for entry in found]
     if json:
@@ -86,7 +84,6 @@ def revoke(
     name: Name, tokens: File = None, config: Config = None, assignments: Assignments = None
 ) -> None:
     """Take a token back; a running service refuses it within two seconds."""
-
     path = _file(tokens, config, assignments)
     standing = read_tokens(path)
     if standing.pop(name, None) is None:

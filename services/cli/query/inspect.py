@@ -37,7 +37,6 @@ def inspect(
 
     JSON: {"columns", "rows"}, or without a name [{"name", "about", "parameters"}].
     """
-
     if name is None:
         known = load_queries().values()
         if json:

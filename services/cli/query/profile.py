@@ -36,7 +36,6 @@ def profile(
     JSON: the proto's GetProfileResponse (profile.lines[].author is AUTHOR_RECEPTION if a line came
     from others).
     """
-
     request = pb.GetProfileRequest(
         key=client_key(kind, client),
         propagate=False if no_propagation else None,
@@ -53,7 +52,6 @@ def _print_profile(answer: pb.GetProfileResponse) -> None:
 
 def profile_in_words(profile: pb.Profile) -> list[str]:
     """Return lines to print: own lines, lines from others, filter rules, waiting messages."""
-
     title = f" ({profile.title})" if profile.title else ""
     out = [f"{kind_name(profile.key.kind)} {profile.key.id}{title}, version {profile.version}"]
     headings = {
@@ -104,7 +102,6 @@ def similar(
 
     JSON: the proto's SimilarClientsResponse.
     """
-
     by = pb.SIMILARITY_ROUTERS if by_routers else pb.SIMILARITY_PROFILE
     request = pb.SimilarClientsRequest(key=client_key(kind, client), by=by, limit=count)
 

@@ -48,7 +48,6 @@ def recommend(
 
     JSON: the proto's RecommendResponse (explanation is null without --explain).
     """
-
     request = pb.RecommendRequest(
         user_id=user,
         limit=count,
@@ -130,5 +129,4 @@ def _explain(one: pb.Recommendation) -> None:
 
 def bank_name(bank: int) -> str:
     """Return session or taste."""
-
     return "session" if bank == pb.BANK_SESSION else "taste"

@@ -36,7 +36,6 @@ def routers(
 
     JSON: {"routers": [...]} of the proto's Router; with a number, the proto's GetRouterResponse.
     """
-
     banks = {"taste": pb.BANK_TASTE, "session": pb.BANK_SESSION}
     if bank not in banks:
         raise UsageProblem(f"--bank is {bank!r}; give taste or session")
@@ -56,7 +55,6 @@ async def all_routers(
     stub: "PropagationServiceAsyncStub", bank: "pb.Bank.ValueType", as_of: pb.AsOf | None = None
 ) -> list[pb.Router]:
     """Fetch the routers of all pages."""
-
     out: list[pb.Router] = []
     token = ""
     while True:

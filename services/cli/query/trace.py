@@ -51,7 +51,6 @@ def trace(
 
     JSON: the proto's TracePropagationResponse.
     """
-
     request = _request(event, client, attribute, line, count)
     print_answer(
         ask(address, lambda stub: stub.TracePropagation(request)), partial(_print, count), json=json

@@ -67,7 +67,6 @@ async def _watched(
     reached: Callable[[str], None],
 ) -> None:
     """`reached` is told the token to go on with from here."""
-
     call = stub.WatchPropagation(request)
     reached(str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, request.resume_token)))
     shown = 0

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset
-from propagation.datasets.load import load_dataset
-from propagation.datasets.load import fixed_candidates
+from propagation.datasets.load import fixed_candidates, load_dataset
 from propagation.evaluation.protocols.by_reasoner import (
     ByReasonerReport,
     PromptCost,
@@ -19,7 +18,7 @@ from propagation.workflow.engine import Engine
 from services.cli.database_access import with_engine
 from services.cli.research.replay import checked, checked_clients
 from services.config.settings import Settings
-from services.runtime.console import console, print_json, print_table, progress_bar
+from services.runtime.console import console, print_json, print_table, progress_of
 from services.runtime.process import release
 
 HEADERS = ("candidates", "targets", "N@1", "N@5", "N@10", "ranked by numbers")
@@ -44,7 +43,6 @@ def by_reasoner(
     json: bool,
 ) -> None:
     """Measure and print; what was done before an error stays in the database."""
-
     dataset = load_dataset(folder, settings.workflow.seed)
     report = measured(folder, dataset.first(first) if first else dataset, settings, seeds)
     if save:
@@ -54,12 +52,10 @@ def by_reasoner(
 
 def measured(folder: Path, dataset: Dataset, settings: Settings, seeds: int) -> ByReasonerReport:
     """Measure on the database of the settings, which is created if needed."""
-
     fixed = fixed_candidates(folder)
 
     async def run(engine: Engine) -> ByReasonerReport:
-        with progress_bar() as bar:
-            task = bar.add_task(dataset.name, total=None)
+        with progress_of(dataset.name) as progress:
             return await evaluate_by_reasoner(
                 engine,
                 dataset,
@@ -68,7 +64,7 @@ def measured(folder: Path, dataset: Dataset, settings: Settings, seeds: int) -> 
                 fixed,
                 seeds=range(1, seeds + 1),
                 commit=release(),
-                progress=lambda done, total: bar.update(task, completed=done, total=total),
+                progress=progress,
             )
 
     return with_engine(settings, run, create=True)

@@ -26,7 +26,7 @@ from propagation.evaluation.stream import Stream
 from propagation.model.base import Term
 from propagation.model.plurals import pluralize
 from services.config.settings import Settings
-from services.runtime.console import console, print_table, progress_bar
+from services.runtime.console import console, print_table, progress_of
 from services.runtime.process import release
 
 T = TypeVar("T")
@@ -46,7 +46,6 @@ def evaluation_settings(
     settings: Settings, seeds: int, report_from: int | None = None, every: int = 1
 ) -> EvaluationSettings:
     """Return the evaluation's settings from the service's."""
-
     workflow = settings.workflow
     return EvaluationSettings(
         seeds=tuple(range(1, seeds + 1)),
@@ -62,7 +61,6 @@ def prequential(
     stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
 ) -> Outcome:
     """Predict, then learn, every event."""
-
     report = with_bar(
         stream.name,
         lambda heard: evaluate_prequential(
@@ -89,7 +87,6 @@ def cold_start(
     stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
 ) -> Outcome:
     """Rank the same events by how little was known of user and item (RecNet, Figure 6)."""
-
     report = with_bar(
         stream.name,
         lambda heard: evaluate_prequential(
@@ -117,7 +114,6 @@ def leave_one_out(
     stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
 ) -> Outcome:
     """Rank each user's last event: at the end, at its own moment, with histories shuffled."""
-
     report = with_bar(
         stream.name,
         lambda heard: evaluate_leave_one_out(
@@ -151,22 +147,17 @@ def leave_one_out(
 
 def with_bar(name: str, measure: "Callable[[Progress], Coroutine[Any, Any, T]]") -> T:
     """Run a measurement under a progress bar."""
-    with progress_bar() as bar:
-        task = bar.add_task(name, total=None)
-        return asyncio.run(
-            measure(lambda done, total: bar.update(task, completed=done, total=total))
-        )
+    with progress_of(name) as progress:
+        return asyncio.run(measure(progress))
 
 
 def embedder_of(settings: Settings) -> Any:
     """Return the embedder of an evaluation."""
-
     return HashedEmbedder(settings.workflow.seed)
 
 
 def print_cost(seconds: float, embedder: str, footnote: str = "") -> None:
     """Print a footnote to the figures, and the time that they took."""
-
     if footnote:
         console().print(footnote, markup=False)
     console().print(f"{seconds:.0f} s; {embedder}; {release()}", markup=False)

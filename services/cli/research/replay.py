@@ -9,7 +9,7 @@ import typer
 from propagation.model.plurals import pluralize
 from services.cli.database_access import with_engine
 from services.cli.options import AsJson, Assignments, Config, Database, settings_of
-from services.runtime.console import console, print_json, progress_bar
+from services.runtime.console import console, print_json, progress_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -82,14 +82,13 @@ async def _replayed(
 ) -> "ReplayReport":
     from propagation.workflow.replay import replay
 
-    with progress_bar() as bar:
-        task = bar.add_task(dataset.name, total=len(dataset))
+    with progress_of(dataset.name) as progress:
         return await replay(
             engine,
             clients,
             checked(dataset.events),
             step=step,
-            progress=lambda now: bar.update(task, completed=now.events),
+            progress=lambda now: progress(now.events, len(dataset)),
         )
 
 

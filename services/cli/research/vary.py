@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset
-from propagation.evaluation.protocols.prequential import evaluate_prequential
+from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.protocols.vary import (
     BASES,
     EVOLVED,
@@ -23,7 +23,6 @@ from propagation.evaluation.protocols.vary import (
 )
 from propagation.evaluation.protocols.whole_loop import LoopRanking, rank_in_loop
 from propagation.evaluation.reports.plot import plot_effect
-from propagation.evaluation.protocols.prequential import Report
 from propagation.evaluation.reports.table import FOOTNOTE, effect_gains, effect_levels
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
@@ -98,7 +97,6 @@ def _parsed(vary: str) -> tuple[str, list[float | None]]:
 
     Of evolution `off` is always the first, because the others are compared with it.
     """
-
     of, equals, listed = vary.partition("=")
     if of not in LEAST or not equals:
         raise UsageProblem(
@@ -166,7 +164,6 @@ def _of_loop(
     of: str, values: Sequence[float | None], dataset: Dataset, settings: Settings
 ) -> Effect:
     """Run the whole loop with the offline reasoner once for each value, on a temporary database."""
-
     begun, points, first = time.monotonic(), [], None
     for value in values:
         workflow = settings.workflow.model_copy(
@@ -217,7 +214,6 @@ async def _buffered(engine: Engine) -> dict[str, int]:
 
 async def _evolved(engine: Engine) -> dict[str, int]:
     """Count evolution runs, published ones, changes, and routers."""
-
     store = engine.store
     last = await store.last_round()
     runs = await store.evolution_runs(last.number if last else 1)
