@@ -1,1 +1,1 @@
-"""Every figure that the project claims, measured: `python -m benchmarks`."""
+"""Measurements of every figure that the project claims: `python -m benchmarks`."""

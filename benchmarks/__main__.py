@@ -1,5 +1,7 @@
-"""`python -m benchmarks [--life | --neo4j] [--only GROUP] [--short]`: a table, and as the last line
-one JSON object with all keys."""
+"""Run the benchmarks: `python -m benchmarks [--life | --neo4j] [--only GROUP] [--short]`.
+
+It prints a table, and as the last line one JSON object with all keys.
+"""
 
 import argparse
 import importlib
@@ -104,8 +106,7 @@ def _ml100k(given: Path | None) -> Path | None:
 
 
 def _measured(group: str, keys: Sequence[str], run: Run) -> dict[str, float | None]:
-    """A group that fails says why, and what it had not measured yet is null; the other groups are
-    still measured."""
+    """Measure the groups; one that fails says why, and its missing figures are null."""
     print(f"{group}:", flush=True)
     started = time.monotonic()
     found: dict[str, float] = {}

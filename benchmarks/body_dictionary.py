@@ -1,6 +1,8 @@
-"""The dictionary under which bodies of profile versions are packed, trained on generated towns:
-`python -m benchmarks.body_dictionary FILE`. A released dictionary is never replaced
-(propagation/adapters/sqlite/reason/text_bodies.py)."""
+"""Train the dictionary that packs bodies of profile versions, on generated towns.
+
+Run `python -m benchmarks.body_dictionary FILE`. A released dictionary is never replaced
+(propagation/adapters/sqlite/reason/text_bodies.py).
+"""
 
 import asyncio
 import sqlite3
@@ -24,7 +26,7 @@ EVERY = 7
 
 
 def bodies(seed: int) -> list[bytes]:
-    """Of every profile version that a town's first events lead to, as JSON."""
+    """Return, as JSON, every profile version that a town's first events lead to."""
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder) / "town.db"
         asyncio.run(_replayed(database, seed))

@@ -1,5 +1,4 @@
-"""Which groups of figures there are, and what each measures: a group is a module of this package
-with `measure(run)`."""
+"""The groups of figures; each is a module of this package with `measure(run)`."""
 
 from collections.abc import Mapping
 

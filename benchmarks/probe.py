@@ -1,9 +1,10 @@
-"""From an event to another user's recommendation, beside 500 events a second.
+"""From an event to another user's recommendation, while 500 events a second are recorded.
 
-A probe: a user adopts an item that nobody has adopted. The clock runs from the ack to the first
+A probe: a user adopts an item that no user has adopted. The clock runs from the ack to the first
 answer with `applied_through` past it in which the item's reading s(u,i) (rule 2; the raw value of a
 lift part in `explain`) has risen by at least .1 in a bank for another user of that planted
-community. A control user, none of whose 32 routers was written, must not see it rise."""
+community. A control user, none of whose 32 routers was written, must not see it rise.
+"""
 
 import asyncio
 import time
@@ -43,8 +44,10 @@ Routers = tuple[frozenset[int], frozenset[int]]
 
 @dataclass(frozen=True)
 class Probe:
-    """Rows of the item, its adopter, the other user, the control; `control_routers`: the 32 of
-    either bank it is read by."""
+    """Rows of the item, its adopter, the other user and the control.
+
+    `control_routers` are the 32 routers of either bank that the control reads by.
+    """
 
     item: int
     adopter: int
@@ -55,7 +58,10 @@ class Probe:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`seconds`: infinite where it did not rise in time. `control_rose`: in any bank."""
+    """The result of a probe.
+
+    `seconds` is infinite if the reading did not rise in time. `control_rose` counts any bank.
+    """
 
     sequence: int
     seconds: float
@@ -63,8 +69,11 @@ class Outcome:
 
 
 def measure(run: Run) -> Figures:
-    """A probe whose control rose, or whose control's routers were written after all, is an error,
-    not a slow probe."""
+    """Measure the probes.
+
+    A probe whose control rose, or whose control's routers were written after all, is an error, not
+    a slow probe.
+    """
     town = catalogue_town(run.short)
     database = copy_of(town, run)
     yield (
@@ -74,8 +83,7 @@ def measure(run: Run) -> Figures:
 
 
 def probed(run: Run, settings: Settings, town: Town, count: int, rate: int) -> float:
-    """The 99th percentile of so many probes' seconds, beside so many events a second, on a state
-    that was built."""
+    """Return the 99th percentile of the probes' seconds under load, on a built state."""
     probes = asyncio.run(_chosen(settings, town, count))
     with (
         serving(settings.database) as service,
@@ -95,8 +103,7 @@ def probed(run: Run, settings: Settings, town: Town, count: int, rate: int) -> f
 
 
 async def _chosen(settings: Settings, town: Town, count: int) -> list[Probe]:
-    """Adopters, others and controls by the numbers as they stand; events of the background leave
-    all of them alone."""
+    """Choose adopters, others and controls by the numbers; background events leave them alone."""
     engine = build_engine(settings)
     await engine.open()
     try:
@@ -111,8 +118,10 @@ async def _chosen(settings: Settings, town: Town, count: int) -> list[Probe]:
 
 
 def _candidates(view: NumbersView, town: Town) -> Iterator[Probe]:
-    """A probe an item, where some user of the other half reads by none of the routers that the
-    adopter will write."""
+    """Find a probe for each item with a control user in the other half.
+
+    The control reads by none of the routers that the adopter will write.
+    """
     read = {user: _read_by(view, user, READ_ROUTERS) for user in town.probers()}
     for item in town.probe_items():
         community = item % town.communities
@@ -133,8 +142,10 @@ def _read_by(view: NumbersView, user: int, count: int) -> Routers:
 
 
 def _will_write(view: NumbersView, user: int, item: int) -> Routers:
-    """The 16 of rule 5 after rule 4, and a few more: lifts move a little until the event is
-    learned."""
+    """Return the 16 routers of rule 5 after rule 4, and a few more.
+
+    Lifts move a little until the event is learned.
+    """
     width = max(view.state.session.mass.shape[1], view.state.taste.mass.shape[1])
     increments = np.empty((2, width), np.float32)
     increments_of(view.state, item, 1.0, increments)
@@ -201,7 +212,7 @@ async def _one(stub: "PropagationServiceAsyncStub", probe: Probe) -> Outcome:
 async def _reading(
     stub: "PropagationServiceAsyncStub", user: int, item: int, sequence: int = 0
 ) -> Reading:
-    """s(u,i) of both banks at or past `sequence`."""
+    """Read s(u,i) of both banks at or after `sequence`."""
     answer = await stub.Recommend(
         pb.RecommendRequest(
             user_id=f"u{user}",
@@ -220,7 +231,11 @@ def _most_risen(before: Reading, after: Reading) -> float:
 
 
 async def _check_written(settings: Settings, probes: list[Probe], outcomes: list[Outcome]) -> None:
-    """From what learn stored: no control's router was written. Raises RuntimeError."""
+    """Check what learn stored: no router of a control was written.
+
+    Raises:
+        RuntimeError: One was.
+    """
     store = graph_store(settings)
     await store.open()
     try:

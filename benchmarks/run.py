@@ -1,5 +1,4 @@
-"""What every group is given: how long to measure, where states are kept, and a place for what
-should be printed."""
+"""Settings of a run: how long to measure, where states are kept, and the notes to print."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,9 +9,12 @@ Figures = Iterator[tuple[str, float]]
 
 @dataclass
 class Run:
-    """`short`: a few seconds each, to show that the programs work. `states` [folder] stays for the
-    next run, `scratch` does not. `ml100k`: the folder of MovieLens 100k; None where there is none,
-    and its figures are null then."""
+    """One run of the benchmarks.
+
+    `short` takes a few seconds a group, to show that the programs work. The folder `states` stays
+    for the next run, `scratch` does not. `ml100k` is the folder of MovieLens 100k; if None, its
+    figures are null.
+    """
 
     short: bool
     states: Path
@@ -22,10 +24,10 @@ class Run:
     notes: list[str] = field(default_factory=list)
 
     def seconds(self, full: float) -> float:
-        """How long to measure what takes `full` seconds in a full run."""
+        """Return how long to measure what takes `full` seconds in a full run."""
         return min(full, 4.0) if self.short else full
 
     def note(self, text: str) -> None:
-        """Said at once, and again under the table."""
+        """Print a note at once, and again under the table."""
         self.notes.append(text)
         print("  " + text, flush=True)

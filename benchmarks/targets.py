@@ -1,12 +1,14 @@
-"""The figures: their keys, and what each must reach and is hoped to reach (the issues' tables, What
-it must reach)."""
+"""The figures: their keys, what each must reach, and what it is hoped to reach."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Target:
-    """`must` and `hope`: None where a key has none of its own. `at_least`: larger is better."""
+    """The target of one figure.
+
+    `must` and `hope` are None where a key has none of its own. `at_least`: larger is better.
+    """
 
     must: float | None = None
     hope: float | None = None

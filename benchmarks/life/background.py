@@ -1,9 +1,9 @@
-"""500 events a second (or another rate) while something else is measured, a process of its own:
-`python -m benchmarks.life.background ADDRESS USERS ITEMS RATE`; it runs until its input is closed,
-then prints {"per_s", "lag_s"}.
+"""Background load: 500 events a second, or another rate, from a process of its own.
 
-`lag_s`: the longest time from an ack to an answer whose numbers reflect it, looked at twice a
-second."""
+Run `python -m benchmarks.life.background ADDRESS USERS ITEMS RATE`; it runs until its input is
+closed, then prints {"per_s", "lag_s"}. `lag_s` is the longest time from an ack to an answer whose
+numbers reflect it, sampled twice a second.
+"""
 
 import asyncio
 import json
@@ -32,8 +32,10 @@ LAG_MOST = 2.0
 
 @contextmanager
 def background(address: str, town: Town, run: Run, what: str, rate: int = RATE) -> Iterator[None]:
-    """Events by all users but the probes' and on all items but the probes', while the body runs;
-    rate and lag are printed."""
+    """Send events while the body runs, then print their rate and lag.
+
+    Users and items of the probes are left out.
+    """
     arguments = [address, str(town.users), str(town.items), str(rate)]
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.life.background", *arguments],
@@ -56,7 +58,7 @@ def background(address: str, town: Town, run: Run, what: str, rate: int = RATE) 
 
 
 class Background:
-    """The events, and how far behind an ack the numbers are."""
+    """The events, and how far the numbers are behind their acks."""
 
     def __init__(self, stub: "PropagationServiceAsyncStub", town: Town, rate: int) -> None:
         self._stub = stub
@@ -72,7 +74,7 @@ class Background:
         self._stopping.set()
 
     async def push(self) -> None:
-        """On the clock: a late call does not make the next one late."""
+        """Send on schedule: a late call does not delay the next one."""
         due = time.monotonic()
         while not self._stopping.is_set():
             size = self._rate // CALLS_A_SECOND
@@ -95,7 +97,7 @@ class Background:
             await asyncio.sleep(max(0.0, due - time.monotonic()))
 
     async def look(self) -> None:
-        """Any read tells; that of a client nobody knows costs the service least."""
+        """Measure the lag by the cheapest read: that of an unknown client."""
         while not self._stopping.is_set():
             started = time.monotonic()
             await self._stub.Recommend(

@@ -1,5 +1,4 @@
-"""A back-up of a million interactions while the service records and learns 500 events a second and
-answers Recommend."""
+"""Back-up of a million interactions under load: 500 events a second, and Recommend."""
 
 import json
 import subprocess
@@ -21,8 +20,10 @@ LEAST_SECONDS = 20.0
 
 
 def measure(run: Run) -> Figures:
-    """`propagation backup` again and again for as long as reads are measured; its time is the
-    longest. The copy is restored and looked over by `propagation doctor`."""
+    """Repeat `propagation backup` while reads are measured, and take the longest.
+
+    The copy is restored and checked by `propagation doctor`.
+    """
     town = lived_town(run.short)
     database = copy_of(town, run)
     copy = run.scratch / "copy.db"
@@ -50,7 +51,7 @@ def measure(run: Run) -> Figures:
 
 @contextmanager
 def copying(database: Path, copy: Path) -> Iterator[list[float]]:
-    """Seconds of each back-up made while the body runs; the last one ends after it."""
+    """Yield the seconds of each back-up made while the body runs; the last one ends after it."""
     took: list[float] = []
     ended = threading.Event()
 

@@ -1,5 +1,7 @@
-"""An evolution on 50,000 users, 100,000 items and 1M interactions, while 500 events a second are
-recorded and one caller reads."""
+"""Evolution on 50,000 users, 100,000 items and 1M interactions, under load.
+
+Meanwhile 500 events a second are recorded and one caller reads.
+"""
 
 import asyncio
 import time
@@ -20,8 +22,7 @@ FEWEST_READS = 20
 
 
 def measure(run: Run) -> Figures:
-    """From the call of EvolveRouters to its answer; the reads are those that were asked in that
-    time."""
+    """Measure from the call of EvolveRouters to its answer, and the reads in that time."""
     town = catalogue_town(run.short)
     users = [f"u{row}" for row in range(town.users)]
     with serving(copy_of(town, run), "--auto-create") as service:
@@ -48,8 +49,11 @@ def measure(run: Run) -> Figures:
 async def _evolved(
     service: Service, users: Sequence[str]
 ) -> tuple[float, list[float], pb.EvolutionRun]:
-    """(seconds, each read's seconds, the run). Raises RuntimeError where hardly anything was read
-    meanwhile."""
+    """Return (seconds, each read's seconds, the run).
+
+    Raises:
+        RuntimeError: Hardly anything was read meanwhile.
+    """
     async with connect(service.address) as stub:
         await ask(stub, "recommend", users[0])
         started = time.monotonic()

@@ -1,5 +1,7 @@
-"""ForgetClient of clients with a thousand events, among 150,000 clients and a million interactions,
-over gRPC."""
+"""ForgetClient of clients with a thousand events, over gRPC.
+
+There are 150,000 clients and a million interactions.
+"""
 
 import asyncio
 import mmap
@@ -23,8 +25,9 @@ PATIENCE_SECONDS = 600.0
 
 
 def measure(run: Run) -> Figures:
-    """Users whose thousand events are the newest, and items whose takers are spread over the whole
-    log; the slowest counts. What is measured ends when nothing of the client is left in the files.
+    """Measure the slowest erasure, until nothing of the client is left in the files.
+
+    The users' thousand events are the newest; the items' adopters are spread over the whole log.
     """
     town = lived_town(run.short)
     database = copy_of(town, run)
@@ -44,7 +47,7 @@ def measure(run: Run) -> Figures:
 
 
 async def forgotten(address: str, town: Town, events: int) -> list[tuple[str, int, float]]:
-    """(id, events erased, seconds) of each client that was forgotten."""
+    """Return (id, events erased, seconds) of each client that was forgotten."""
     async with grpc.aio.insecure_channel(address) as channel:
         stub = pb_grpc.PropagationServiceStub(channel)
         keys = [
@@ -79,13 +82,13 @@ async def forgotten(address: str, town: Town, events: int) -> list[tuple[str, in
 
 
 def _items_with(town: Town, events: int) -> list[int]:
-    """The rows of the items that were adopted most nearly so often."""
+    """Return the rows of the items whose number of adoptions is nearest to this."""
     counts = np.bincount(pairs_of(town, town.interactions, town.seed)[:, 1], minlength=town.items)
     return np.argsort(np.abs(counts - events), kind="stable")[:ITEMS].tolist()
 
 
 def _is_left(database: Path, client: str) -> bool:
-    """Ids of items are parts of others' ids in this town: only users' can be looked for."""
+    """Tell whether a user's id is left in the files; items' ids are parts of other ids here."""
     if not client.startswith("forgotten"):
         return False
     with database.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:

@@ -1,5 +1,4 @@
-"""Bytes of the file an interaction, after a life of a million with the default retention,
-compacted."""
+"""Bytes of the file for each interaction, after a million with the default retention, compacted."""
 
 import asyncio
 from pathlib import Path
@@ -14,7 +13,7 @@ from services.runtime.process import SystemClock
 
 
 def measure(run: Run) -> Figures:
-    """Everything counts: clients, texts, messages, the vector index, the numbers' checkpoint."""
+    """Measure the whole file: clients, texts, messages, vector index and checkpoint."""
     town = lived_town(run.short)
     database = copy_of(town, run)
     dropped = asyncio.run(_retained(database))

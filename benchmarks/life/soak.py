@@ -1,5 +1,4 @@
-"""Half an hour at 500 events a second with the nightly job every two minutes: what the process'
-memory grows by."""
+"""Growth of memory in half an hour of 500 events a second and frequent nightly jobs."""
 
 import time
 from typing import TYPE_CHECKING
@@ -24,9 +23,11 @@ EVERY_TWO_MINUTES = "schedule.evolution=*/2 * * * *"
 
 
 def measure(run: Run) -> Figures:
-    """From the mean of the first two minutes after the warm-up to the mean of the last two, in
-    hundredths of the first: as long as from one nightly job to the next, so that each has one in it
-    (a single minute may have one, or none)."""
+    """Measure the growth from the first two minutes after the warm-up to the last two, in percent.
+
+    Two minutes are as long as from one nightly job to the next, so that each span has one in it; a
+    single minute may have one or none.
+    """
     total, warm, each, night = (
         (SHORT_SECONDS, SHORT_WARM_SECONDS, SHORT_EACH_SECONDS, SHORT_NIGHT_SECONDS)
         if run.short
@@ -56,7 +57,7 @@ def measure(run: Run) -> Figures:
 
 
 async def _jobs(stub: "PropagationServiceAsyncStub") -> str:
-    """What the nightly job did, and how far reasoning is behind."""
+    """Return what the nightly job did, and how far reasoning is behind."""
     status = await stub.GetStatus(pb.GetStatusRequest())
     said = [
         (

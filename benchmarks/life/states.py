@@ -1,9 +1,10 @@
-"""States on disk: real database files, made by the engine itself, once: `python -m
-benchmarks.life.states FILE USERS ITEMS EVENTS TEXTS`.
+"""States on disk: real database files that the engine itself has made, each once.
 
-Sizes and the sources that decide what a file holds are part of its name, so that a stale state is
-never used. Numbers are learned from every interaction. Texts are reasoned for the last TEXTS only
-(for all of a million it would take a quarter of an hour): the others are marked as reasoned."""
+Run `python -m benchmarks.life.states FILE USERS ITEMS EVENTS TEXTS`. The sizes, and the sources
+that decide what a file holds, are part of its name, so that a stale state is never used. Numbers
+are learned from every interaction. Texts are reasoned for the last TEXTS only, because a million
+would take a quarter of an hour; the others are marked as reasoned.
+"""
 
 import asyncio
 import shutil
@@ -39,8 +40,7 @@ PART = 5_000
 
 
 def copy_of(town: Town, run: Run) -> Path:
-    """A copy of the town's state that the caller may change; built first where it is not
-    there yet."""
+    """Copy the town's state for a caller that changes it; build it first if it is missing."""
     kept = run.states / f"town-{town.users}-{town.items}-{town.interactions}-{_digest(town)}.db"
     if not kept.exists():
         run.note(f"building {kept.name}")
@@ -65,7 +65,7 @@ def copy_of(town: Town, run: Run) -> Path:
 
 
 def build(path: Path, town: Town) -> None:
-    """Record and learn everything, reason the last part, run the rounds that are due."""
+    """Record and learn everything, reason the last part, and run the rounds that are due."""
     asyncio.run(_with_engine(path, lambda engine: _learned(engine, town)))
     _mark_reasoned(path, town.texts)
     asyncio.run(_with_engine(path, Engine.drain))
@@ -107,7 +107,7 @@ def _event(number: int, user: int, item: int) -> NewInteraction:
 
 
 def _mark_reasoned(path: Path, but_the_last: int) -> None:
-    """All but the newest interactions have their row, without a reward."""
+    """Write rows without a reward for all but the newest interactions."""
     with closing(sqlite3.connect(path)) as connection, connection:
         (newest,) = connection.execute("SELECT max(sequence) FROM interaction").fetchone()
         through = newest - but_the_last

@@ -1,9 +1,9 @@
-"""Language models: what an interaction costs and takes, against the scripted server in a process of
-its own.
+"""Cost and time of an interaction with a language model, against the scripted server.
 
-Real text (cds-dense: 100 users, 269 records, the earliest five interactions of each user), real
-services; calls and tokens are counted at the server (tokens are characters / 4). The first
-extraction of attributes is counted apart."""
+The text is real (cds-dense: 100 users, 269 records, the earliest five interactions of each user),
+and so are the services. Calls and tokens are counted at the server, which is a process of its own
+(tokens are characters / 4). The first extraction of attributes is counted apart.
+"""
 
 import asyncio
 import time
@@ -34,8 +34,7 @@ EXTRACT = "extract"
 
 
 def measure(run: Run) -> Figures:
-    """In five parts: what an interaction costs, the same with 80 routers, our own time, faults with
-    a kill, reads."""
+    """Measure costs, costs with 80 routers, overhead, faults with a kill, and reads."""
     folder = (
         run.cds or Path(__file__).parent.parent.parent.parent / "shared" / "datasets" / "cds-dense"
     )
@@ -89,8 +88,10 @@ async def _with_80(run: Run, dataset: Dataset) -> None:
 
 
 async def _overhead(run: Run, dataset: Dataset) -> float:
-    """One interaction at a time without latency: from the record to the end, less the server's own
-    time, a call."""
+    """Measure seconds per call without latency, less the server's own time.
+
+    One interaction runs at a time, from its record to its end.
+    """
     with scripted(latency=0.0) as server:
         async with _service(
             run, server, "overhead", "openai.in_flight=1", "update_size=100000"
@@ -109,8 +110,10 @@ async def _overhead(run: Run, dataset: Dataset) -> float:
 
 
 async def _faults(run: Run, dataset: Dataset) -> list[tuple[str, float]]:
-    """The ratio from two runs that differ in the faults alone; what is lost or doubled from a
-    third, killed in the middle."""
+    """Measure the cost of faults, and count what a kill in the middle loses or doubles.
+
+    The ratio comes from two runs that differ in the faults alone, the counts from a third.
+    """
     plain = await _calls(run, dataset, {}, "plain")
     faulty = await _calls(run, dataset, FAULTS, "faulty")
     run.note(f"{faulty} calls under faults, {plain} without")
@@ -148,7 +151,7 @@ async def _calls(run: Run, dataset: Dataset, faults: Mapping[str, float], name: 
 
 
 async def _reads(run: Run, dataset: Dataset) -> float:
-    """GetProfile CACHED, one after the other, while every answer takes 5 s."""
+    """Measure GetProfile CACHED, one call after the other, while every answer takes 5 s."""
     with scripted(latency=0.0) as server:
         async with _service(run, server, "reads") as (stub, _):
             await _described(stub, server, dataset)
@@ -192,7 +195,7 @@ async def _service(
 async def _described(
     stub: PropagationServiceStub, server: ScriptedServer, dataset: Dataset
 ) -> Counts:
-    """The catalogue is stored and every record has its first profile: what that took."""
+    """Store the catalogue, wait for every record's first profile, and return the cost of that."""
     clients = [client_to_proto(client) for client in dataset.clients]
     for start in range(0, len(clients), EVENTS):
         await stub.UpsertClients(pb.UpsertClientsRequest(clients=clients[start : start + EVENTS]))
@@ -204,7 +207,7 @@ async def _described(
 
 
 async def _still(server: ScriptedServer) -> Counts:
-    """The counts once nothing has come for a while."""
+    """Return the counts once no call has come for a while."""
     counts = server.counts()
     while True:
         await asyncio.sleep(QUIET_SECONDS)
@@ -220,7 +223,7 @@ async def _recorded(stub: PropagationServiceStub, dataset: Dataset) -> None:
 
 
 async def _reasoned(stub: PropagationServiceStub, share: float = 1.0) -> None:
-    """Until this share of what is recorded is reasoned."""
+    """Wait until this share of what is recorded is reasoned."""
     first: int | None = None
     until = time.monotonic() + LONGEST_SECONDS
     while time.monotonic() < until:

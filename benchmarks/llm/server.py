@@ -1,4 +1,4 @@
-"""The scripted server as a process of its own, and what it counted."""
+"""The scripted server as a process of its own, and the calls that it counted."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Counts:
-    """Calls and tokens by prompt; `seconds`: the server's own, waiting included."""
+    """Calls and tokens by prompt; `seconds` is the server's own time, waiting included."""
 
     calls: Mapping[str, int]
     prompt_tokens: Mapping[str, int]
@@ -37,7 +37,7 @@ class Counts:
         return sum(self.completion_tokens.values())
 
     def less(self, before: "Counts") -> "Counts":
-        """What came since."""
+        """Return what was added since."""
 
         def difference(now: Mapping[str, int], then: Mapping[str, int]) -> dict[str, int]:
             return {name: count for name in now if (count := now[name] - then.get(name, 0))}

@@ -1,4 +1,4 @@
-"""What a database holds of its interactions after everything that happened to it."""
+"""The interactions that a database holds after everything that happened to it."""
 
 import sqlite3
 from contextlib import closing
@@ -8,8 +8,10 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Outcomes:
-    """`reasoned` interactions (dead letters among them); `doubled`: those with two gradients of one
-    module."""
+    """Counts of interactions.
+
+    `reasoned` includes dead letters; `doubled` have two gradients of one module.
+    """
 
     reasoned: int
     dead: int
@@ -17,7 +19,7 @@ class Outcomes:
 
 
 def outcomes_of(database: Path) -> Outcomes:
-    """Of a service that has stopped."""
+    """Count the interactions of a service that has stopped."""
     with closing(sqlite3.connect(database)) as connection:
 
         def one(query: str) -> int:

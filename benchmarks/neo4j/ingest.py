@@ -1,5 +1,7 @@
-"""Ingest on a graph server: gRPC, batches of 500, acknowledged after the commit, with processing on
-(ingest.py)."""
+"""Ingest on a graph server, like ingest.py: gRPC, batches of 500, with processing on.
+
+Each batch is acknowledged after its commit.
+"""
 
 from benchmarks.neo4j.server import neo4j_settings
 from benchmarks.run import Figures, Run

@@ -1,7 +1,8 @@
-"""kill -9 at random moments: of the service, which records, learns and reasons, and of Neo4j
-itself. Nothing that was acknowledged is lost, nothing has its effect twice.
+"""kill -9 at random moments, of the service and of Neo4j itself.
 
-KILL_ROUNDS=50,10 says how often each is killed."""
+The service records, learns and reasons meanwhile. No acknowledged event may be lost, and none may
+take effect twice. KILL_ROUNDS=50,10 says how often each is killed.
+"""
 
 import asyncio
 import os
@@ -29,8 +30,7 @@ Call = list[pb.Interaction]
 
 
 class Pushing:
-    """Calls until it is told to stop. A call that was not acknowledged is sent again, with the same
-    ids."""
+    """Sends calls until it is stopped; an unacknowledged one is sent again with the same ids."""
 
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed)
@@ -110,7 +110,7 @@ async def _killed_service(place: Path, pushing: Pushing, seconds: float) -> None
 async def _killed_server(
     place: Path, server: Neo4jServer, pushing: Pushing, seconds: float
 ) -> None:
-    """The service stays, and goes on alone when the server is back."""
+    """Kill the server; the service must go on by itself when the server is back."""
     with serving(place, *ARGUMENTS) as service:
         target = len(pushing.acked) + 10 * EVENTS_A_CALL
         back = asyncio.Event()
@@ -126,7 +126,7 @@ async def _killed_server(
 
 
 async def _finished(place: Path, pushing: Pushing) -> None:
-    """Everything is acknowledged, learned and reasoned."""
+    """Wait until everything is acknowledged, learned and reasoned."""
     with serving(place, *ARGUMENTS) as service:
         await pushing.push(service.address, lambda: not pushing.open)
         async with connect(service.address) as stub:
@@ -140,8 +140,10 @@ async def _finished(place: Path, pushing: Pushing) -> None:
 
 
 def _counted(server: Neo4jServer, pushing: Pushing) -> tuple[int, int]:
-    """(acknowledged events that are not there or not reasoned, events with two interactions or
-    whose texts were written twice)."""
+    """Return (lost events, doubled events).
+
+    Lost: acknowledged, and missing or not reasoned. Doubled: two interactions, or texts twice.
+    """
     there = {
         row[0]
         for row in server.run(
@@ -160,7 +162,7 @@ def _counted(server: Neo4jServer, pushing: Pushing) -> tuple[int, int]:
 
 
 async def _checked(server: Neo4jServer) -> list[str]:
-    """The store's own check: the log without gaps, blocks that hold each interaction once."""
+    """Run the store's own check: the log has no gaps, and blocks hold each interaction once."""
     store = Neo4jStore(server.settings)
     await store.open()
     try:

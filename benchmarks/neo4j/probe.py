@@ -1,5 +1,7 @@
-"""From an event to another user's recommendation on a graph server, beside 100 events a second
-(probe.py)."""
+"""From an event to another user's recommendation on a graph server, as in probe.py.
+
+Meanwhile 100 events a second are recorded.
+"""
 
 import asyncio
 
@@ -17,8 +19,7 @@ EVENTS_A_SECOND = 100
 
 
 def measure(run: Run) -> Figures:
-    """The earlier events are learned, and marked as reasoned; those beside the probes are reasoned
-    as they come."""
+    """Measure with the earlier events learned and marked as reasoned; later ones are reasoned."""
     town = TOWN_SHORT if run.short else TOWN
     with neo4j_settings(run, "probe") as settings:
         settings = settings.model_copy(update={"database": run.scratch / "probe.db"})

@@ -1,5 +1,8 @@
-"""Processing on a graph server: learn and reason ML-100k from a recorded log by the service's own
-worker, as process.py does; and the statements sent for it, recording in batches of 500 included."""
+"""Processing on a graph server, as in process.py: learn and reason ML-100k from a recorded log.
+
+The service's own worker does it. The statements sent for it are counted too, those of recording in
+batches of 500 included.
+"""
 
 import asyncio
 
@@ -21,7 +24,7 @@ INGEST_BATCH = 500
 
 
 def measure(run: Run) -> Figures:
-    """The earliest 20,000: the pace does not depend on how many follow."""
+    """Measure the earliest 20,000 events: the pace does not depend on how many follow."""
     found = ml100k(run, EVENTS_SHORT)
     if found is None:
         return
@@ -34,8 +37,7 @@ def measure(run: Run) -> Figures:
 
 
 async def _processed(settings: Settings, dataset: Dataset) -> tuple[float, int]:
-    """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that
-    fell due; and all statements."""
+    """Return the seconds until a recorded log is processed with its rounds, and all statements."""
     collect_garbage_rarely()
     priority, clock = CallPriority(), SystemClock()
     engine = build_engine(settings, priority.yield_to_calls, clock)

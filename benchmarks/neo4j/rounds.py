@@ -1,8 +1,9 @@
-"""Rounds on a graph of 100,000 clients: the first table of 800,000 edges, and one of 1,000 changed
-clients, by adoption and by semantic routing (the NumPy index, filled from the graph).
+"""Rounds on a graph of 100,000 clients: a first table of 800,000 edges, and small changes.
 
-Half the clients are users, half items; all have a text. Interactions are learned; those before the
-epoch are marked as reasoned."""
+A small round has 1,000 changed clients, by adoption and by semantic routing (the NumPy index,
+filled from the graph). Half the clients are users, half items; all have a text. Interactions are
+learned; those before the epoch are marked as reasoned.
+"""
 
 import asyncio
 import os
@@ -64,7 +65,7 @@ def _engine(settings: Settings, policy: str) -> Engine:
 
 
 async def _first_table(run: Run, settings: Settings, town: Town) -> float:
-    """Seconds of the round that gives the first epoch its table; everybody is in it."""
+    """Measure the round that gives the first epoch its table, with every client in it."""
     engine = _engine(settings, "adoption")
     await engine.open()
     try:
@@ -83,7 +84,7 @@ async def _first_table(run: Run, settings: Settings, town: Town) -> float:
 
 
 async def _timed_first_round(engine: Engine) -> tuple[float, Round]:
-    """Learns, describes, opens the epoch; (seconds of its round, what it did)."""
+    """Learn, describe and open the epoch; return the seconds of its round, and its counts."""
     found: list[tuple[float, Round]] = []
     run_one = engine.rounds.run
 
@@ -100,8 +101,10 @@ async def _timed_first_round(engine: Engine) -> tuple[float, Round]:
 
 
 async def _rounds(run: Run, settings: Settings, town: Town, policy: str, seed: int) -> float:
-    """Seconds of a round after some that brought the table to this policy: each moves the edges of
-    the routers that it touches."""
+    """Measure a round after some that brought the table to this policy.
+
+    Each moves the edges of the routers that it touches.
+    """
     engine = _engine(settings, policy)
     await engine.open()
     try:
@@ -131,7 +134,7 @@ async def _rounds(run: Run, settings: Settings, town: Town, policy: str, seed: i
 
 
 def _with_text(town: Town) -> Iterator[ClientChange]:
-    """Users say two words of their community."""
+    """Give each user two words of their community."""
     for client in clients_of(town):
         if client.key.kind == ClientKind.USER:
             community = int(client.key.id[1:]) % town.communities

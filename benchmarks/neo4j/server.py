@@ -1,5 +1,4 @@
-"""A Neo4j server for a benchmark: the one that the tests start, heap 1 GB, on the same cores as
-everything else."""
+"""A Neo4j server for a benchmark: the one of the tests, with a heap of 1 GB, on the same cores."""
 
 import os
 from collections.abc import Iterator
@@ -14,15 +13,17 @@ HEAP = ("-Xms1g", "-Xmx1g")
 
 @contextmanager
 def neo4j_settings(run: Run, name: str) -> Iterator[Settings]:
-    """Settings of a service on an empty server, which is gone afterwards. A service that is started
-    meanwhile as a process of its own finds them in its environment."""
+    """Yield the settings of a service on an empty server, which is removed afterwards.
+
+    A service that is started meanwhile as a process of its own finds them in its environment.
+    """
     with neo4j_server(run, name) as server:
         yield Settings(store="neo4j", neo4j=server.settings)
 
 
 @contextmanager
 def neo4j_server(run: Run, name: str) -> Iterator[Neo4jServer]:
-    """The same, as the server itself, for whoever kills it."""
+    """Yield the server itself, for a benchmark that kills it."""
     server = Neo4jServer(run.scratch / f"neo4j-{name}", memory=HEAP)
     server.start()
     variables = {

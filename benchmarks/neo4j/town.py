@@ -1,5 +1,7 @@
-"""A generated town on a graph server: its clients and its past, which is learned and marked as
-reasoned."""
+"""A generated town on a graph server: its clients, and a past that is learned.
+
+The past is marked as reasoned.
+"""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -22,7 +24,7 @@ THROUGH = (
 
 
 async def record_past(engine: Engine, town: Town, clients: Iterator[ClientChange]) -> None:
-    """Everything recorded and marked as reasoned; nothing is learned or described yet."""
+    """Record everything and mark it as reasoned; nothing is learned or described yet."""
     while part := list(islice(clients, PART)):
         await engine.upsert_clients(part)
     pairs = pairs_of(town, town.interactions, town.seed).tolist()
@@ -42,7 +44,7 @@ def past_event(id_: str, user: int, item: int) -> NewInteraction:
 
 
 async def _mark_reasoned(store: Neo4jStore) -> None:
-    """Everything that is recorded. Its texts would take hours."""
+    """Mark everything that is recorded: its texts would take hours."""
     from neo4j import AsyncGraphDatabase
 
     settings = store.database.settings

@@ -1,6 +1,8 @@
-"""From a profile's line back to an event that it rests on, in a graph of a million relationships:
-until the first path that TracePropagation tells ends at an interaction. How long all of a line's
-paths take is printed beside it."""
+"""From a profile's line back to an event that it rests on, in a graph of a million relationships.
+
+The time runs until the first path of TracePropagation ends at an interaction. The time of all paths
+of a line is printed too.
+"""
 
 import asyncio
 import time
@@ -101,7 +103,7 @@ async def _opened(settings: Settings) -> AsyncIterator[Engine]:
 
 
 async def _recorded(engine: Engine, town: Town, count: int, name: str, part: int) -> None:
-    """Reason a part of the events with rounds; only record those that fill the graph."""
+    """Reason a part of the events, with rounds; only record those that fill the graph."""
     pairs = pairs_of(town, count, town.seed).tolist()
     for start in range(0, count, part):
         await engine.record(
@@ -121,7 +123,7 @@ async def _recorded(engine: Engine, town: Town, count: int, name: str, part: int
 
 
 async def _lines(engine: Engine) -> list[tuple[int, int]]:
-    """(client, line) of every line of a current profile that cites something."""
+    """Return (client, line) of every line of a current profile that cites something."""
     assert isinstance(engine.store, Neo4jStore)
     texts = await engine.store.load_texts(sorted(await engine.store.text_versions()))
     return [
@@ -133,8 +135,10 @@ async def _lines(engine: Engine) -> list[tuple[int, int]]:
 
 
 async def _one(engine: Engine, ref: int, line: int) -> tuple[float, float, int] | None:
-    """(seconds to the first event, to the end of all paths, how many); None where all of it comes
-    from catalogue texts."""
+    """Return (seconds to the first event, seconds to the end of all paths, number of paths).
+
+    None if all of it comes from catalogue texts.
+    """
     started = time.perf_counter()
     first, paths = None, 0
     async for path in engine.tracer.trace_line(ref, line):

@@ -1,5 +1,4 @@
-"""Leave-last-one-out on MovieLens 100k (OFFLINE_ROUTING.md): exact, the live default, median of 3
-seeds."""
+"""Leave-last-one-out on MovieLens 100k: exact, the live default, median of 3 seeds."""
 
 import asyncio
 
@@ -13,7 +12,7 @@ SHORT_EVENTS = 5_000
 
 
 def measure(run: Run) -> Figures:
-    """Without the data there is nothing to measure."""
+    """Measure; without the data there is nothing to measure."""
     dataset = ml100k(run, SHORT_EVENTS)
     if dataset is None:
         return

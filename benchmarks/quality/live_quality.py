@@ -1,5 +1,7 @@
-"""What texts and filter rules do to ranking: the whole loop in lockstep
-(propagation/evaluation/protocols/whole_loop.py)."""
+"""The effect of texts and filter rules on ranking: the whole loop in lockstep.
+
+Source: propagation/evaluation/protocols/whole_loop.py.
+"""
 
 import asyncio
 
@@ -21,7 +23,7 @@ EVENTS, SHORT_EVENTS = 10_000, 800
 
 
 def measure_live(run: Run, dataset: Dataset) -> Figures:
-    """Reported on the last three fifths of the earliest 10,000 events."""
+    """Measure on the last three fifths of the earliest 10,000 events."""
     looped = asyncio.run(_looped(run, dataset.first(SHORT_EVENTS if run.short else EVENTS)))
     plain = looped.values[:, PLAIN]
     for place, name in ((TEXT, "text"), (RULES, "rules")):

@@ -1,4 +1,4 @@
-"""MovieLens 100k, where it is, for the groups that are measured on it."""
+"""MovieLens 100k for the groups that are measured on it."""
 
 from benchmarks.run import Run
 from propagation.datasets.dataset import Dataset
@@ -9,7 +9,7 @@ SEED = 7
 
 
 def ml100k(run: Run, short_events: int) -> Dataset | None:
-    """All of it, its first events in a short run; None, and a note, where it is not here."""
+    """Load all of it, or its first events in a short run; None, and a note, if it is missing."""
     if run.ml100k is None:
         run.note("MovieLens 100k is not here: name its folder with --ml100k")
         return None
@@ -18,5 +18,5 @@ def ml100k(run: Run, short_events: int) -> Dataset | None:
 
 
 def evaluation_settings(run: Run) -> EvaluationSettings:
-    """The protocols' own three seeds; one in a short run."""
+    """Use the protocols' own three seeds, or one in a short run."""
     return EvaluationSettings(seeds=(1,)) if run.short else EvaluationSettings()

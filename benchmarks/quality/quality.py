@@ -1,5 +1,7 @@
-"""Ranking quality on MovieLens 100k, by OFFLINE_ROUTING.md's protocol: median of 3 seeds, reported
-on 40,000 to 100,000."""
+"""Ranking quality on MovieLens 100k by the prequential protocol: median of 3 seeds.
+
+It is reported on events 40,000 to 100,000 (docs/numbers.md, "Protocol").
+"""
 
 import asyncio
 
@@ -14,7 +16,7 @@ SHORT_EVENTS = 5_000
 
 
 def measure(run: Run) -> Figures:
-    """Without the data there is nothing to measure."""
+    """Measure; without the data there is nothing to measure."""
     dataset = ml100k(run, SHORT_EVENTS)
     if dataset is None:
         return

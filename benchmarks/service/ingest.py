@@ -1,5 +1,7 @@
-"""Ingest: 60 s runs with processing on, 10,000 users, 5,000 items, Zipf 1, clients created on the
-way; the backlog at the end and the seconds to drain it are printed."""
+"""Ingest in runs of 60 s with processing on: 10,000 users, 5,000 items, Zipf 1.
+
+Clients are created on the way. The backlog at the end, and the seconds to drain it, are printed.
+"""
 
 import asyncio
 import json
@@ -19,13 +21,13 @@ POLL_SECONDS = 0.25
 
 
 def measure(run: Run) -> Figures:
-    """One fresh service a mode."""
+    """Measure each mode on a fresh service."""
     for mode in MODES:
         yield f"ingest_{mode}_events_per_s", measured(run, mode)
 
 
 def measured(run: Run, mode: str) -> float:
-    """Events a second, acknowledged after their commit; the backlog is noted."""
+    """Return the events a second that were acknowledged after their commit; note the backlog."""
     seconds = run.seconds(SECONDS)
     with serving(run.scratch / f"ingest-{mode}.db", "--auto-create") as service:
         load = subprocess.run(
@@ -56,8 +58,7 @@ def _drained(run: Run, service: Service, sequence: int) -> str:
 
 
 async def _watch(service: Service, sequence: int, seconds: float) -> str:
-    """The backlog in words. What is not drained after a while is said to be estimated from the pace
-    so far."""
+    """Describe the backlog; the time of one that is not drained after a while is estimated."""
     async with connect(service.address) as stub:
         request = pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="u0"))
         first = (await stub.GetProfile(request)).reflects

@@ -1,6 +1,8 @@
-"""Processing: learn and reason, all of stage 1 and its share of stage 2, durable, by the service's
-own worker, which runs a round beside reasoning when one falls due; recording is done before the
-clock starts."""
+"""Processing: learn and reason, all of stage 1 and its share of stage 2, durably.
+
+The service's own worker does it, and runs a round in parallel when one is due. Recording is done
+before the clock starts.
+"""
 
 import asyncio
 import time
@@ -33,7 +35,7 @@ EVENTS_SHORT, CLIENTS_SHORT = 1_000, 3_000
 
 
 def measure(run: Run) -> Figures:
-    """ML-100k whole, then the same number of interactions over few and over many clients."""
+    """Measure all of ML-100k, then as many interactions over few and over many clients."""
     dataset = ml100k(run, EVENTS_SHORT)
     if dataset is not None:
         seconds = asyncio.run(
@@ -46,9 +48,11 @@ def measure(run: Run) -> Figures:
 
 
 async def _costs(run: Run, *towns: int) -> list[float]:
-    """Seconds an interaction in towns of so many clients, half of them users and half items;
-    default settings. The towns take turns, each first as often as last, so that a machine that
-    grows slower meanwhile is slower for all of them."""
+    """Return the seconds for an interaction in towns of so many clients, at default settings.
+
+    Half the clients are users, half items. The towns take turns, each first as often as last: a
+    machine that slows down meanwhile does so for all of them.
+    """
     count = EVENTS_SHORT if run.short else COST_EVENTS
     costs = [0.0] * len(towns)
     async with AsyncExitStack() as open_ones:
@@ -73,15 +77,14 @@ async def _costs(run: Run, *towns: int) -> list[float]:
 async def _processed(
     database: Path, clients: list[ClientChange], events: Iterable[NewInteraction]
 ) -> float:
-    """Seconds from a recorded log to everything learned, reasoned and carried by the rounds that
-    fell due."""
+    """Return the seconds until a recorded log is learned and reasoned, with its rounds."""
     async with _loaded(database, clients) as engine:
         return await _part(engine, list(events))
 
 
 @asynccontextmanager
 async def _loaded(database: Path, clients: list[ClientChange]) -> AsyncIterator[Engine]:
-    """With these clients, described."""
+    """Open a service with these clients, described."""
     collect_garbage_rarely()
     engine = build_engine(Settings(database=database), CallPriority().yield_to_calls, SystemClock())
     await engine.open()
@@ -95,7 +98,7 @@ async def _loaded(database: Path, clients: list[ClientChange]) -> AsyncIterator[
 
 
 async def _part(engine: Engine, events: list[NewInteraction]) -> float:
-    """Record these, then the seconds that a worker takes for them."""
+    """Record these, then return the seconds that a worker takes for them."""
     for start in range(0, len(events), RECORD_BATCH):
         await engine.record(events[start : start + RECORD_BATCH])
     return await worked_off(
@@ -104,7 +107,7 @@ async def _part(engine: Engine, events: list[NewInteraction]) -> float:
 
 
 async def worked_off(engine: Engine, worker: Worker) -> float:
-    """Seconds until the worker has learned and reasoned all that is recorded, and stopped."""
+    """Return the seconds until the worker has processed everything recorded, and stopped."""
     through = await engine.store.recorded_through()
     started = time.monotonic()
     worker.start()

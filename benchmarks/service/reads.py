@@ -1,8 +1,9 @@
-"""Callers of reads, a process of their own: `python -m benchmarks.service.reads ADDRESS
-recommend|profile CALLERS SECONDS`.
+"""Callers of reads in a process of their own.
 
-Recommend with n = 10, seen left out, or GetProfile CACHED, for users drawn evenly from a JSON list
-on stdin. Prints {"p50_ms", "p99_ms", "per_s"}."""
+Run `python -m benchmarks.service.reads ADDRESS recommend|profile CALLERS SECONDS`. They call
+Recommend with n = 10 and seen items left out, or GetProfile CACHED, for users drawn evenly from a
+JSON list on stdin. It prints {"p50_ms", "p99_ms", "per_s"}.
+"""
 
 import asyncio
 import json
@@ -45,7 +46,7 @@ def measured(
 
 
 async def ask(stub: "PropagationServiceAsyncStub", method: str, user: str) -> None:
-    """One read; it must say something."""
+    """Make one read, and check that its answer is not empty."""
     if method == "recommend":
         answer = await stub.Recommend(
             pb.RecommendRequest(user_id=user, limit=10, exclude_seen=True)
@@ -63,7 +64,7 @@ async def ask(stub: "PropagationServiceAsyncStub", method: str, user: str) -> No
 async def run(
     address: str, method: str, users: Sequence[str], callers: int, seconds: float
 ) -> dict[str, float]:
-    """Each caller waits for its answer before it asks again."""
+    """Run the callers; each waits for its answer before it asks again."""
     took: list[float] = []
     async with grpc.aio.insecure_channel(address) as channel:
         stub = pb_grpc.PropagationServiceStub(channel)

@@ -47,8 +47,7 @@ def _rss_mb(pid: int) -> float:
 
 @contextmanager
 def serving(database: Path, *arguments: str) -> Iterator[Service]:
-    """A service on this file, ready; stopped by SIGTERM at the end. Its log goes beside the
-    database."""
+    """Run a service on this file and stop it by SIGTERM; its log is next to the database."""
     with open(database.with_suffix(".log"), "a", encoding="utf-8") as log:
         started = time.monotonic()
         process = subprocess.Popen(

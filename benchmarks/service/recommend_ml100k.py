@@ -1,5 +1,7 @@
-"""Recommend over the 1,682 films of MovieLens 100k, seen left out; nothing is precomputed between
-calls."""
+"""Recommend over the 1,682 films of MovieLens 100k, seen ones left out.
+
+Nothing is computed in advance between calls.
+"""
 
 import asyncio
 
@@ -18,8 +20,10 @@ SHORT_EVENTS = 2_000
 
 
 def measure(run: Run) -> Figures:
-    """One caller for the latency, eight at once for the throughput; everything recorded is learned
-    and reasoned before."""
+    """Measure latency with one caller and throughput with eight.
+
+    Everything recorded is learned and reasoned before.
+    """
     dataset = ml100k(run, SHORT_EVENTS)
     if dataset is None:
         return

@@ -1,5 +1,7 @@
-"""Memory, and a start after kill -9, with 100,000 clients, half of them items, and 1M
-interactions."""
+"""Memory, and a start after kill -9, with 100,000 clients and 1M interactions.
+
+Half the clients are items.
+"""
 
 from benchmarks.life.background import background
 from benchmarks.life.states import copy_of
@@ -13,8 +15,7 @@ CALLERS = 4
 
 
 def measure(run: Run) -> Figures:
-    """Memory is the larger of after the second start and after reads and events; the start is that
-    after the kill."""
+    """Measure the larger memory of after a start and after load, and the start after a kill."""
     town = town_of_100k_clients(run.short)
     database = copy_of(town, run)
     users = [f"u{row}" for row in range(town.users)]

@@ -1,8 +1,8 @@
-"""A generated catalogue, its users and their events: two halves of the town, planted communities in
-each, Zipf popularity.
+"""A generated catalogue, its users and their events: two halves of planted communities, Zipf law.
 
 Nothing in it is real. Community of item i is i mod communities, of user u likewise; community c
-lies in half c mod 2, so that two users of different halves share few routers."""
+lies in half c mod 2, so that two users of different halves share few routers.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,8 +21,11 @@ PROBERS_A_COMMUNITY = 10
 
 @dataclass(frozen=True)
 class Town:
-    """Sizes of a generated state. The last `probes` items are adopted by nobody. `texts`: for how
-    many of the last interactions texts are reasoned."""
+    """Sizes of a generated state.
+
+    The last `probes` items are adopted by no user. `texts`: for how many of the last interactions
+    texts are reasoned.
+    """
 
     users: int
     items: int
@@ -48,7 +51,7 @@ class Town:
 
 
 def clients_of(town: Town) -> Iterator[ClientChange]:
-    """Items with words of their community and of its half; users without text."""
+    """Return items with words of their community and of its half, and users without text."""
     rng = np.random.default_rng(town.seed)
     own = rng.integers(0, WORDS_A_COMMUNITY, (town.items, 3))
     shared = rng.integers(0, WORDS_A_SIDE, (town.items, 2))
@@ -69,9 +72,11 @@ def clients_of(town: Town) -> Iterator[ClientChange]:
 
 
 def pairs_of(town: Town, count: int, seed: int) -> NDArray[np.int64]:
-    """[count, 2] user and item of each event: users uniform; items by Zipf's law with exponent 1,
-    in the user's own community with probability .6, in the user's half with .35, anywhere else.
-    Probe items never."""
+    """Draw user and item of each event [count, 2].
+
+    Users are uniform. Items follow Zipf's law with exponent 1, in the user's own community with
+    probability .6, in the user's half with .35, else anywhere; never a probe item.
+    """
     rng = np.random.default_rng(seed)
     known = town.items - town.probes
     users = rng.integers(0, town.users, count)
@@ -84,16 +89,15 @@ def pairs_of(town: Town, count: int, seed: int) -> NDArray[np.int64]:
 
 
 def town_of_100k_clients(short: bool) -> Town:
-    """What memory and start are measured on: 50,000 users, 50,000 items, 1M interactions."""
+    """Return the town for memory and start: 50,000 users, 50,000 items, 1M interactions."""
     return Town(2_000, 4_000, 20_000) if short else Town(50_000, 50_000, 1_000_000)
 
 
 def catalogue_town(short: bool) -> Town:
-    """What reads are measured on: 50,000 users, 100,000 items, 1M interactions."""
+    """Return the town for reads: 50,000 users, 100,000 items, 1M interactions."""
     return Town(2_000, 4_000, 20_000, 1_000) if short else Town(50_000, 100_000, 1_000_000)
 
 
 def lived_town(short: bool) -> Town:
-    """The same after a life: texts of more interactions than retention keeps (200,000
-    sequences)."""
+    """Return the town with texts of more interactions than retention keeps (200,000 sequences)."""
     return catalogue_town(short) if short else replace(catalogue_town(short), texts=220_000)

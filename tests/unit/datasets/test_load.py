@@ -1,4 +1,4 @@
-"""Which format a folder holds, and what is said of what it lacks."""
+"""The format of a folder, and messages about what it lacks."""
 
 import pytest
 

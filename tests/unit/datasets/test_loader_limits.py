@@ -1,5 +1,4 @@
-"""What the service would refuse, the loader refuses first, with file, line and field: in every
-format."""
+"""Every format refuses what the service would refuse, and names file, line and field."""
 
 import json
 
@@ -201,7 +200,7 @@ def test_recbole(tmp_path):
 
 
 class Counting:
-    """The sizes of the calls that an upload makes."""
+    """Records the sizes of the calls that an upload makes."""
 
     def __init__(self):
         self.sizes = []

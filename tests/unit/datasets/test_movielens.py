@@ -1,4 +1,4 @@
-"""MovieLens in its three writings, on files made here."""
+"""The three formats of MovieLens, on generated files."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""The generated town: the same seed is the same town, and what is said to be planted is there."""
+"""The generated town: equal seeds give equal towns, and the planted structure is in the data."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Passes side by side: in order, heard of together, and gone with whoever waited for them."""
+"""Parallel passes: results in order, common progress, and cancellation."""
 
 import asyncio
 

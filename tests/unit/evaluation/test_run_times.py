@@ -1,4 +1,4 @@
-"""An evaluation that was stopped tells how long all its runs took, and what all of them cost."""
+"""The times of a resumed evaluation add up over its runs, and so do its costs."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What a protocol ranks and learns, on streams that can be read by eye."""
+"""The events that a protocol ranks and learns, on streams that can be read by eye."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The whole loop, ranked: what it refuses."""
+"""Ranking in the whole loop refuses events that it cannot rank."""
 
 import pytest
 

@@ -1,5 +1,4 @@
-"""Edits of different lines commute; a profile never outgrows its bound and never gives an
-id twice."""
+"""Edits of different lines commute; a profile stays bounded and never reuses an id."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -73,7 +73,7 @@ async def test_without_a_negative_there_is_nothing_to_predict():
 
 
 class Speechless(OfflineReasoner):
-    """Merges, and fails to choose."""
+    """Merges, and fails to predict."""
 
     async def predict(self, work, user, first, second, scores):
         return ReasonerFailed("no choice")

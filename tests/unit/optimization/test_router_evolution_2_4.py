@@ -1,5 +1,4 @@
-"""Evolution of routers by hand (RecNet 2.4): halves, numbers, what follows lineage, the judge, the
-offline decision."""
+"""Evolution of routers by hand (RecNet 2.4): halves, numbers, lineage, judge, offline decision."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""RecNet 2.3.1: the buffer, against a queue that keeps the newest B and counts what falls out."""
+"""The buffer (RecNet 2.3.1), against a queue that keeps the newest B and counts the others."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -7,7 +7,7 @@ JAZZ, OPERA = 3, 4
 
 
 def waiting(sent, *receivers, through=9):
-    """What waits for the first receiver, looked up among all sent messages as a store would."""
+    """Find the messages that wait for the first receiver, looked up as a store would."""
     search = WaitingMessages(receivers, through)
 
     def newest(messages):

@@ -1,4 +1,4 @@
-"""Attributes that say the same meet; those that only keep the same company do not."""
+"""Attributes that mean the same are mapped to one; those that only occur together are not."""
 
 import numpy as np
 import pytest
@@ -103,7 +103,7 @@ def test_likeness_of_any_names_is_symmetric_and_within_bounds(one, other):
 
 
 async def test_a_crowd_of_fresh_names_still_meets(index):
-    """More names than are asked for likeness: the nearest of them are."""
+    """There are more names than likeness is computed for: it is computed for the nearest."""
     names = [*(f"style {n}" for n in range(99)), "jazz", "jazz music"]
     found = await canonical_names(
         index, names, HashedEmbedder().vectors(names), LEAST, words_likeness

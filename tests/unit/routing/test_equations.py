@@ -37,7 +37,7 @@ VECTORS = {
 
 
 class TableEmbedder:
-    """Looks each text up; the vectors of a hand-worked example."""
+    """Looks each text up in a table: the vectors of an example that is worked by hand."""
 
     name = "table"
     dimension = 2
@@ -47,7 +47,7 @@ class TableEmbedder:
 
 
 def integrate(before, arrivals, round_number, epoch, router=4):
-    """Eq. 3 with an answer that says nothing: what is asked, and the version it makes."""
+    """Run eq. 3 with an empty answer; return the request and the version that it makes."""
     known = {router: before} if before else {}
     [asked] = integration_requests({router: arrivals}, known, {})
     return next_version(

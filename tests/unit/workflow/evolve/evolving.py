@@ -1,4 +1,4 @@
-"""Shared by the tests of evolution: an engine on a file, and a stream of planted communities."""
+"""Helpers of the tests of evolution: an engine on a file, and a stream of planted communities."""
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def engine_on(path, reasoner=None, **given):
 
 
 def catalogue(styles, each=12):
-    """`each` items of every style, whose titles share its words."""
+    """Make `each` items of every style, whose titles share its words."""
     return [
         ClientChange(
             key=ClientKey(kind=ClientKind.ITEM, id=f"{style}{n}"),
@@ -58,7 +58,7 @@ def catalogue(styles, each=12):
 
 
 def stream(styles, events, seed=1, each=12, users=10, loyal=0.9):
-    """Users of one style each, who now and then take something else."""
+    """Draw events of users of one style each, who sometimes choose something else."""
     draw = np.random.default_rng(seed)
     for n in range(events):
         mine = styles[n % len(styles)]
@@ -73,7 +73,7 @@ def stream(styles, events, seed=1, each=12, users=10, loyal=0.9):
 
 
 async def push(engine, events, step=40):
-    """Record, learn, reason, and run due rounds, `step` events at a time."""
+    """Record, learn, reason and run due rounds, `step` events at a time."""
     waiting = list(events)
     for start in range(0, len(waiting), step):
         await engine.record(waiting[start : start + step])
@@ -81,7 +81,7 @@ async def push(engine, events, step=40):
 
 
 async def lived(engine, styles, events=400, **shape):
-    """Bootstrapped on a catalogue of these styles, with a stream behind it."""
+    """Return an engine that bootstrapped on a catalogue of these styles and took a stream."""
     await engine.open()
     await engine.upsert_clients(catalogue(styles))
     await engine.drain()
@@ -90,7 +90,7 @@ async def lived(engine, styles, events=400, **shape):
 
 
 async def written_mass(engine):
-    """[K] what interactions wrote to each taste router, read from the store through the maps."""
+    """Return what interactions wrote to each taste router [K], read through the maps."""
     store, routers = engine.store, len(engine.numbers.view.state.taste.total)
     maps, out = await store.router_maps(), np.zeros(routers)
     async for part in read_aligned_blocks(store, 0, await store.learned_through()):

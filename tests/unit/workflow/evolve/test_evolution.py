@@ -1,5 +1,4 @@
-"""Evolution through the whole loop: planted communities are split and merged, harm is refused, mass
-stays what was written."""
+"""Evolution in the whole loop: planted communities are split and merged, and harm is refused."""
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
@@ -39,7 +38,7 @@ START = 0.2
 
 
 class Told(OfflineReasoner):
-    """Decides what a test tells it: a kind, or a function of the case."""
+    """Decides as a test says: a kind, or a function of the case."""
 
     def __init__(self, decide):
         super().__init__()
@@ -56,7 +55,7 @@ class Told(OfflineReasoner):
 
 
 class Restless:
-    """Splits what can be split while there are few routers, else merges or rewrites; seeded."""
+    """Splits where it can while there are few routers, else merges or rewrites; seeded."""
 
     def __init__(self, seed):
         self.draw = np.random.default_rng(seed)
@@ -73,7 +72,7 @@ class Restless:
 
 @pytest.fixture
 async def made(tmp_path):
-    """A function that makes an engine with a past; closed afterwards."""
+    """Return a function that makes an engine with a past, and closes it afterwards."""
     engines = []
 
     async def make(styles=STYLES[:2], events=240, reasoner=None, past=None, **settings):
@@ -89,12 +88,12 @@ async def made(tmp_path):
 
 
 def rest_on_routers(view):
-    """A ranking that believes the taste routers above all."""
+    """Make the ranking rely on the taste routers above all."""
     view.combiner.weights[0, Feature.LIFT_TASTE, 0] = 3.0
 
 
 async def seen(engine):
-    """What a caller could tell the difference by."""
+    """Return everything by which a caller could tell two states apart."""
     store = engine.store
     texts = await store.load_texts(sorted(await store.text_versions()))
     return (
@@ -168,7 +167,7 @@ async def test_a_plan_for_routers_that_another_process_evolved_meanwhile_is_not_
 
 
 async def test_an_evolution_keeps_no_copy_of_the_embedder(made, monkeypatch, tmp_path):
-    """It is the bootstrap's, of some megabytes, in hundreds of nights too."""
+    """The embedder is the bootstrap's, and takes some megabytes."""
     monkeypatch.setattr(Verdict, "published", True)
     engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
     run = await engine.evolve()
@@ -340,8 +339,7 @@ async def test_an_evolution_is_an_epoch_that_a_restart_and_a_rebuild_find(
 
 
 async def evolutions(engine, restless, count, events=6, seed=100):
-    """So many published runs, every seventh an undo of the one before, with a little of the stream
-    between them."""
+    """Publish so many runs, every seventh an undo, with a little of the stream in between."""
     restless.routers = lambda: len(engine.numbers.view.routers)
     published = undone = 0
     last = None

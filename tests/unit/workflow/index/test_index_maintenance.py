@@ -1,4 +1,4 @@
-"""An index that is down, empty, of another model: it costs freshness, and no data."""
+"""An index that is down, empty, or of another model costs freshness, and no data."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -31,7 +31,7 @@ GENRES = ("opera", "jazz", "folk", "dub")
 
 
 class LocalWire:
-    """The way to a Qdrant that stays the same over restarts of the service, and may be cut."""
+    """A connection to a local Qdrant that survives restarts of the service and can be cut."""
 
     prefix = "test"
 
@@ -69,7 +69,7 @@ class LocalWire:
 
 
 class ServerWire(qdrants.Relay):
-    """The same to a server: a service comes through the relay, the test itself beside it."""
+    """A connection to a Qdrant server: the service goes through a relay, the test does not."""
 
     def __init__(self, client, prefix):
         super().__init__()
@@ -139,7 +139,7 @@ async def engine_on(folder, wire, **fields):
 
 
 async def live(engine, name, count=12):
-    """Some users do something; whatever is due is done."""
+    """Let some users act, and do everything that is due."""
     await engine.upsert_clients(
         [
             ClientChange(
@@ -166,7 +166,7 @@ async def live(engine, name, count=12):
 
 
 async def found_again(engine):
-    """What the worker does time and again: a client connects anew within two seconds."""
+    """Do what the worker does repeatedly: a client connects again within two seconds."""
     async with asyncio.timeout(10):
         while True:
             await engine.update_index()
@@ -183,15 +183,15 @@ async def collections_on(wire):
     ]
 
 
-async def background_task(wire, engine):
-    """The same index, by a way that is not cut."""
+async def uncut_index(wire, engine):
+    """Open the same index through a connection that is not cut."""
     index = QdrantIndex(wire.client, wire.prefix)
     await index.ensure_collections(engine.embedder.name, engine.embedder.dimension)
     return index
 
 
 async def differences(engine, index=None):
-    """Points whose versions are not the graph's."""
+    """Return the points whose versions are not the graph's."""
     stored, index = await engine.store.text_versions(), index or engine.index
     kept = {**await index.versions(Collection.USERS), **await index.versions(Collection.ITEMS)}
     return {key for key in stored.keys() | kept.keys() if stored.get(key) != kept.get(key)}
@@ -223,7 +223,7 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
         assert "does not answer" in engine.upkeep.problem
         assert await engine.store.count_changes() > 0
         await wire.mend()
-        assert await differences(engine, await background_task(wire, engine)) != set()
+        assert await differences(engine, await uncut_index(wire, engine)) != set()
         await found_again(engine)
         assert await differences(engine) == set()
         assert await engine.update_index() == await engine.store.count_changes() == 0
@@ -231,8 +231,11 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
 
 
 async def test_new_clients_are_described_without_an_index_that_would_route_them(tmp_path, wire):
-    """Semantic routing asks the index whom a router reaches; a client that comes while it is away
-    hears its routers after the next round, and nobody's interactions wait for that."""
+    """Semantic routing asks the index which clients a router reaches.
+
+    A client that comes while the index is away gets its messages after the next round, and no
+    interaction waits for that.
+    """
     async with engine_on(tmp_path, wire, policy="semantic", tau=-0.5) as engine:
         await live(engine, "before")
         assert (await engine.run_round()).touched

@@ -1,5 +1,4 @@
-"""Lines as vectors, kept while there is room: who embeds beside another finds its own lines there
-when it goes on."""
+"""The bounded cache of line vectors: concurrent callers all get their own lines."""
 
 import asyncio
 
@@ -14,7 +13,7 @@ ROOM, LINES = 8, 6
 
 
 class Slow(HashedEmbedder):
-    """As an endpoint: others go on meanwhile."""
+    """Waits as an endpoint does, so that other callers run meanwhile."""
 
     async def embed(self, texts):
         await asyncio.sleep(0.001)

@@ -1,5 +1,4 @@
-"""What a claim finds is read ahead of its drafting, in growing spans: little is read in vain where
-somebody waits for its end."""
+"""Texts of a claim are loaded in growing spans: little is loaded in vain if it ends early."""
 
 import pytest
 from hypothesis import given
@@ -61,7 +60,7 @@ async def engine(tmp_path):
 
 
 async def drafted(engine, wanted, drafter):
-    """(the parts, the claim), nothing of it committed."""
+    """Return the parts and the claim; nothing of it is committed."""
     claim = await engine.store.claim_reason("test", EVENTS, 60_000)
     return [part async for part in drafter.draft(claim.work, 60, wanted)], claim
 

@@ -1,5 +1,4 @@
-"""Stage 1 with a reasoner that is waited for: side by side, in order where it matters, and nothing
-lost where two write."""
+"""Stage 1 with a slow reasoner: concurrent, in order where it matters, and nothing is lost."""
 
 import asyncio
 import sqlite3
@@ -51,7 +50,7 @@ TABLES = (
 
 
 class Slow(OfflineReasoner):
-    """The same answers after a while, so that they arrive in another order."""
+    """Gives the same answers after a while, so that they arrive in another order."""
 
     def __init__(self, width, seed=1):
         super().__init__()
@@ -174,7 +173,7 @@ async def test_live_everything_is_reasoned_once_and_a_users_in_order(tmp_path):
 
 
 async def shared_item(tmp_path, reasoner):
-    """Two users choose one item at the same time; (its text, how often something was redone)."""
+    """Let two users choose one item at once; return its text and how often work was redone."""
     async with opened(
         tmp_path,
         reasoner,

@@ -1,5 +1,4 @@
-"""A reasoner that fails is not a preference: retries, dead letters and their replay; and what
-happens when two write."""
+"""Failures of the reasoner: retries, dead letters and their replay; and concurrent writers."""
 
 from dataclasses import replace
 
@@ -28,7 +27,7 @@ from services.runtime.process import SystemClock
 
 
 class Flaky(OfflineReasoner):
-    """Fails on an item as often as told, then answers."""
+    """Fails on an item as often as a test says, then answers."""
 
     def __init__(self):
         super().__init__()
@@ -156,7 +155,7 @@ async def test_a_dead_letter_that_fails_again_stays_one_with_its_newest_reason(e
 
 
 async def write_beside(engine, text):
-    """Another process writes the client's next version: a line of its own."""
+    """Write the client's next version, with a line of its own, as another process would."""
     beside = text.profile.apply_edits(
         [AddLine(line=Line(id=0, text="Written elsewhere.", weight=9.0))], 12
     )
@@ -192,8 +191,7 @@ async def test_a_writer_that_loses_every_time_gives_up_after_five(engine, monkey
 
 
 def commits_of(engine, monkeypatch, before):
-    """Every commit of reasoned work, told as (how many, whether more follow) once `before` (its
-    place) has had its say."""
+    """Record every commit of reasoned work as (count, whether more follow), after `before` ran."""
     commit, made = engine.store.commit_reasoned, []
 
     async def told(claim, reasoned, *, more=False):
@@ -306,7 +304,7 @@ def test_a_cache_can_be_bounded_by_what_its_values_weigh():
 
 
 async def title_of(engine, name, **fields):
-    """The item's text in the catalogue changes."""
+    """Change the item in the catalogue; return its catalogue lines and the number of all lines."""
     await engine.upsert_clients(
         [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=name), **fields)]
     )

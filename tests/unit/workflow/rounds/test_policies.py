@@ -1,5 +1,4 @@
-"""Every routing policy carries a preference through the whole loop; and the preset `paper` is the
-paper's stage 0 and eq. 4."""
+"""Every routing policy carries a preference through the loop, and the preset `paper` works."""
 
 from contextlib import asynccontextmanager
 
@@ -45,7 +44,7 @@ def catalogue():
 
 
 def events(start, count=120):
-    """Users of a style each, who stray now and then."""
+    """Draw events of users of one style each, who sometimes stray."""
     draw = np.random.default_rng(start)
     for n in range(start, start + count):
         user = int(draw.integers(USERS))
@@ -61,8 +60,7 @@ def events(start, count=120):
 
 @asynccontextmanager
 async def lived(tmp_path, workflow):
-    """An engine of these settings after a catalogue, two batches of events and the rounds between
-    them."""
+    """Return an engine after a catalogue and two batches of events with rounds."""
     engine = build_engine(
         Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=workflow)
     )
@@ -137,7 +135,7 @@ async def test_point_to_point_does_not_name_users_to_others(tmp_path):
 
 
 async def test_the_placebo_shuffles_who_hears_what_and_not_what_is_learned(tmp_path):
-    """Same numbers, same amount of table, other routers."""
+    """The numbers and the size of the table are the same; the routers differ."""
     found = {}
     for policy in ("adoption", "placebo"):
         folder = tmp_path / policy
@@ -161,7 +159,7 @@ async def test_the_placebo_shuffles_who_hears_what_and_not_what_is_learned(tmp_p
 
 @pytest.fixture
 def paper(tmp_path):
-    """The preset as an operator gets it, with what a small town needs besides; flags win."""
+    """Return the preset as an operator gets it, with the settings of a small town; flags win."""
     path = tmp_path / "propagation.toml"
     path.write_text(
         f"preset = 'paper'\nupdate_size = 5\nbootstrap_items = {ITEMS}\nauto_create = "
@@ -171,8 +169,10 @@ def paper(tmp_path):
 
 
 async def test_the_preset_paper_starts_from_clusters_of_attributes(tmp_path, paper):
-    """2.2.1: the attributes of all clients, clustered into twenty; the taste routers take the
-    centres, and each attribute goes to the router of its cluster first."""
+    """The attributes of all clients are clustered into twenty (RecNet 2.2.1).
+
+    The taste routers take the centres, and each attribute goes to the router of its cluster first.
+    """
     async with lived(tmp_path, paper()) as engine:
         names = sorted((*STYLES, *MOODS))
         attributes = await engine.embedder.embed(names)
@@ -188,8 +188,7 @@ async def test_the_preset_paper_starts_from_clusters_of_attributes(tmp_path, pap
 
 @pytest.mark.parametrize("flags", [(), ("tau=0.3",)], ids=["tau measured", "tau absolute"])
 async def test_the_preset_paper_multicasts_above_tau(tmp_path, paper, flags):
-    """Eq. 4 through the engine: tau is fixed with the epoch, and nobody of a smaller cosine is
-    reached."""
+    """Tau is fixed with the epoch, and no client of a smaller cosine is reached (eq. 4)."""
     async with lived(tmp_path, paper(*flags)) as engine:
         assert isinstance(engine.rounds.policy, SemanticPolicy)
         epoch = await engine.store.current_epoch()

@@ -1,5 +1,4 @@
-"""A router whose summary fails is left out of its round alone, and what had arrived there is in the
-next one."""
+"""A router whose summary fails is left out of its round, and its arrivals come in the next one."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -30,7 +29,7 @@ SETTINGS = WorkflowSettings(
 
 
 class Silent(OfflineReasoner):
-    """Has no words for some routers."""
+    """Fails to summarise some routers."""
 
     def __init__(self):
         super().__init__()
@@ -93,7 +92,7 @@ async def lived(engine, start=0):
 
 
 async def parts(engine, router):
-    """What the router's current message carries: (attribute, client)."""
+    """Return what the router's current message carries: (attribute, client)."""
     versions = {
         version.router: version.version for version in await engine.store.router_versions(range(6))
     }
@@ -172,7 +171,7 @@ async def test_what_an_unpublished_round_left_out_is_not_read(tmp_path, monkeypa
 
 
 async def test_what_was_left_out_waits_through_a_publication_that_is_no_round_of_its_own(tmp_path):
-    """As evolution's."""
+    """An evolution publishes so."""
     async with opened(tmp_path) as engine:
         await lived(engine)
         engine.reasoner.silent = frozenset(range(6))
