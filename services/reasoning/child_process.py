@@ -14,7 +14,7 @@ from contextlib import aclosing, suppress
 from typing import BinaryIO
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.sqlite.reason.interaction_reader import SqliteInteractionReader
+from propagation.adapters.sqlite.interaction_reader import SqliteInteractionReader
 from propagation.adapters.sqlite.reason.reasoned_rows import packed, texts_of
 from propagation.adapters.sqlite.reason.texts import bodies_now
 from propagation.model.errors import PropagationError
