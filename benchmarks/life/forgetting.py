@@ -75,7 +75,7 @@ async def forgotten(address: str, town: Town, events: int) -> list[tuple[str, in
         for key in keys:
             started = time.monotonic()
             answer = await stub.ForgetClient(
-                pb.ForgetClientRequest(key=key), timeout=PATIENCE_SECONDS
+                pb.ForgetClientRequest(key=key, wipe=True), timeout=PATIENCE_SECONDS
             )
             took.append((key.id, answer.events_erased, time.monotonic() - started))
         return took

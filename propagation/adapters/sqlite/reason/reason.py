@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import orjson
 
 from propagation.adapters.shared.learned_block_bytes import unpacked
@@ -37,11 +36,16 @@ from propagation.adapters.sqlite.reason.texts import (
 )
 from propagation.adapters.sqlite.record.record import signed
 from propagation.graph_rules.claims import (
+    ClaimedInteraction,
+    Draw,
+    DrawColumns,
     PendingInteraction,
     choose_interactions,
+    drawn_items,
     pending_to_fetch,
+    read_draws,
+    reason_work,
 )
-from propagation.model.clients.client import ClientKind, ref_of
 from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.errors import LeaseLost
@@ -381,63 +385,34 @@ def watermark(connection: sqlite3.Connection) -> int:
 
 def _work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[ReasonWork]:
     rows = connection.execute(
-        "SELECT sequence, user, item, weight FROM json_each(?) e CROSS JOIN interaction"
-        " ON sequence = e.value ORDER BY sequence",
+        """
+        SELECT sequence, user, item, weight
+        FROM json_each(?) e CROSS JOIN interaction ON sequence = e.value
+        ORDER BY sequence
+        """,
         (dumped(sequences),),
     ).fetchall()
-    learned = _learned(connection, sequences)
-    gone = _gone(connection, [negative for negative, _, _ in learned.values()])
-    works = []
-    for sequence, user, item, weight in rows:
-        negative, positive_score, negative_score = learned[sequence]
-        drawn = negative >= 0 and negative not in gone
-        works.append(
-            ReasonWork(
-                sequence=sequence,
-                user=user,
-                item=item,
-                negative=ref_of(ClientKind.ITEM, negative) if drawn else None,
-                weight=weight,
-                score_positive=positive_score if drawn else None,
-                score_negative=negative_score if drawn else None,
-            )
-        )
-    return works
-
-
-def _learned(
-    connection: sqlite3.Connection, sequences: Sequence[int]
-) -> dict[int, tuple[int, float, float]]:
-    """Return (first negative's row or -1, scores of i+ and i-) as learn stored them."""
-    found: dict[int, tuple[int, float, float]] = {}
-    left = np.array(sequences, np.int64)
-    while len(left):
-        block = unpacked(
-            *connection.execute(
-                f"SELECT {BLOCK} FROM learned WHERE through >= ? ORDER BY through LIMIT 1",
-                (int(left[0]),),
-            ).fetchone()
-        )
-        inside = left[left <= block.through]
-        places = np.searchsorted(block.sequence, inside)
-        scores = block.scores[places].tolist()
-        for sequence, negative, (positive_score, negative_score) in zip(
-            inside.tolist(), block.negatives[places, 0].tolist(), scores, strict=True
-        ):
-            found[sequence] = (negative, positive_score, negative_score)
-        left = left[len(inside) :]
-    return found
-
-
-def _gone(connection: sqlite3.Connection, negatives: Sequence[int]) -> frozenset[int]:
-    """Return rows of items that were drawn and forgotten since."""
-    refs = {ref_of(ClientKind.ITEM, row): row for row in negatives if row >= 0}
-    left = many(
+    draws = _draws(connection, sequences)
+    known_items = many(
         connection,
         "SELECT json_group_array(ref) FROM json_each(?) e CROSS JOIN client ON ref = e.value",
-        dumped(list(refs)),
+        dumped(drawn_items(draws.values())),
     )
-    return frozenset(refs[ref] for ref in refs.keys() - set(left))
+    return reason_work([ClaimedInteraction(*row) for row in rows], draws, set(known_items))
+
+
+def _draws(connection: sqlite3.Connection, sequences: Sequence[int]) -> dict[int, Draw]:
+    """Read the draws of interactions, ascending, as learn stored them."""
+    draws: dict[int, Draw] = {}
+    while len(draws) < len(sequences):
+        rest = sequences[len(draws) :]
+        row = connection.execute(
+            f"SELECT {BLOCK} FROM learned WHERE through >= ? ORDER BY through LIMIT 1", (rest[0],)
+        ).fetchone()
+        block = unpacked(*row)
+        columns = DrawColumns(block.through, block.sequence, block.negatives[:, 0], block.scores)
+        draws |= read_draws(columns, rest)
+    return draws
 
 
 def interaction_of(row: Sequence[Any]) -> InteractionRow:
