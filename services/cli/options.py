@@ -42,6 +42,11 @@ Moment = Annotated[
         ),
     ),
 ]
+Folder = Annotated[
+    Path, typer.Argument(help="MovieLens, RecBole atomic files, or clients.jsonl and events.jsonl.")
+]
+First = Annotated[int | None, typer.Option(metavar="N", min=1, help="The earliest N events only.")]
+Count = Annotated[int, typer.Option("-n", "--count", min=1, max=1000, help="How many.")]
 LOOPBACK = "127.0.0.1:50051"
 
 

@@ -76,12 +76,6 @@ async def scripted_model() -> AsyncIterator[Sequence[str]]:
 
 
 @asynccontextmanager
-async def no_model() -> AsyncIterator[Sequence[str]]:
-    """Yield no settings: the offline reasoner."""
-    yield ()
-
-
-@asynccontextmanager
 async def child(
     module: str, arguments: Sequence[str], errors: int | None = None
 ) -> AsyncIterator[asyncio.subprocess.Process]:

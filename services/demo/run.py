@@ -1,11 +1,13 @@
 """The demo from start to end."""
 
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
 from rich.console import Console
 
+from propagation.datasets.dataset import Dataset
 from propagation.model.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.client.errors import Refused
@@ -14,15 +16,14 @@ from services.client.upload import UploadReport, upload
 from services.demo.data.reach import Reach, collect_reach
 from services.demo.data.script import DemoScript, make_script, shorten_script
 from services.demo.data.story import Story, advice_for, find_showcase, find_stories, profiles_of
-from services.demo.processes import OUT, demo_service, no_model, scripted_model
-from services.demo.shown.catalogue_only import search
-from services.demo.shown.evolve import run_evolution, show_evolution
+from services.demo.processes import OUT, demo_service, scripted_model
 from services.demo.shown.picture import TracedPath, draw
 from services.demo.shown.printing import (
     heading,
     new_console,
     say,
     show_data,
+    show_evolution,
     show_path,
     show_profiles,
     show_reach,
@@ -54,7 +55,9 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
     script = make_script(folder, seed)
     script = shorten_script(script, SCRIPTED_EVENTS) if scripted else script
     show_data(console, script)
-    reasoner = scripted_model() if scripted else no_model()
+    reasoner = (
+        scripted_model() if scripted else nullcontext(())
+    )  # no settings: the offline reasoner
     ranking = start_ranking(folder, seed) if len(script.dataset) else nullcontext()
     async with (
         reasoner as model,
@@ -101,7 +104,8 @@ async def _with_events(
         await load_events(stub, script, script.after, len(script.dataset))
     reach = await _picture(stub, console, script, story, seed)
     heading(console, "An evolution of the routers")
-    show_evolution(console, await run_evolution(stub), reach.names)
+    evolution = await stub.EvolveRouters(pb.EvolveRoutersRequest())
+    show_evolution(console, evolution.run, reach.names)
     heading(console, "Ranking quality")
     show_ranking(console, await ranking())
     OUT.mkdir(parents=True, exist_ok=True)
@@ -207,3 +211,50 @@ async def load_events(stub: Stub, script: DemoScript, start: int, end: int) -> N
             raise Refused(report.examples[0])
         bar.add_task("learn, reason, rounds", total=None)
         await stub.RunRound(pb.RunRoundRequest(drain=True))
+
+
+SEARCHES, SHOWN = 3, 5
+NEWCOMER = "somebody new"
+
+
+async def search(stub: Stub, console: Console, dataset: Dataset, sequence: int) -> None:
+    """Show neighbours of a few items, and a list for a new user."""
+    heading(console, "Searched")
+    titled = [item for item in dataset.items if item.title]
+    for item in titled[:: max(1, len(titled) // SEARCHES)][:SEARCHES]:
+        key = pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=item.key.id)
+        answer = await stub.SimilarClients(
+            pb.SimilarClientsRequest(
+                key=key, by=pb.SIMILARITY_PROFILE, limit=SHOWN, min_sequence=sequence
+            )
+        )
+        listed = f" ({', '.join(item.categories)})" if item.categories else ""
+        show_found(
+            console,
+            f"Most like “{item.title}”{listed}:",
+            [near.title or near.key.id for near in answer.neighbours],
+        )
+    advice = await stub.Recommend(
+        pb.RecommendRequest(user_id=NEWCOMER, limit=SHOWN, min_sequence=sequence)
+    )
+    show_found(
+        console,
+        "For a user never seen:",
+        [one.title or one.item_id for one in advice.recommendations],
+    )
+    heading(console, "Ranking")
+    say(
+        console,
+        (
+            f"{dataset.name} is a catalogue alone: it has no events, so there is nothing to rank "
+            "and "
+            "nothing to propagate."
+        ),
+    )
+
+
+def show_found(console: Console, what: str, titles: Sequence[str]) -> None:
+    """Print search results."""
+    say(console, what)
+    for place, title in enumerate(titles, 1):
+        say(console, f"  {place}. {title}")

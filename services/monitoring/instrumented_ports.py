@@ -116,7 +116,7 @@ class InstrumentedPort:
     ) -> Callable[..., Awaitable[Any]]:
         observe = self._seconds.labels(name).observe
         count = COMMIT_COUNTERS.get(name)
-        trace = self._traces.tracer_of(name) if self._traces else None
+        trace = self._traces.by_call.get(name) if self._traces else None
         metrics, part = self._metrics, self._part
 
         async def instrumented(*args: Any, **kwargs: Any) -> Any:

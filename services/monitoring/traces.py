@@ -49,7 +49,11 @@ def ids_of(sequence: int) -> TraceIds:
 
 
 class Traces:
-    """Sends a share of all interactions, 0 to 1, to an exporter."""
+    """Sends a share of all interactions, 0 to 1, to an exporter.
+
+    Attributes:
+        by_call: What traces a call of the store; it takes arguments, result and start [ns].
+    """
 
     def __init__(self, exporter: SpanExporter, share: float, process: str) -> None:
         self._ids = _Ids()
@@ -67,17 +71,13 @@ class Traces:
         self._tracer = self._provider.get_tracer("propagation")
         self._below = int(share * (1 << 64))
         self._claim_times: FIFOCache[int, int] = FIFOCache(MAX_CLAIMS)
-        self._traces: Mapping[str, Trace] = {
+        self.by_call: Mapping[str, Trace] = {
             "record": self._trace_record,
             "commit_learned": self._trace_learned,
             "claim_reason": self._note_claim,
             "commit_reasoned": self._trace_reasoned,
             "commit_packed": self._trace_packed,
         }
-
-    def tracer_of(self, call: str) -> Trace | None:
-        """Find what traces a call of the store; it takes arguments, result and start [ns]."""
-        return self._traces.get(call)
 
     def close(self) -> None:
         """Send all pending spans."""

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from propagation.v1 import propagation_pb2 as pb
-from services.cli.options import LOOPBACK, Address, AsJson, Moment, parse_as_of
+from services.cli.options import LOOPBACK, Address, AsJson, Count, Moment, parse_as_of
 from services.cli.service_call import ask, client_key, kind_name, print_answer
 from services.runtime.console import console, print_table
 
@@ -19,7 +19,6 @@ Alone = Annotated[bool, typer.Option("--no-propagation", help="Leave out what ca
 Routers = Annotated[
     bool, typer.Option("--by-routers", help="Compare communities instead of profiles.")
 ]
-Count = Annotated[int, typer.Option("-n", "--count", min=1, max=1000, help="How many.")]
 
 
 def profile(

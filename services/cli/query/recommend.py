@@ -6,14 +6,13 @@ from typing import Annotated
 import typer
 
 from propagation.v1 import propagation_pb2 as pb
-from services.cli.options import LOOPBACK, Address, AsJson
+from services.cli.options import LOOPBACK, Address, AsJson, Count
 from services.cli.service_call import ask, print_answer
 from services.runtime.console import console, print_table
 
 User = Annotated[
     str, typer.Argument(help="The user's id; one that was never seen gets a sensible list.")
 ]
-Count = Annotated[int, typer.Option("-n", "--count", min=1, max=1000, help="How many.")]
 Explain = Annotated[
     bool,
     typer.Option(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from services.cli.options import AsJson, Assignments, Config, settings_of
+from services.cli.options import AsJson, Assignments, Config, First, Folder, settings_of
 from services.client.errors import UsageProblem
 from services.runtime.console import print_json
 
@@ -21,9 +21,6 @@ class Protocol(StrEnum):
     COLD_START = "cold-start"
 
 
-Folder = Annotated[
-    Path, typer.Argument(help="MovieLens, RecBole atomic files, or clients.jsonl and events.jsonl.")
-]
 How = Annotated[
     Protocol,
     typer.Option(
@@ -37,7 +34,6 @@ Arms = Annotated[
 Seeds = Annotated[
     int, typer.Option(min=1, max=100, help="Passes, each with its own seed; medians are reported.")
 ]
-First = Annotated[int | None, typer.Option(metavar="N", min=1, help="The earliest N events only.")]
 From = Annotated[
     int | None,
     typer.Option(

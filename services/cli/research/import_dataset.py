@@ -7,7 +7,7 @@ import typer
 
 from propagation.model.plurals import pluralize
 from services.cli.exits import ExitCode
-from services.cli.options import LOOPBACK, Address, AsJson
+from services.cli.options import LOOPBACK, Address, AsJson, First
 from services.cli.service_call import ask
 from services.client.errors import UsageProblem
 from services.runtime.console import console, print_json, progress_bar
@@ -22,7 +22,6 @@ Folder = Annotated[
         help="MovieLens, RecBole atomic files, or clients.jsonl and events.jsonl: docs/data.md."
     ),
 ]
-First = Annotated[int | None, typer.Option(metavar="N", min=1, help="The earliest N events only.")]
 Seed = Annotated[int, typer.Option(min=0, help="Orders events of equal time.")]
 
 

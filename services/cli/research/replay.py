@@ -1,14 +1,13 @@
 """`propagation replay`: a dataset through the whole loop."""
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from propagation.model.plurals import pluralize
 from services.cli.database_access import with_engine
-from services.cli.options import AsJson, Assignments, Config, Database, settings_of
+from services.cli.options import AsJson, Assignments, Config, Database, First, Folder, settings_of
 from services.runtime.console import console, print_json, progress_of
 
 if TYPE_CHECKING:
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
     from propagation.workflow.engine import Engine
     from propagation.workflow.replay import ReplayReport
 
-Folder = Annotated[
-    Path, typer.Argument(help="MovieLens, RecBole atomic files, or clients.jsonl and events.jsonl.")
-]
-First = Annotated[int | None, typer.Option(metavar="N", min=1, help="The earliest N events only.")]
 Step = Annotated[int, typer.Option(min=1, help="Events recorded at a time.")]
 
 

@@ -45,7 +45,10 @@ async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
     users = [user for user, _ in active.most_common(MOST_USERS)]
     names = await _routers(stub)
     tables = await _tables(stub, names, frozenset(active))
-    groups, order = _planted(script.groups) if script.groups else _by_router(tables, names)
+    if script.groups:
+        groups, order = script.groups, sorted(set(script.groups.values()))
+    else:
+        groups, order = _by_router(tables, names)
     flows = _flows(await profiles_of(stub, users), groups)
     shown = {user: tables[user] for user in users if tables.get(user)}
     return Reach(names, shown, groups, order, flows)
@@ -76,13 +79,9 @@ async def _tables(
     return tables
 
 
-def _planted(groups: Mapping[str, str]) -> tuple[Mapping[str, str], Sequence[str]]:
-    return groups, sorted(set(groups.values()))
-
-
 def _by_router(
     tables: Mapping[str, Mapping[int, float]], names: Mapping[int, str]
-) -> tuple[dict[str, str], list[str]]:
+) -> tuple[Mapping[str, str], list[str]]:
     """Group users by their most trusted router, if no community was planted."""
     first = {
         user: names[max(row, key=lambda router: (row[router], -router))]

@@ -9,6 +9,7 @@ from propagation.datasets.dataset import Dataset
 from propagation.datasets.generated_town import Wave, generate_town
 from propagation.datasets.load import load_dataset
 from propagation.model.clients.attribute import normalize_name
+from propagation.model.clients.client import ClientChange
 
 MOST_EVENTS = 12_000
 BEFORE_SHARE = 0.85
@@ -50,27 +51,22 @@ class DemoScript:
     def items_with(self, concepts: frozenset[str]) -> frozenset[str]:
         """Return items that have one of these attributes or categories."""
         return frozenset(
-            item.key.id
-            for item in self.dataset.items
-            if concepts
-            & {
-                normalize_name(name)
-                for name in (*(item.attributes or ()), *(item.categories or ()))
-            }
+            item.key.id for item in self.dataset.items if concepts & _concepts_of_item(item)
         )
 
     def concepts_of(self, user: str) -> frozenset[str]:
         """Return attributes and categories of all items that the user had by `after`."""
-        told = {
-            item.key.id: (*(item.attributes or ()), *(item.categories or ()))
-            for item in self.dataset.items
+        chosen = {
+            event.item_id for event in self.dataset.between(0, self.after) if event.user_id == user
         }
-        return frozenset(
-            normalize_name(name)
-            for event in self.dataset.between(0, self.after)
-            if event.user_id == user
-            for name in told[event.item_id]
+        return frozenset().union(
+            *(_concepts_of_item(item) for item in self.dataset.items if item.key.id in chosen)
         )
+
+
+def _concepts_of_item(item: ClientChange) -> frozenset[str]:
+    names = (*(item.attributes or ()), *(item.categories or ()))
+    return frozenset(normalize_name(name) for name in names)
 
 
 def make_script(folder: Path | None, seed: int) -> DemoScript:

@@ -1,7 +1,7 @@
 """Printing of the demo."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import shorten
 
 from rich.console import Console
@@ -155,8 +155,41 @@ def _most(reach: Reach, router: int, end: int) -> str:
     )
 
 
-def show_found(console: Console, what: str, titles: Sequence[str]) -> None:
-    """Print search results."""
-    say(console, what)
-    for place, title in enumerate(titles, 1):
-        say(console, f"  {place}. {title}")
+KINDS = {
+    pb.EVOLUTION_KIND_SPLIT: "split",
+    pb.EVOLUTION_KIND_MERGE: "merge",
+    pb.EVOLUTION_KIND_REWRITE: "rewrite",
+}
+CHANGES_SHOWN, NUMBERS_CHARS, REASON_CHARS = 6, 18, 78
+
+
+def show_evolution(console: Console, run: pb.EvolutionRun, names: Mapping[int, str]) -> None:
+    """Print the plan as lineage, and the verdict.
+
+    Args:
+        names: Names of the routers before the run.
+    """
+    for change in run.changes[:CHANGES_SHOWN]:
+        numbers = f"{' + '.join(map(str, change.before))} → {' + '.join(map(str, change.after))}"
+        called = "; ".join(
+            shorten(names.get(router, f"router {router}"), NAME_CHARS, placeholder=" …")
+            for router in change.before
+        )
+        say(console, f"  {numbers:<{NUMBERS_CHARS}}{KINDS.get(change.kind, 'change')}: {called}")
+        if change.reason:
+            say(
+                console,
+                f"  {'':<{NUMBERS_CHARS}}{shorten(change.reason, REASON_CHARS, placeholder=' …')}",
+            )
+    if len(run.changes) > CHANGES_SHOWN:
+        say(console, f"  … and {len(run.changes) - CHANGES_SHOWN} more.")
+    say(
+        console,
+        f"Verdict: {run.verdict or ('published' if run.published else 'not published')}.".replace(
+            "..", "."
+        ),
+    )
+    say(
+        console,
+        "They are live as a new epoch." if run.published else "The routers stay as they were.",
+    )
