@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import grpc
 import structlog
@@ -135,7 +134,8 @@ async def running(
         await service.health.report_serving(True)
 
         stack.push_async_callback(worker.stop)
-        worker.start(service.health)
+        # A replica may reach a graph's server that does not answer here.
+        worker.start(report_reachable=service.health.report_serving)
         stack.push_async_callback(service.stop, settings.server.grace_seconds)
         readiness.declare()
 
@@ -180,8 +180,11 @@ async def _open(
     settings: Settings, engine: Engine, readiness: Readiness, stopping: asyncio.Event
 ) -> None:
     """Compile kernels if none are kept, and open the engine; say so if that takes long."""
-    if settings.store == "sqlite" and not _has_content(settings.database):
-        log.info("there is no graph yet: making one", database=str(settings.database))
+    database = settings.database
+    # A first start that failed leaves an empty file.
+    has_content = database.exists() and database.stat().st_size > 0
+    if settings.store == "sqlite" and not has_content:
+        log.info("there is no graph yet: making one", database=str(database))
     slow_start = asyncio.get_running_loop().call_later(
         SLOW_START_SECONDS,
         log.info,
@@ -194,11 +197,6 @@ async def _open(
         await engine.open(reach=readiness.reach)
     finally:
         slow_start.cancel()
-
-
-def _has_content(database: Path) -> bool:
-    """Tell an empty file, left by a first start that failed, from a database."""
-    return database.exists() and database.stat().st_size > 0
 
 
 async def _stop_at_once(service: Running, signalled: asyncio.Event) -> None:

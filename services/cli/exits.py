@@ -61,18 +61,18 @@ def run_command(command: Callable[[], int | None], debug: bool) -> int:
     try:
         return command() or ExitCode.DONE
     except TyperException as error:
-        return _said(_usage(error), ExitCode.USAGE, debug)
+        return _report_error(_usage(error), ExitCode.USAGE, debug)
     except PropagationError as error:
-        return _said(str(error), code_of(error), debug)
+        return _report_error(str(error), code_of(error), debug)
     except BrokenPipeError:
-        return _reader_left()
+        return _stop_writing()
     except (KeyboardInterrupt, typer.Abort):
         return ExitCode.INTERRUPTED
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        return _said(f"{where}{error.strerror or error}", ExitCode.DATA, debug)
+        return _report_error(f"{where}{error.strerror or error}", ExitCode.DATA, debug)
     except Exception as error:
-        return _said(
+        return _report_error(
             (
                 f"a fault of this program: {type(error).__name__}: {error}; run it again with "
                 "--debug and report it"
@@ -91,13 +91,13 @@ def _usage(error: TyperException) -> str:
     )
 
 
-def _reader_left() -> ExitCode:
+def _stop_writing() -> ExitCode:
     """Stop writing: `| head` closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return ExitCode.DONE
 
 
-def _said(message: str, code: ExitCode, debug: bool) -> ExitCode:
+def _report_error(message: str, code: ExitCode, debug: bool) -> ExitCode:
     if debug:
         traceback.print_exc()
     print("propagation:", " ".join(message.split()), file=sys.stderr)

@@ -55,10 +55,6 @@ class Health:
         for name in ("", SERVICE_NAME):
             await self._servicer.set(name, response.SERVING if serving else response.NOT_SERVING)
 
-    async def report_store(self, reachable: bool) -> None:
-        """Report NOT_SERVING while the graph's server does not answer; a replica may reach it."""
-        await self.report_serving(reachable)
-
     async def report_stopping(self) -> None:
         """Report NOT_SERVING from now on; later reports have no effect."""
         await self._servicer.enter_graceful_shutdown()

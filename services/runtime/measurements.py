@@ -52,11 +52,11 @@ class Timings:
     """Wall time by the name of a call or step, waiting included."""
 
     def __init__(self) -> None:
-        self._parts: dict[str, Timing] = {}
+        self.parts: dict[str, Timing] = {}
 
     def add(self, name: str, seconds: float) -> None:
         """Add one call or step."""
-        part = self._parts.setdefault(name, Timing())
+        part = self.parts.setdefault(name, Timing())
         part.calls += 1
         part.seconds += seconds
         part.longest = max(part.longest, seconds)
@@ -69,11 +69,6 @@ class Timings:
             yield
         finally:
             self.add(name, time.monotonic() - start)
-
-    @property
-    def parts(self) -> Mapping[str, Timing]:
-        """Return the timings by name."""
-        return self._parts
 
 
 class Failures:

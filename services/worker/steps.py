@@ -1,8 +1,8 @@
 """The short steps of the worker: learn, merge, retain, update the index, follow, run rounds."""
 
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Protocol
 
 from propagation.model.errors import IndexUnavailable, LeaseHeld, NotFound, StoreUnreachable
 from propagation.model.routers.round import Round
@@ -16,11 +16,8 @@ INTERVAL_JOB = "round_interval"
 ROUTER = "router "
 
 
-class HealthReport(Protocol):
-    """Where the worker reports whether the graph's server answers."""
-
-    async def report_store(self, reachable: bool) -> None:
-        """Take in a change."""
+ReachableReport = Callable[[bool], Awaitable[object]]
+"""Takes whether the graph's server answers, each time that this changes."""
 
 
 async def learn(context: WorkerContext) -> int:
@@ -80,7 +77,7 @@ class FollowStep:
     """Takes in other processes' commits, and reports whether the graph's server answers."""
 
     def __init__(self) -> None:
-        self.health: HealthReport | None = None
+        self.report_reachable: ReachableReport | None = None
         self._reachable = True
 
     async def run(self, context: WorkerContext) -> int:
@@ -94,8 +91,8 @@ class FollowStep:
         return 0
 
     async def _report(self, reachable: bool) -> None:
-        if reachable != self._reachable and self.health is not None:
-            await self.health.report_store(reachable)
+        if reachable != self._reachable and self.report_reachable is not None:
+            await self.report_reachable(reachable)
         self._reachable = reachable
 
 

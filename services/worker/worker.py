@@ -19,8 +19,8 @@ from services.worker.reason_step import ReasonStep
 from services.worker.steps import (
     INTERVAL_JOB,
     FollowStep,
-    HealthReport,
     MergeStep,
+    ReachableReport,
     learn,
     retain,
     run_due_round,
@@ -84,13 +84,13 @@ class Worker:
         """Count the clients that were read with pending messages and are not merged yet."""
         return len(self._merges.pending)
 
-    def start(self, health: HealthReport | None = None) -> None:
+    def start(self, report_reachable: ReachableReport | None = None) -> None:
         """Start all loops and jobs.
 
         Args:
-            health: Told when the graph's server stops or starts answering.
+            report_reachable: Called when the graph's server stops or starts answering.
         """
-        self._follow.health = health
+        self._follow.report_reachable = report_reachable
         self.counters.begin("round_routers_skipped_total", "")
         self.counters.begin("steps_failed_total", *self._steps)
         for name in ("jobs_run_total", "jobs_failed_total", "jobs_missed_total"):

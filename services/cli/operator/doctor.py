@@ -64,8 +64,8 @@ def doctor(
     from services.assembly import sqlite_files
 
     settings = existing_database(settings_of(config, assignments, database=database))
-    left = list(_laptop(sqlite_files(settings), mend)) if settings.store == "sqlite" else []
-    findings = left + with_engine(settings, lambda engine: _examined(engine, settings))
+    found = list(_check_file(sqlite_files(settings), mend)) if settings.store == "sqlite" else []
+    findings = found + with_engine(settings, lambda engine: _check_engine(engine, settings))
     sound = not any(finding.problem and finding.wrong and not finding.done for finding in findings)
     if json:
         print_json({"sound": sound, "findings": [asdict(finding) for finding in findings]})
@@ -80,7 +80,7 @@ def doctor(
         raise typer.Exit(ExitCode.WRONG)
 
 
-def _laptop(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
+def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
     """Check the file before the engine opens: opening migrates, repairs and frees leases.
 
     Raises:
@@ -111,7 +111,7 @@ def _laptop(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
         yield Finding("what killed processes left", "")
 
 
-async def _examined(engine: "Engine", settings: "Settings") -> list[Finding]:
+async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]:
     """Check an opened engine.
 
     That it opened proves the file, the schema, the settings, and that the numbers follow the log.

@@ -129,12 +129,12 @@ def export_client(
     it.
     """
     key = _key(user, item)
-    with contextlib.nullcontext(sys.stdout) if output is None else _whole(output) as file:
+    with contextlib.nullcontext(sys.stdout) if output is None else _open_output(output) as file:
         ask(address, lambda stub: _write(stub, key, file))
 
 
 @contextlib.contextmanager
-def _whole(output: Path) -> Iterator[TextIO]:
+def _open_output(output: Path) -> Iterator[TextIO]:
     """Write a file that gets its name when it is complete.
 
     A pipe or a link, such as /dev/stdout, is written directly.
@@ -144,27 +144,27 @@ def _whole(output: Path) -> Iterator[TextIO]:
             yield stream
         return
     partial = output.with_name(f"{output.name}.partial")
-    with write_atomically(_mine(partial), partial, output) as file:
+    with write_atomically(_create_locked(partial), partial, output) as file:
         yield file
 
 
-def _mine(partial: Path) -> int:
+def _create_locked(partial: Path) -> int:
     """Create a file that is locked while it is open.
 
     The file of a killed command has no lock, and is removed.
     """
     while True:
-        _take_away(partial)
+        _remove_leftover(partial)
         try:
             made = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             continue
-        if _locks(made) and partial.exists() and os.path.samestat(partial.stat(), os.fstat(made)):
+        if _lock(made) and partial.exists() and os.path.samestat(partial.stat(), os.fstat(made)):
             return made
         os.close(made)
 
 
-def _take_away(partial: Path) -> None:
+def _remove_leftover(partial: Path) -> None:
     if partial.is_symlink():
         partial.unlink(missing_ok=True)
     try:
@@ -172,7 +172,7 @@ def _take_away(partial: Path) -> None:
     except FileNotFoundError:
         return
     try:
-        if not _locks(left):
+        if not _lock(left):
             raise UsageProblem(
                 f"another export to {partial.stem} is under way ({partial}); wait for it, or "
                 "name another file"
@@ -182,7 +182,7 @@ def _take_away(partial: Path) -> None:
         os.close(left)
 
 
-def _locks(handle: int) -> bool:
+def _lock(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -191,7 +191,6 @@ def _locks(handle: int) -> bool:
 
 
 async def _write(stub: "PropagationServiceAsyncStub", key: pb.ClientKey, file: TextIO) -> None:
-
     async for answer in stub.ExportClient(pb.ExportClientRequest(key=key)):
         print(answer.json_line, file=file)
 

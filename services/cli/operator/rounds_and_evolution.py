@@ -100,7 +100,6 @@ def run_in_words(run: pb.EvolutionRun) -> str:
 
 
 def _kind(kind: int) -> str:
-
     return pb.EvolutionKind.Name(kind).removeprefix("EVOLUTION_KIND_").lower()  # type: ignore[arg-type]
 
 

@@ -77,7 +77,6 @@ def _print(count: int, answer: pb.TracePropagationResponse) -> None:
 def _request(
     event: str | None, client: str | None, attribute: str | None, line: str | None, count: int
 ) -> pb.TracePropagationRequest:
-
     if sum(origin is not None for origin in (event, client, attribute, line)) != 1:
         raise UsageProblem("give exactly one of --event, --client, --attribute, --line")
     if event is not None:
@@ -90,7 +89,6 @@ def _request(
 
 
 def _line(text: str) -> pb.LineOfProfile:
-
     key, hash_, number = text.rpartition("#")
     if not (hash_ and number.isdecimal()):
         raise UsageProblem(

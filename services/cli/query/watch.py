@@ -82,7 +82,6 @@ async def _watched(
 
 
 def _request(kinds: "list[str] | tuple[str, ...]", resume: str) -> pb.WatchPropagationRequest:
-
     for kind in kinds:
         if kind not in NAMES:
             raise UsageProblem(f"--kind is {kind!r}; give {', '.join(NAMES)}")
@@ -114,7 +113,6 @@ def event_in_words(event: pb.WatchPropagationResponse) -> str:
 
 
 def _merge_in_words(merge: pb.MergeReport) -> str:
-
     named = ", ".join(f"{kind_name(key.kind)} {key.id}" for key in merge.client.clients.keys)
     did = {
         pb.MERGE_OUTCOME_MERGED: "took up",

@@ -130,7 +130,6 @@ def _of_numbers(
     settings: Settings,
     options: EvaluationSettings,
 ) -> Effect:
-
     begun, points, ranked = time.monotonic(), [], 0
     for value in values:
         changed = (
@@ -153,7 +152,6 @@ def _of_numbers(
 
 
 def _report(name: str, stream: Stream, settings: Settings, options: EvaluationSettings) -> Report:
-
     return with_bar(
         name,
         lambda heard: evaluate_prequential(stream, embedder_of(settings), options, progress=heard),
@@ -188,7 +186,6 @@ def _written(value: float | None, otherwise: str = "default") -> str:
 async def _looped(
     of: str, dataset: Dataset, settings: Settings, heard: Progress
 ) -> tuple[LoopRanking, dict[str, int]]:
-
     events = list(checked(dataset.events))
     with tempfile.TemporaryDirectory(prefix="propagation-effect-") as folder:
         engine = build_engine(settings.model_copy(update={"database": Path(folder) / "loop.db"}))
@@ -237,7 +234,6 @@ def _effect(
     points: list[EffectPoint],
     begun: float,
 ) -> Effect:
-
     return Effect(
         of=of,
         dataset=name,

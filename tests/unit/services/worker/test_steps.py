@@ -12,14 +12,6 @@ from services.worker.loops import WorkerContext
 from services.worker.steps import FollowStep, MergeStep
 
 
-class Health:
-    def __init__(self):
-        self.reports = []
-
-    async def report_store(self, reachable):
-        self.reports.append(reachable)
-
-
 def context_of(**engine):
     return WorkerContext(SimpleNamespace(**engine), CallPriority())
 
@@ -88,14 +80,18 @@ async def test_a_problem_of_the_index_fails_the_step():
 
 
 async def test_health_hears_only_of_changes_of_the_store():
-    away, health = StoreUnreachable("away"), Health()
+    away, reports = StoreUnreachable("away"), []
     context = context_of(replica_sync=SimpleNamespace(step=returning(3, 0, away, away, 0, 0)))
     step = FollowStep()
-    step.health = health
+
+    async def report(reachable):
+        reports.append(reachable)
+
+    step.report_reachable = report
     for reachable in (True, True, False, False, True, True):
         if reachable:
             assert await step.run(context) == 0
         else:
             with pytest.raises(StoreUnreachable):
                 await step.run(context)
-    assert health.reports == [False, True]
+    assert reports == [False, True]
