@@ -28,7 +28,6 @@ from services.cli.research.evaluate import evaluate
 from services.cli.research.fake_llm import fake_llm
 from services.cli.research.import_dataset import import_
 from services.cli.research.replay import replay
-from services.runtime.process import release
 
 EPILOG = (
     "Exit codes: 0 done, 1 the command found a problem, 2 wrong use, 3 bad data or settings, "
@@ -80,6 +79,8 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from services.runtime.process import release  # slow to import
+
         print(f"propagation {release()}")
         raise typer.Exit
 
