@@ -14,7 +14,7 @@ from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.ports.reasoner import Reasoner
 from propagation.reception.merge import receive
 from propagation.reception.message_buffer import fill_buffer
-from propagation.workflow.concurrency.locks import ReadersWriterLock
+from propagation.workflow.concurrency.exclusion import ReadersWriterLock
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.settings import WorkflowSettings

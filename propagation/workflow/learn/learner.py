@@ -19,6 +19,7 @@ from propagation.ports.embedder import Embedder
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.ports.graph.leases import Lease
 from propagation.workflow.concurrency.leases import LEARN_LEASE, WAIT_SECONDS, Leases
+from propagation.workflow.data_settings import OpenData
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.learn.item_embedding import apply_clients
 from propagation.workflow.views.catalogue import Catalogue
@@ -34,16 +35,6 @@ CHECKPOINT_EVERY = 50_000
 CHECKPOINT_AT_CLOSE = 5_000
 # Entries that come with a barrier: numbers that do not follow from the blocks before it.
 BARRIERS = (EntryKind.BOOTSTRAP, EntryKind.EVOLUTION, EntryKind.RETRACTION, EntryKind.ERASURE)
-
-
-class EpochSource(Protocol):
-    """The open data, of whose epochs the numbers are."""
-
-    def first_view(self) -> NumbersView:
-        """Create the numbers before anything was learned."""
-
-    async def follow_epoch(self, number: int) -> None:
-        """Go over to an epoch that another process may have opened."""
 
 
 class EntryListener(Protocol):
@@ -62,7 +53,7 @@ class Learner:
         numbers: NumbersOwner,
         embedder: Embedder,
         leases: Leases,
-        data: EpochSource,
+        data: OpenData,
         catalogue: Catalogue | None = None,
         listeners: Sequence[EntryListener] = (),
     ) -> None:

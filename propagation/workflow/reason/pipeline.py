@@ -20,8 +20,8 @@ from propagation.model.interactions.reasoning import (
 )
 from propagation.model.usage import NO_USAGE, Usage
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
+from propagation.workflow.concurrency.exclusion import CommitLock
 from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.concurrency.locks import CommitLock
 from propagation.workflow.concurrency.tasks import keep_renewing
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.interaction import (
