@@ -112,12 +112,12 @@ def apply_merge(
         watermark=last_round,
         dropped=text.dropped + len(inbox.dropped),
     )
-    taken = [
+    took_part = [
         message
         for message in inbox.messages
         if answer.outcomes.get((message.router, message.version)) == MERGED_OUTCOME
     ]
-    return Reception(text=after, merged=merged, messages=taken, usage=answer.usage)
+    return Reception(text=after, merged=merged, messages=took_part, usage=answer.usage)
 
 
 async def receive(

@@ -28,8 +28,8 @@ def fill_buffer(ref: int, waiting: Sequence[RouterVersion], capacity: int) -> Bu
         capacity: B, the most messages that a buffer holds.
     """
     own = frozenset((ref,))
-    news = [message for message in waiting if message.senders != own]
-    return Buffer(news[:capacity], news[capacity:])
+    from_others = [message for message in waiting if message.senders != own]
+    return Buffer(from_others[:capacity], from_others[capacity:])
 
 
 @dataclass(frozen=True, slots=True)

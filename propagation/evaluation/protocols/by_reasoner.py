@@ -90,6 +90,14 @@ class Target:
     others: Sequence[str]
 
 
+@dataclass(frozen=True)
+class Placement:
+    """A target's place among its candidates (0 is the best), and whether the reasoner ranked."""
+
+    place: int
+    by_reasoner: bool
+
+
 async def evaluate_by_reasoner(
     engine: Engine,
     dataset: Dataset,
@@ -114,12 +122,12 @@ async def evaluate_by_reasoner(
         left_out = set(last.values())
         known = [event for place, event in enumerate(everything) if place not in left_out]
         draws = _draws(dataset, everything, last, fixed, seeds)
-        of_all = len(known) + sum(len(targets) for _, targets in draws)
+        of_all = len(known) + sum(len(targets) for targets in draws.values())
         await _replay_in_parts(engine, clients, known, lambda done: progress(done, of_all))
         reports = []
         done = len(known)
-        for name, targets in draws:
-            reports.append(await _ranked(engine, name, targets))
+        for name, targets in draws.items():
+            reports.append(await _rank_all(engine, name, targets))
             progress(done := done + len(targets), of_all)
         expenses = engine.reasoner.expenses
         return ByReasonerReport(
@@ -197,54 +205,45 @@ def _draws(
     last: Mapping[str, int],
     fixed: Mapping[str, Sequence[str]] | None,
     seeds: Sequence[int],
-) -> list[tuple[str, list[Target]]]:
+) -> dict[str, list[Target]]:
     """Return the targets of each draw; drawn candidates are items that the user never had."""
     catalogue = sorted(item.key.id for item in dataset.items)
     had: dict[str, set[str]] = {}
     for event in events:
         had.setdefault(event.user_id, set()).add(event.item_id)
-    out: list[tuple[str, list[Target]]] = []
+    items = {user: events[place].item_id for user, place in sorted(last.items())}
+    draws: dict[str, list[Target]] = {}
     if fixed is not None:
-        out.append(
-            (
-                FIXED,
-                [
-                    Target(
-                        user,
-                        events[place].item_id,
-                        [one for one in fixed[user] if one != events[place].item_id][:NINE],
-                    )
-                    for user, place in sorted(last.items())
-                    if user in fixed
-                ],
-            )
-        )
+        draws[FIXED] = [
+            Target(user, item, [other for other in fixed[user] if other != item][:NINE])
+            for user, item in items.items()
+            if user in fixed
+        ]
     for seed in seeds:
-        targets = []
-        for user, place in sorted(last.items()):
-            unseen = [item for item in catalogue if item not in had[user]]
-            targets.append(
-                Target(
-                    user,
-                    events[place].item_id,
-                    Random(f"{seed} {user}").sample(unseen, min(NINE, len(unseen))),
-                )
-            )
-        out.append((f"seed {seed}", targets))
-    return out
+        draws[f"seed {seed}"] = [
+            Target(user, item, _draw(f"{seed} {user}", catalogue, had[user]))
+            for user, item in items.items()
+        ]
+    return draws
 
 
-async def _ranked(engine: Engine, name: str, targets: Sequence[Target]) -> DrawReport:
+def _draw(seed: str, catalogue: Sequence[str], had: set[str]) -> list[str]:
+    unseen = [item for item in catalogue if item not in had]
+    return Random(seed).sample(unseen, min(NINE, len(unseen)))
+
+
+async def _rank_all(engine: Engine, name: str, targets: Sequence[Target]) -> DrawReport:
     places = asyncio.Semaphore(engine.reasoner.concurrency)
 
-    async def one(target: Target) -> tuple[int, bool]:
+    async def rank_in_turn(target: Target) -> Placement:
         async with places:
-            return await _place(engine, target)
+            return await _rank(engine, target)
 
-    found = await asyncio.gather(*(one(target) for target in targets))
-    gains = [[1 / log2(place + 2) if place < cut else 0.0 for cut in CUTS] for place, _ in found]
+    found = await asyncio.gather(*(rank_in_turn(target) for target in targets))
     n1, n5, n10 = (
-        sum(gain[cut] for gain in gains) / max(len(gains), 1) for cut in range(len(CUTS))
+        sum(1 / log2(ranked.place + 2) for ranked in found if ranked.place < cut)
+        / max(len(found), 1)
+        for cut in CUTS
     )
     return DrawReport(
         name=name,
@@ -252,22 +251,22 @@ async def _ranked(engine: Engine, name: str, targets: Sequence[Target]) -> DrawR
         n1=n1,
         n5=n5,
         n10=n10,
-        by_numbers=sum(not asked for _, asked in found),
+        by_numbers=sum(not ranked.by_reasoner for ranked in found),
     )
 
 
-async def _place(engine: Engine, target: Target) -> tuple[int, bool]:
-    """Return the target's place (0 is the best), and whether the reasoner ranked."""
+async def _rank(engine: Engine, target: Target) -> Placement:
     candidates = sorted([target.item, *target.others])
-    wish = RecommendRequest(
+    request = RecommendRequest(
         user_id=target.user, limit=len(candidates), candidates=candidates, exclude_seen=False
     )
-    by_numbers = await engine.recommender.recommend(wish)
+    by_numbers = await engine.recommender.recommend(request)
     found = await _retry_patiently(
         engine,
         lambda: engine.ranking.rerank(target.user, by_numbers, None, raise_unavailable=True),
     )
-    return [item.item_id for item in found.items].index(target.item), found.by_reasoner
+    place = [item.item_id for item in found.items].index(target.item)
+    return Placement(place, found.by_reasoner)
 
 
 def _cost(usage: Usage) -> list[PromptCost]:

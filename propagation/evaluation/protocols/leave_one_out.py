@@ -113,27 +113,30 @@ async def evaluate_leave_one_out(
     """
     stream.check()
     begun = time.monotonic()
-    told_of: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]] = []
+    at_moments: list[NDArray[np.bool_]] = []
+    at_ends: list[NDArray[np.bool_]] = []
 
     async def passes() -> AsyncGenerator[Pass, None]:
         for seed in settings.seeds:
             shuffled = stream.shuffled(seed)
             content, attributes = await item_vectors(shuffled, embedder, seed)
             targets = last_of_each_user(shuffled)
-            for told in (shuffled, histories_shuffled(shuffled, targets, seed)):
-                schedule, at_moment, at_end = leave_one_out(told, targets)
-                told_of.append((at_moment, at_end))
-                yield partial(run_pass, told, schedule, content, attributes, settings, seed)
+            for variant in (shuffled, histories_shuffled(shuffled, targets, seed)):
+                schedule, at_moment, at_end = leave_one_out(variant, targets)
+                at_moments.append(at_moment)
+                at_ends.append(at_end)
+                yield partial(run_pass, variant, schedule, content, attributes, settings, seed)
 
     events = len(stream.user) + int(last_of_each_user(stream).sum())
     ranked = await run_in_parallel(passes(), PASSES_A_SEED * len(settings.seeds), events, progress)
-    found: dict[str, list[Ranked]] = {name: [] for name in KNOWING}
-    for number, (one, (at_moment, at_end)) in enumerate(zip(ranked, told_of, strict=True)):
-        if number % PASSES_A_SEED:
-            found["shuffled"].append(one.at(at_end))
-        else:
-            found["end"].append(one.at(at_end))
-            found["moment"].append(one.at(at_moment))
+    last = [one.at(rows) for one, rows in zip(ranked, at_ends, strict=True)]
+    current = [one.at(rows) for one, rows in zip(ranked, at_moments, strict=True)]
+    # Of each seed the first pass has the histories as they are, the second shuffled ones.
+    known = {
+        "end": last[::PASSES_A_SEED],
+        "moment": current[::PASSES_A_SEED],
+        "shuffled": last[1::PASSES_A_SEED],
+    }
     return LeaveOneOutReport(
         dataset=stream.name,
         users=stream.users,
@@ -141,7 +144,7 @@ async def evaluate_leave_one_out(
         events=len(stream.user),
         settings=settings,
         embedder=embedder.name,
-        known=[_setting(name, of) for name, of in found.items()],
+        known=[_setting(name, known[name]) for name in KNOWING],
         seconds=time.monotonic() - begun,
         commit=commit,
         finished=datetime.now(UTC),

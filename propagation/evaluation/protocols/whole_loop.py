@@ -45,6 +45,15 @@ class LoopRanking:
     ruled: float
 
 
+@dataclass(frozen=True)
+class RankedEvent:
+    """An event's user row, its N@10 by WAYS, and whether a rule applied."""
+
+    user: int
+    gains: Sequence[float]
+    ruled: bool
+
+
 async def rank_in_loop(
     engine: Engine,
     clients: Iterable[ClientChange],
@@ -61,13 +70,14 @@ async def rank_in_loop(
     """
     await replay(engine, clients, ())
     engine.numbers.view.combiner = _combiner()
-    found: list[tuple[int, tuple[float, ...], bool]] = []
+    found: list[RankedEvent] = []
     for start in range(0, len(events), STEP):
         part = events[start : start + STEP]
         if start >= 2 * len(events) // 5:
-            found += [
-                one for event in _first_of_each_user(part) if (one := await _ranked(engine, event))
-            ]
+            for event in _first_of_each_user(part):
+                ranked = await _rank(engine, event)
+                if ranked is not None:
+                    found.append(ranked)
         await replay(engine, (), part, step=STEP)
         progress(min(start + STEP, len(events)))
     if not found:
@@ -77,9 +87,9 @@ async def rank_in_loop(
             " of its user, a repeat of what the user had, or leaves nothing unseen to compare with",
         )
     return LoopRanking(
-        np.array([user for user, _, _ in found], np.int64),
-        np.array([gains for _, gains, _ in found]),
-        float(np.mean([ruled for _, _, ruled in found])),
+        np.array([ranked.user for ranked in found], np.int64),
+        np.array([ranked.gains for ranked in found]),
+        float(np.mean([ranked.ruled for ranked in found])),
     )
 
 
@@ -97,10 +107,8 @@ def _first_of_each_user(part: Sequence[NewInteraction]) -> Iterator[NewInteracti
     return iter({event.user_id: event for event in reversed(part)}.values())
 
 
-async def _ranked(
-    engine: Engine, event: NewInteraction
-) -> tuple[int, tuple[float, ...], bool] | None:
-    """Return (user row, N@10 by WAYS, whether a rule applied); None if it is left out."""
+async def _rank(engine: Engine, event: NewInteraction) -> RankedEvent | None:
+    """Rank an event's item; None if it is left out."""
     view = engine.numbers.view
     refs = await engine.store.find_refs(
         [
@@ -115,9 +123,9 @@ async def _ranked(
     factors = await engine.recommender.factors(texts[refs[0]])
     rows = np.arange(view.items)
     gains = []
-    for arm, held in ((OFF, None), (WITHOUT_TEXT, None), (ON, None), (ON, factors)):
+    for arm, rules in ((OFF, None), (WITHOUT_TEXT, None), (ON, None), (ON, factors)):
         read = await engine.recommender.batcher.read(
-            ReadRequest(user=user, arm=arm, limit=len(rows), factors=held, candidates=rows)
+            ReadRequest(user=user, arm=arm, limit=len(rows), factors=rules, candidates=rows)
         )
         scores = read.ranked.scores
         own = scores[read.ranked.rows == item][0]
@@ -125,4 +133,4 @@ async def _ranked(
         gains.append(
             float(expected(above, ties, len(scores) - 1, DRAWN, log_factorials(len(scores)))[0])
         )
-    return user, tuple(gains), factors is not None
+    return RankedEvent(user, gains, factors is not None)

@@ -147,11 +147,10 @@ def plot_effect(effect: Effect, path: Path) -> None:
         )
     for number, (name, base) in enumerate(effect.bases.items()):
         pairs = [point.gains[name] for point in effect.points]
-        beside = places + OFFSET * (
-            number - (len(effect.bases) - 1) / 2
-        )  # bars of equal gains would hide each other
+        # Without the offset, bars of equal gains would hide each other.
+        offset = OFFSET * (number - (len(effect.bases) - 1) / 2)
         gains.errorbar(
-            beside,
+            places + offset,
             _numbers([pair.mean if pair else None for pair in pairs]),
             [_twice_error(pair) for pair in pairs],
             marker="o",

@@ -8,7 +8,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -45,6 +45,15 @@ def catalogue_change(text: ClientText, edits: Sequence[Edit]) -> list[Edit]:
     ]:
         return []
     return [*(DropLine(id=line.id) for line in old), *(AddLine(line=line) for line in new)]
+
+
+@dataclass
+class Welcome:
+    """New clients' texts after they merged messages, what became of these, and the cost."""
+
+    texts: dict[int, ClientText] = field(default_factory=dict)
+    merges: list[MessageMerge] = field(default_factory=list)
+    usage: Usage = NO_USAGE
 
 
 class ColdStart:
@@ -151,18 +160,18 @@ class ColdStart:
         }
         await self._vectors.write([indexed_text(text) for text in own.values()])
         new = [ref for ref in own if welcome and not before[ref].profile.version]
-        welcomed, merged, merging = await self._welcome(new, clients, own)
+        welcome_of_new = await self._welcome(new, clients, own)
         if own:
             await self._store.commit_texts(
-                [*own.values(), *welcomed.values()],
-                merged,
+                [*own.values(), *welcome_of_new.texts.values()],
+                welcome_of_new.merges,
                 sequence,
                 taken_back,
-                (usage + merging).author,
+                (usage + welcome_of_new.usage).author,
             )
-        await self._vectors.publish(list(welcomed.values()))
+        await self._vectors.publish(list(welcome_of_new.texts.values()))
         await self._save_failed(failed)
-        return {**own, **welcomed}
+        return {**own, **welcome_of_new.texts}
 
     async def _save_failed(self, failed: set[int]) -> None:
         """Remember failures over restarts, so that every change is described in the end."""
@@ -206,15 +215,12 @@ class ColdStart:
 
     async def _welcome(
         self, refs: Sequence[int], clients: Mapping[int, Client], texts: Mapping[int, ClientText]
-    ) -> tuple[dict[int, ClientText], list[MessageMerge], Usage]:
-        """Route new clients and merge their routers' newest messages; a round writes the edges.
-
-        Returns:
-            The texts after the merge, what became of the messages, and the cost.
-        """
+    ) -> Welcome:
+        """Route new clients and merge their routers' newest messages; a round writes the edges."""
+        result = Welcome()
         last = await self._store.last_round() if self._settings.propagate and refs else None
         if last is None:
-            return {}, [], NO_USAGE
+            return result
         current = await self._store.router_versions(self._vectors.routers)
         try:
             waiting = await self._messages(refs, current)
@@ -224,10 +230,7 @@ class ColdStart:
                 len(refs),
                 error,
             )
-            return {}, [], NO_USAGE
-        welcomed: dict[int, ClientText] = {}
-        merged: list[MessageMerge] = []
-        usage = NO_USAGE
+            return result
         for start in range(0, len(refs), self._reasoner.concurrency):
             part = refs[start : start + self._reasoner.concurrency]
             receptions = await asyncio.gather(
@@ -238,10 +241,10 @@ class ColdStart:
             )
             for ref, reception in zip(part, receptions, strict=True):
                 if reception is not None and reception.text is not texts[ref]:
-                    welcomed[ref] = reception.text
-                    merged.extend(reception.merged)
-                    usage += reception.usage
-        return welcomed, merged, usage
+                    result.texts[ref] = reception.text
+                    result.merges.extend(reception.merged)
+                    result.usage += reception.usage
+        return result
 
     async def _receive(
         self, client: Client, text: ClientText, waiting: Sequence[RouterVersion], last: int
