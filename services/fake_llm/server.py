@@ -12,8 +12,7 @@ from random import Random
 from typing import Any
 
 from services.fake_llm.rule import answer, data_of, obeys
-from services.fake_llm.script import CONTEXT_TOKENS, Script
-from services.fake_llm.speech import spoken, tokens_of
+from services.fake_llm.script import CONTEXT_TOKENS, Script, estimate_tokens, write_answer
 
 REASONS = {
     200: "OK",
@@ -219,7 +218,7 @@ class FakeLLM:
         self.seen.calls[label] += 1
         self.seen.faults[fault or "none"] += 1
         prompt = "\n".join(str(message["content"]) for message in messages)
-        self.seen.prompt_tokens[label] += tokens_of(prompt)
+        self.seen.prompt_tokens[label] += estimate_tokens(prompt)
         if len(self.seen.prompts) < self.KEPT:
             self.seen.prompts.append(prompt)
         self.seen.record_prompt(messages)
@@ -233,7 +232,7 @@ class FakeLLM:
             raise Refused(500, "The server had an error")
         completion = self._completion(body, fault)
         self.seen.completion_tokens[label] += (
-            tokens_of(completion["choices"][0]["message"]["content"] or "")
+            estimate_tokens(completion["choices"][0]["message"]["content"] or "")
             if completion["choices"]
             else 0
         )
@@ -260,7 +259,7 @@ class FakeLLM:
                 raise Refused(
                     400, f"Unsupported parameter: '{name}' is not supported with this model"
                 )
-        if tokens_of(prompt) > CONTEXT_TOKENS:
+        if estimate_tokens(prompt) > CONTEXT_TOKENS:
             if "context_code" in habits:
                 raise Refused(
                     400,
@@ -279,10 +278,10 @@ class FakeLLM:
         said = answer(body["messages"], body.get("response_format"), obeying=obeying)
         self.seen.record_answer(said)
         refusal = None
-        text: str | None = spoken(said, fault, habits)
+        text: str | None = write_answer(said, fault, habits)
         limit = body.get("max_tokens") or body.get("max_completion_tokens") or 10_000
         finish: str | None = "stop"
-        if text and tokens_of(text) > limit:
+        if text and estimate_tokens(text) > limit:
             text, finish = text[: 4 * limit], "length"
         if fault == "truncated" and text:
             text, finish = text[: len(text) // 2], "length"
@@ -307,8 +306,8 @@ class FakeLLM:
             (0, 0)
             if "no_usage" in habits
             else (
-                sum(tokens_of(str(one["content"])) for one in body["messages"]),
-                tokens_of(text or ""),
+                sum(estimate_tokens(str(one["content"])) for one in body["messages"]),
+                estimate_tokens(text or ""),
             )
         )
         return {

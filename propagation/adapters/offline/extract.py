@@ -3,7 +3,13 @@
 import html
 from collections.abc import Sequence
 
-from propagation.adapters.offline.sentences import fit_titles, names_of, quote, shorten, title_of
+from propagation.adapters.offline.sentences import (
+    find_title,
+    fit_titles,
+    list_names,
+    quote,
+    shorten,
+)
 from propagation.model.clients.client import Client, ClientKind
 from propagation.model.clients.profile import LINE_MAX_WORDS, AddLine, Author, Edit, Line
 
@@ -18,7 +24,7 @@ def extract_lines(client: Client) -> Sequence[Edit]:
     texts = [_heading(client)]
     if client.description:
         texts.append(shorten(" ".join(html.unescape(client.description).split())))
-    names = names_of(client)
+    names = list_names(client)
     return [
         AddLine(
             line=Line(
@@ -34,8 +40,8 @@ def extract_lines(client: Client) -> Sequence[Edit]:
 
 
 def _heading(client: Client) -> str:
-    title = quote(title_of(client)) if client.title else ""
-    given = names_of(client, LISTED) if client.attributes or client.categories else ()
+    title = quote(find_title(client)) if client.title else ""
+    given = list_names(client, LISTED) if client.attributes or client.categories else ()
     if client.key.kind == ClientKind.USER:
         return fit_titles("Described as", given, " {}.", LINE_MAX_WORDS) if given else ""
     subject = title or "Something"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from propagation.adapters.offline.merge import heard_lines
-from propagation.adapters.offline.sentences import join_names, names_of, quote, title_of
+from propagation.adapters.offline.sentences import find_title, join_names, list_names, quote
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.interactions.reasoning import ReasonWork
 from propagation.model.routers.router import RouterVersion
@@ -18,7 +18,7 @@ def write_gradients(
     The modules are the profiles, the filter memories that had something to let in, and the routers
     that were heard.
     """
-    chosen = names_of(positive.client)
+    chosen = list_names(positive.client)
     gradients = [
         _profile(work, reward, user, chosen, _of_user(reward, positive, chosen, negative)),
         _profile(
@@ -33,7 +33,7 @@ def write_gradients(
         ),
     ]
     if negative is not None:
-        other = names_of(negative.client)
+        other = list_names(negative.client)
         gradients.append(
             _profile(
                 work,
@@ -57,12 +57,12 @@ def write_gradients(
 
 
 def _of_user(reward: int, positive: Party, chosen: Sequence[str], negative: Party | None) -> str:
-    title = title_of(positive.client)
+    title = find_title(positive.client)
     what = quote(title) if title else "The choice"
     if reward:
         return f"{what} was foreseen: keep what the profile says of {_about(chosen)}."
     too_much = (
-        [name for name in names_of(negative.client) if name not in chosen] if negative else []
+        [name for name in list_names(negative.client) if name not in chosen] if negative else []
     )
     return f"{what} was not foreseen: say more of {_about(chosen)}" + (
         f", less of {join_names(too_much)}." if too_much else "."

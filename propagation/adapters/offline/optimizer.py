@@ -8,7 +8,7 @@ from propagation.adapters.offline.confirmation import (
     learn_router_rules,
 )
 from propagation.adapters.offline.own_lines import reinforce_audience, reinforce_choices
-from propagation.adapters.offline.sentences import names_of
+from propagation.adapters.offline.sentences import list_names
 from propagation.model.clients.client import ClientKind
 from propagation.model.clients.filter_memory import FilterRule
 from propagation.model.clients.profile import Author, Profile
@@ -25,7 +25,7 @@ def optimize_client(
     """
     room = max(1, room - sum(line.author is Author.CATALOGUE for line in party.profile.lines))
     if party.client.key.kind == ClientKind.USER:
-        chosen = frozenset(names_of(other.client))
+        chosen = frozenset(list_names(other.client))
         edits = [
             *reinforce_choices(work, party, other, room),
             *age_heard_lines(party.profile, chosen),

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from propagation.adapters.offline.sentences import (
     choose_variant,
+    find_title,
     fit_titles,
     join_names,
+    list_names,
     name_in_sentence,
-    names_of,
     quote,
-    title_of,
     titles_in,
 )
 from propagation.model.clients.client import Client
@@ -70,11 +70,11 @@ def reinforce_choices(work: ReasonWork, party: Party, other: Party, room: int) -
     The line says what all choices that it rests on have in common, so that every title that it
     cites bears it out. At most `room` such lines stay.
     """
-    names = names_of(other.client) or leading_attributes(other.profile)
+    names = list_names(other.client) or leading_attributes(other.profile)
     line = _closest(party.profile, names)
     weight = line.weight * KEPT + 1 if line else 1.0
     said = _in_common(line, names)
-    title = title_of(other.client)
+    title = find_title(other.client)
     old = [seen for seen in titles_in(line.text) if seen != title] if line else []
     titles = ([title, *old] if title else old)[:TITLES]
     text = _choice(other.client, said, titles, weight)
@@ -86,7 +86,7 @@ def reinforce_audience(work: ReasonWork, party: Party, other: Party, room: int) 
 
     It speaks of tastes that choices showed, never of what a user says of itself.
     """
-    catalogue = frozenset(names_of(party.client))
+    catalogue = frozenset(list_names(party.client))
     names = leading_attributes(other.profile, besides=catalogue)
     if not names:
         return []

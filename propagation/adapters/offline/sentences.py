@@ -80,12 +80,12 @@ def choose_variant(names: Sequence[str], count: int) -> int:
     return crc32("|".join(names).encode()) % count
 
 
-def title_of(client: Client) -> str:
+def find_title(client: Client) -> str:
     """Return the title as a person would write it; "" without one: an id tells nothing."""
     return plain_title(client.title)
 
 
-def names_of(client: Client, count: int = SALIENT) -> tuple[str, ...]:
+def list_names(client: Client, count: int = SALIENT) -> tuple[str, ...]:
     """Return a client's attributes: given ones, else categories, else words of its text."""
     return _names(client.attributes, client.categories, client.title, client.description)[:count]
 

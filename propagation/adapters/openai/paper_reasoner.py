@@ -58,7 +58,7 @@ class PaperReasoner(OpenAIReasoner):
         first, second, third = (
             _after(party, part) for party, part in zip(parties, merges, strict=True)
         )
-        part, more = await self._part(predict.question(first, second, third), "prediction")
+        part, more = await self._part(predict.build_question(first, second, third), "prediction")
         prediction: AnswerPart[Prediction] = part
         return ForwardAnswer(merges, prediction, usage + more)
 
@@ -97,12 +97,12 @@ class PaperReasoner(OpenAIReasoner):
         return BackwardAnswer(_once(gradients), [part for part, _ in optimized], usage)
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
-        found, usage = await self._several(routers, summarize.question, 1)
+        found, usage = await self._several(routers, summarize.build_question, 1)
         return SummarizeAnswer(found, usage)
 
     async def _merge(self, party: Party) -> tuple[AnswerPart[MergeAnswer], Usage]:
         return (
-            await self._part(merge.question(party), "client")
+            await self._part(merge.build_question(party), "client")
             if party.messages
             else (EMPTY, NO_USAGE)
         )
@@ -110,7 +110,7 @@ class PaperReasoner(OpenAIReasoner):
     async def _credit(
         self, work: ReasonWork, reward: int, name: str, party: Party
     ) -> tuple[list[Gradient], Usage]:
-        answered = await self._failing_alone(gradient.question(work, reward, name, party))
+        answered = await self._failing_alone(gradient.build_question(work, reward, name, party))
         return [
             one
             for part in answered.parts.values()

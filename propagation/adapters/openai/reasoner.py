@@ -77,12 +77,12 @@ class OpenAIReasoner:
 
     async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
         with_text = [client for client in clients if client.has_text]
-        found, usage = await self._several(with_text, extract.question, CLIENTS_A_CALL)
+        found, usage = await self._several(with_text, extract.build_question, CLIENTS_A_CALL)
         by_ref = {client.ref: edits for client, edits in zip(with_text, found, strict=True)}
         return ExtractAnswer([by_ref.get(client.ref, ()) for client in clients], usage)
 
     async def merge(self, party: Party) -> MergeAnswer:
-        answered = await self._asker.ask(merge.question(party))
+        answered = await self._asker.ask(merge.build_question(party))
         answer = _or_raise(answered.parts["client"])
         return MergeAnswer(answer.edits, answer.outcomes, answered.usage)
 
@@ -93,7 +93,7 @@ class OpenAIReasoner:
         candidates: Sequence[Party],
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
-        question = forward.question(user, candidates)
+        question = forward.build_question(user, candidates)
         answered = await self._asker.ask(question) if question.parts else Answered({}, NO_USAGE)
         merges = [answered.parts.get(name, EMPTY) for name in forward.NAMES[: 1 + len(candidates)]]
         return ForwardAnswer(merges, answered.parts.get("prediction"), answered.usage)
@@ -113,7 +113,7 @@ class OpenAIReasoner:
                 strict=False,
             )
         )
-        answered = await self._asker.ask(backward.question(work, reward, parties))
+        answered = await self._asker.ask(backward.build_question(work, reward, parties))
         gradients: list[Gradient] = []
         clients: list[AnswerPart[OptimizeAnswer]] = []
         for name in parties:
@@ -129,16 +129,18 @@ class OpenAIReasoner:
         return BackwardAnswer(gradients, clients, answered.usage)
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
-        return SummarizeAnswer(*await self._several(routers, summarize.question, ROUTERS_A_CALL))
+        return SummarizeAnswer(
+            *await self._several(routers, summarize.build_question, ROUTERS_A_CALL)
+        )
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
         if len(candidates) < 2:
             return RankAnswer(range(len(candidates)))
-        answered = await self._asker.ask(rank.question(user, candidates))
+        answered = await self._asker.ask(rank.build_question(user, candidates))
         return RankAnswer(_or_raise(answered.parts["ranking"]), answered.usage)
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
-        answered = await self._asker.ask(evolve.question(case))
+        answered = await self._asker.ask(evolve.build_question(case))
         decision: AnswerPart[RouterDecision] = answered.parts["decision"]
         return _or_raise(decision)
 

@@ -14,7 +14,7 @@ REASON_CHARS = 200
 WRAPPERS = 8
 
 
-def names_of(wanted: Mapping[str, Wanted]) -> Collection[str]:
+def list_answer_names(wanted: Mapping[str, Wanted]) -> Collection[str]:
     """Return the names by which an answer is known: its parts, and the fields of a lone part."""
     fields = [name for one in wanted.values() for name in one.model.model_fields]
     return [*wanted, *(fields if len(wanted) == 1 else ())]

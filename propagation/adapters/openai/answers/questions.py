@@ -7,7 +7,11 @@ from typing import Any
 
 from propagation.adapters.openai.answer_json import Fault, ParsedAnswer, parse_answer
 from propagation.adapters.openai.answers.answer_cache import AnswerCache
-from propagation.adapters.openai.answers.answer_parts import check_part, match_parts, names_of
+from propagation.adapters.openai.answers.answer_parts import (
+    check_part,
+    list_answer_names,
+    match_parts,
+)
 from propagation.adapters.openai.answers.json_mode import (
     ENFORCED,
     JsonModeDetector,
@@ -15,7 +19,12 @@ from propagation.adapters.openai.answers.json_mode import (
     schema_format,
 )
 from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormatRefused, Messages, Reply
-from propagation.adapters.openai.prompting.prompt import Question, Wanted, schema_of, shape_of
+from propagation.adapters.openai.prompting.prompt import (
+    Question,
+    Wanted,
+    build_schema,
+    describe_shape,
+)
 from propagation.adapters.openai.prompting.prompt_data import document, tokens_in
 from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from propagation.model.usage import NO_USAGE, PromptCost, Usage
@@ -103,7 +112,8 @@ class QuestionAsker:
                 break
             usage += reply.usage
             answer = match_parts(
-                parse_answer(reply.text, reply.finish, reply.refusal, names_of(missing)), missing
+                parse_answer(reply.text, reply.finish, reply.refusal, list_answer_names(missing)),
+                missing,
             )
             for name, wanted in missing.items():
                 parts[name] = check_part(answer, name, wanted)
@@ -187,9 +197,8 @@ def _messages(
     """
     instructions = question.prompt.instructions
     if mode not in ENFORCED or before:
-        instructions += (
-            f"\nAnswer with one JSON object and nothing else, in this form:\n{shape_of(missing)}"
-        )
+        shape = describe_shape(missing)
+        instructions += f"\nAnswer with one JSON object and nothing else, in this form:\n{shape}"
     else:
         instructions += "\nAnswer in JSON."
     asked = [{"role": "user", "content": data}, *before]
@@ -226,5 +235,5 @@ def _complaint(reply: Reply, answer: ParsedAnswer, wrong: Mapping[str, str]) -> 
 
 def _format(mode: Mode, parts: Mapping[str, Wanted]) -> dict[str, Any] | None:
     if mode in ENFORCED:
-        return schema_format(schema_of(parts, bounded=mode is Mode.BOUNDED))
+        return schema_format(build_schema(parts, bounded=mode is Mode.BOUNDED))
     return {"type": "json_object"} if mode is Mode.JSON else None

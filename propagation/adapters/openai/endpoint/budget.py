@@ -145,7 +145,7 @@ class BudgetLedger:
             self._saved_at = time.monotonic()
             lease, ledger = await self._lock_ledger()
             before, usage = self.earlier, self._unsaved
-            self.earlier, self._unsaved = usage_of(ledger.get("prompts", {})) + usage, NO_USAGE
+            self.earlier, self._unsaved = total_usage(ledger.get("prompts", {})) + usage, NO_USAGE
             ledger["prompts"] = {
                 label: [getattr(spent, name) for name in SPENT]
                 for label, spent in self.earlier.by_prompt
@@ -231,7 +231,7 @@ class BudgetLedger:
         return {"day": "midnight UTC", "month": "the next month", "run": "another run"}[period]
 
 
-def usage_of(prompts: Mapping[str, list[Any]]) -> Usage:
+def total_usage(prompts: Mapping[str, list[Any]]) -> Usage:
     """Read the sums of a stored ledger."""
     return Usage(
         tuple(

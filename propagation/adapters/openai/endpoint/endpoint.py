@@ -22,7 +22,7 @@ from propagation.adapters.openai.endpoint.failures import (
     TIMED_OUT,
     Failure,
     Next,
-    failure_of,
+    classify_failure,
     has_system,
     requested_pause,
 )
@@ -349,7 +349,7 @@ class Endpoint:
                     failure = TIMED_OUT
                 # whatever a client makes of whatever a server sends: one policy says what to do
                 except Exception as error:
-                    failure = failure_of(error, parameters)
+                    failure = classify_failure(error, parameters)
                 finally:
                     cost = self._cost(call, response, failure, time.monotonic() - started)
         finally:

@@ -82,7 +82,7 @@ class Failure:
 TIMED_OUT = Failure("timed out", Next.AGAIN, pause=AFTER_TIMEOUT, slow=True)
 
 
-def failure_of(error: Exception, parameters: Mapping[str, object]) -> Failure:
+def classify_failure(error: Exception, parameters: Mapping[str, object]) -> Failure:
     """Decide how to take an error of the client."""
     if isinstance(error, APITimeoutError):
         return TIMED_OUT

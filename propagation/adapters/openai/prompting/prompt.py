@@ -54,7 +54,7 @@ class Question:
     tokens: int
 
 
-def schema_of(parts: Mapping[str, Wanted], *, bounded: bool) -> dict[str, Any]:
+def build_schema(parts: Mapping[str, Wanted], *, bounded: bool) -> dict[str, Any]:
     """Build a JSON schema that servers with grammars take: types, names and short enums.
 
     If `bounded`, it also bounds texts and lists: a model that begins to repeat itself in one part
@@ -124,7 +124,7 @@ def _unbounded(shape: Any) -> Any:
     return [_unbounded(one) for one in shape] if isinstance(shape, list) else shape
 
 
-def shape_of(parts: Mapping[str, Wanted]) -> str:
+def describe_shape(parts: Mapping[str, Wanted]) -> str:
     """Describe the answer's form in words, for models without a grammar."""
     return (
         "{"

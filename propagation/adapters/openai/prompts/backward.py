@@ -52,7 +52,7 @@ class Client(ClientCredit):
     rules: RuleAnswers
 
 
-def question(work: ReasonWork, reward: int | None, parties: Mapping[str, Party]) -> Question:
+def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, Party]) -> Question:
     """Ask about all parties.
 
     Parts: user, chosen and passed, as there are, each read as (gradients, OptimizeAnswer); and

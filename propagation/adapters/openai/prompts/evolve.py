@@ -53,13 +53,13 @@ class Decision(Answer):
     routers: Annotated[Several[Spoken], at_most(max(TEXTS.values()))]
 
 
-def question(case: RouterCase) -> Question:
+def build_question(case: RouterCase) -> Question:
     """One part: decision."""
-    wanted = Wanted(Decision, lambda answer: decision_of(answer, case))
+    wanted = Wanted(Decision, lambda answer: read_decision(answer, case))
     return Question(PROMPT, {"router": _shown(case)}, {"decision": wanted}, TOKENS)
 
 
-def decision_of(answer: Decision, case: RouterCase) -> RouterDecision:
+def read_decision(answer: Decision, case: RouterCase) -> RouterDecision:
     """Turn the answer into a decision; raise ValueError if it can't be carried out."""
     if answer.kind == "keep":
         return RouterDecision(None, words(answer.reason, REASON_WORDS))

@@ -31,7 +31,7 @@ class Profile(Answer):
     lines: Annotated[Several[CatalogueLine], at_most(LINES, least=1)]
 
 
-def question(clients: Sequence[Client]) -> Question:
+def build_question(clients: Sequence[Client]) -> Question:
     """Parts: client_1, client_2, ... in order."""
     return Question(
         PROMPT,

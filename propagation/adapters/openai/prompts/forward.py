@@ -14,7 +14,7 @@ PROMPT = Prompt(
 NAMES = ("user", "candidate_1", "candidate_2")
 
 
-def question(user: Party, candidates: Sequence[Party]) -> Question:
+def build_question(user: Party, candidates: Sequence[Party]) -> Question:
     """Ask about a user and the candidates.
 
     Parts: each of user, candidate_1 and candidate_2 that has messages, and prediction if there are

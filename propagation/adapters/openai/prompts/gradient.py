@@ -71,7 +71,7 @@ def outcome(reward: int | None) -> str:
     )
 
 
-def question(work: ReasonWork, reward: int, name: str, party: Party) -> Question:
+def build_question(work: ReasonWork, reward: int, name: str, party: Party) -> Question:
     """Ask about one client and what it heard.
 
     Parts: client, and messages if it heard any.

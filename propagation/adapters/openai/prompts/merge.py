@@ -39,7 +39,7 @@ class Reception(Answer):
     edits: Edits
 
 
-def question(party: Party) -> Question:
+def build_question(party: Party) -> Question:
     """One part: client."""
     letters, said = lettered([party])
     return Question(

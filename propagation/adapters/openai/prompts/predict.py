@@ -25,7 +25,7 @@ class Choice(Answer):
     choice: Number
 
 
-def question(user: Party, first: Party, second: Party) -> Question:
+def build_question(user: Party, first: Party, second: Party) -> Question:
     """One part: prediction."""
     return Question(
         PROMPT,
@@ -39,11 +39,11 @@ def question(user: Party, first: Party, second: Party) -> Question:
     )
 
 
-def prediction_of(answer: Choice) -> Prediction:
+def read_prediction(answer: Choice) -> Prediction:
     """Turn the answer into a prediction."""
     if answer.choice not in (1, 2):
         raise ValueError(f"choice is {answer.choice}; the candidates are 1 and 2")
     return Prediction(chose_first=answer.choice == 1, explanation=answer.why[:WHY_CHARS])
 
 
-WANTED = Wanted(Choice, prediction_of)
+WANTED = Wanted(Choice, read_prediction)

@@ -35,7 +35,7 @@ class Ranking(Answer):
     ]
 
 
-def question(user: Party, candidates: Sequence[Party]) -> Question:
+def build_question(user: Party, candidates: Sequence[Party]) -> Question:
     """One part: ranking."""
     data = {
         "user": shown(user, {}),
@@ -44,12 +44,12 @@ def question(user: Party, candidates: Sequence[Party]) -> Question:
     return Question(
         PROMPT,
         data,
-        {"ranking": Wanted(Ranking, lambda answer: order_of(answer, len(candidates)))},
+        {"ranking": Wanted(Ranking, lambda answer: read_order(answer, len(candidates)))},
         TOKENS + TOKENS_A_CANDIDATE * len(candidates),
     )
 
 
-def order_of(answer: Ranking, count: int) -> list[int]:
+def read_order(answer: Ranking, count: int) -> list[int]:
     """Return places, best first; raise ValueError if a number is missing or strange."""
     if sorted(answer.order) != list(range(1, count + 1)):
         raise ValueError(f"order must hold each number from 1 to {count} once")

@@ -32,12 +32,12 @@ class Router(Answer):
     text: Annotated[str, most(MESSAGE_CHARS)]
 
 
-def question(routers: Sequence[Integration]) -> Question:
+def build_question(routers: Sequence[Integration]) -> Question:
     """Ask about several routers; parts: router_1, router_2, ... in order."""
     return Question(
         PROMPT,
         {f"router_{place}": _shown(one) for place, one in enumerate(routers, 1)},
-        {f"router_{place}": Wanted(Router, summary_of) for place, _ in enumerate(routers, 1)},
+        {f"router_{place}": Wanted(Router, read_summary) for place, _ in enumerate(routers, 1)},
         TOKENS_A_ROUTER * len(routers) + 50,
     )
 
@@ -60,7 +60,7 @@ def _most(arrived: Mapping[str, int]) -> list[tuple[str, int]]:
     return sorted(arrived.items(), key=lambda one: (-one[1], one[0]))[:ARRIVED]
 
 
-def summary_of(answer: Router) -> Summary:
+def read_summary(answer: Router) -> Summary:
     """Turn the answer into a bounded name and text."""
     name, text = words(answer.name, NAME_WORDS), words(answer.text, TEXT_WORDS)
     if not name or not text:

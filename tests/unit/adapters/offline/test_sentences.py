@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from propagation.adapters.offline.sentences import (
     fit_titles,
     join_names,
-    names_of,
+    list_names,
     plain_title,
     quote,
     shorten,
@@ -32,18 +32,21 @@ def test_titles(raw, read):
 
 
 def test_names_are_split_unescaped_and_never_an_id():
-    assert names_of(item(categories=("Pop; Adult Contemporary",))) == ("pop", "adult contemporary")
-    assert names_of(item(categories=("Animation|Children's",))) == ("animation", "children's")
-    assert names_of(item(categories=("R&amp;B",))) == ("r&b",)
-    assert names_of(item(title="", categories=())) == ()
+    assert list_names(item(categories=("Pop; Adult Contemporary",))) == (
+        "pop",
+        "adult contemporary",
+    )
+    assert list_names(item(categories=("Animation|Children's",))) == ("animation", "children's")
+    assert list_names(item(categories=("R&amp;B",))) == ("r&b",)
+    assert list_names(item(title="", categories=())) == ()
 
 
 def test_a_title_alone_gives_its_telling_words_in_any_language():
-    assert names_of(item(title="The Best Of Flamenco Guitar", categories=())) == (
+    assert list_names(item(title="The Best Of Flamenco Guitar", categories=())) == (
         "flamenco",
         "guitar",
     )
-    assert names_of(item(title="Любовь и голуби", categories=())) == ("любовь", "голуби")
+    assert list_names(item(title="Любовь и голуби", categories=())) == ("любовь", "голуби")
 
 
 def test_lists():

@@ -4,7 +4,7 @@ import pytest
 
 from propagation.adapters.openai.answer_json import ParsedAnswer
 from propagation.adapters.openai.answers.answer_parts import check_part, match_parts
-from propagation.adapters.openai.prompting.prompt import Wanted, schema_of, shape_of
+from propagation.adapters.openai.prompting.prompt import Wanted, build_schema, describe_shape
 from propagation.adapters.openai.prompting.prompt_data import letter_in
 from propagation.adapters.openai.prompts import (
     backward,
@@ -26,7 +26,7 @@ EDIT = {"op": "add", "line": 0, "text": "It likes soul.", "attributes": ["soul"]
 
 def parts():
     reader = party(user(), line(1, "jazz"), heard(2, 4, "dub"), messages=(message(3, "soul"),))
-    return forward.question(reader, [party(item()), party(item(NEGATIVE))]).parts
+    return forward.build_question(reader, [party(item()), party(item(NEGATIVE))]).parts
 
 
 def answered(name, value):
@@ -83,7 +83,7 @@ def test_an_object_around_the_answer_is_taken_off():
     assert match_parts(ParsedAnswer({"answer": inside}), wanted).value == inside
     assert match_parts(
         ParsedAnswer({"order": [2, 1]}),
-        rank.question(party(user()), [party(item()), party(item(NEGATIVE))]).parts,
+        rank.build_question(party(user()), [party(item()), party(item(NEGATIVE))]).parts,
     ).value == {"ranking": {"order": [2, 1]}}
     deep = {"result": {"output": {"data": {"content": {"answer": inside}}}}}
     assert match_parts(ParsedAnswer(deep), wanted).value == inside
@@ -93,7 +93,7 @@ def test_an_object_around_the_answer_is_taken_off():
 
 
 def test_the_schema_asks_of_servers_only_what_all_grammars_take():
-    schema = schema_of(parts(), bounded=False)
+    schema = build_schema(parts(), bounded=False)
     assert schema["required"] == list(parts()) == list(schema["properties"])
     text = str(schema)
     for word in (
@@ -109,7 +109,7 @@ def test_the_schema_asks_of_servers_only_what_all_grammars_take():
         "description",
     ):
         assert f"'{word}'" not in text
-    assert shape_of(parts()).count("{") == shape_of(parts()).count("}")
+    assert describe_shape(parts()).count("{") == describe_shape(parts()).count("}")
 
 
 def nodes(schema):
@@ -134,7 +134,7 @@ def test_where_bounds_are_taken_nothing_in_an_answer_is_without_end():
         evolve.Decision,
     )
     asked = {str(place): Wanted(model, str) for place, model in enumerate(models)}
-    found = list(nodes(schema_of(asked, bounded=True)))
+    found = list(nodes(build_schema(asked, bounded=True)))
     texts = [one for one in found if one["type"] == "string" and "enum" not in one]
     lists = [one for one in found if one["type"] == "array"]
     assert len(texts) > 15
@@ -172,7 +172,7 @@ def test_a_rule_about_a_message_that_is_another_s_is_none():
         {"about": "m1 (soul)", "weigh": "Less", "text": "Doubt it."},
         {"about": "Free Jazz", "weigh": "ignore"},
     ]
-    wanted = backward.question(work(), 1, {"user": reader}).parts["user"]
+    wanted = backward.build_question(work(), 1, {"user": reader}).parts["user"]
     _, client = check_part(ParsedAnswer({"user": {"rules": rules}}), "user", wanted)
     assert [(rule.router, rule.attribute) for rule in client.rules] == [(3, None)], (
         "two rules a call, of which one is none"

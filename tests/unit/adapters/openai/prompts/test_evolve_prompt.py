@@ -3,7 +3,7 @@ carried out."""
 
 import pytest
 
-from propagation.adapters.openai.prompts.evolve import Decision, decision_of, question
+from propagation.adapters.openai.prompts.evolve import Decision, build_question, read_decision
 from propagation.model.clients.client import ClientKind, ref_of
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.routers.evolution import EvolutionKind
@@ -47,7 +47,7 @@ def answer(kind, count):
 
 
 def test_the_model_sees_what_readers_said_and_no_user():
-    asked = question(case(halves=HALVES, nearest=ROUTER, similarity=0.912))
+    asked = build_question(case(halves=HALVES, nearest=ROUTER, similarity=0.912))
     shown = asked.data["router"]
     assert (shown["misled"], shown["gradients"], shown["likeness"]) == (
         4,
@@ -59,16 +59,16 @@ def test_the_model_sees_what_readers_said_and_no_user():
 
 
 def test_decisions_that_can_be_carried_out():
-    split = decision_of(answer("split", 2), case(halves=HALVES))
+    split = read_decision(answer("split", 2), case(halves=HALVES))
     assert (split.kind, len(split.texts), split.reason) == (
         EvolutionKind.SPLIT,
         2,
         "readers say so",
     )
     assert split.written_by == "evolve@2"
-    assert decision_of(answer("merge", 1), case(nearest=ROUTER)).kind == EvolutionKind.MERGE
-    assert decision_of(answer("rewrite", 1), case()).texts == ((SPOKEN["name"], SPOKEN["text"]),)
-    assert decision_of(answer("keep", 0), case()).kind is None
+    assert read_decision(answer("merge", 1), case(nearest=ROUTER)).kind == EvolutionKind.MERGE
+    assert read_decision(answer("rewrite", 1), case()).texts == ((SPOKEN["name"], SPOKEN["text"]),)
+    assert read_decision(answer("keep", 0), case()).kind is None
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_decisions_that_can_be_carried_out():
 )
 def test_decisions_that_cannot(kind, count, words):
     with pytest.raises(ValueError, match=words):
-        decision_of(answer(kind, count), case())
+        read_decision(answer(kind, count), case())

@@ -27,12 +27,12 @@ def test_a_rule_says_what_it_is_about_and_which_way_it_weighs():
         messages=(OPERA, SOUL),
         rules=(told(3), told(9), told(attribute="dub", factor=1.25, text="Welcome it.")),
     )
-    assert forward.question(reader, [party(item())]).data["user"]["rules"] == [
+    assert forward.build_question(reader, [party(item())]).data["user"]["rules"] == [
         "M2 (less): Doubt what this community says.",
         "dub (more): Welcome it.",
     ]
     quiet = party(user(), line(1, "jazz"), messages=(OPERA,), rules=(told(3),))
-    assert "rules" not in forward.question(quiet, [party(item())]).data["user"]
+    assert "rules" not in forward.build_question(quiet, [party(item())]).data["user"]
 
 
 def test_what_is_kept_names_communities_and_no_letters():
@@ -50,7 +50,7 @@ def test_what_is_kept_names_communities_and_no_letters():
         ],
     }
     heard = {"heard": [{"message": "M2", "helped": False, "gradient": "Say what M1 says."}]}
-    parts = backward.question(work(), 1, {"user": reader, "chosen": party(item())}).parts
+    parts = backward.build_question(work(), 1, {"user": reader, "chosen": party(item())}).parts
     gradients, optimized = check_part(ParsedAnswer({"user": told}), "user", parts["user"])
     assert [one.text for one in gradients] == [
         "Follow opera at home.",
@@ -65,7 +65,7 @@ def test_what_is_kept_names_communities_and_no_letters():
     ]
     [credit] = check_part(ParsedAnswer({"messages": heard}), "messages", parts["messages"])
     assert credit.text == "Say what soul and funk says."
-    taken_in = forward.question(reader, [party(item())]).parts["user"]
+    taken_in = forward.build_question(reader, [party(item())]).parts["user"]
     merged = check_part(ParsedAnswer({"user": {"used": ["M1"], "edits": [edit]}}), "user", taken_in)
     assert [one.line.text for one in merged.edits] == [
         "Likes what soul and funk says, not opera at home."
@@ -76,9 +76,9 @@ def test_no_prompt_names_a_message_that_it_does_not_show():
     reader = party(user(), line(1, "jazz"), messages=(SOUL, OPERA), rules=(told(3),))
     other = party(item(), line(1, "opera"), messages=(OPERA,))
     asked = [
-        forward.question(reader, [other, party(item(NEGATIVE))]),
-        gradient.question(work(), 1, "user", reader),
-        backward.question(work(), 1, {"user": reader, "chosen": other}),
+        forward.build_question(reader, [other, party(item(NEGATIVE))]),
+        gradient.build_question(work(), 1, "user", reader),
+        backward.build_question(work(), 1, {"user": reader, "chosen": other}),
         optimizer.filter_question(work(), 1, "user", reader, []),
         optimizer.profile_question(work(), 1, "user", reader, other, []),
     ]
