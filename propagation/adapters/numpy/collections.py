@@ -1,18 +1,34 @@
-"""All collections of the index, in memory and in the point store."""
+"""All collections of the index, in memory and in the store that keeps their points."""
 
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propagation.adapters.numpy.collection import Shelf
-from propagation.adapters.numpy.point_store import PointStore
 from propagation.ports.vector_index import Collection, Hit, Point, check_vector
 
 T = TypeVar("T")
+
+
+class PointStore(Protocol):
+    """The port that keeps the index's points between runs, by (shelf, key)."""
+
+    async def get_description(self) -> bytes | None:
+        """Return the last description; None if nothing was ever kept."""
+
+    async def describe(self, description: bytes, shelves: Sequence[str]) -> None:
+        """Set the description and drop every point of other shelves, in one commit."""
+
+    async def load_points(self, shelf: str) -> Sequence[Point]: ...
+
+    async def put_points(self, shelf: str, points: Sequence[Point]) -> None:
+        """Put points in one commit; a stored point of a newer version stays."""
+
+    async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None: ...
 
 
 class Shelves:

@@ -1,13 +1,12 @@
 """The vector index of the laptop deployment: exact search with NumPy."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from propagation.adapters.numpy.collections import Shelves
-from propagation.adapters.numpy.point_store import PointStore
+from propagation.adapters.numpy.collections import PointStore, Shelves
 from propagation.model.errors import IncompatibleSettings, IndexUnavailable
 from propagation.ports.vector_index import Collection, Hit, IndexSuccessor, Point
 
@@ -70,15 +69,11 @@ class NumpyIndex:
         served = 0 if kept is None else orjson.loads(kept).get("generation", 0)
         if kept is not None:
             await self._points.describe(kept, Shelves(self._points, dimension, served).names)
-        shelves = Shelves(self._points, dimension, served + 1)
+        return _NumpySuccessor(self, self._points, embedder, dimension, served + 1)
 
-        async def publish() -> None:
-            await self._points.describe(
-                _description(embedder, dimension, shelves.generation), shelves.names
-            )
-            self._served = shelves
-
-        return _NumpySuccessor(shelves, publish)
+    def serve(self, shelves: Shelves) -> None:
+        """Answer from these collections from now on."""
+        self._served = shelves
 
     def _shelves(self) -> Shelves:
         if self._served is None:
@@ -89,24 +84,19 @@ class NumpyIndex:
         """Release nothing: the caller that opened the point store closes it."""
 
 
-class _NumpySuccessor:
+class _NumpySuccessor(Shelves):
     """Collections that are not served yet."""
 
-    def __init__(self, shelves: Shelves, publish: Callable[[], Awaitable[None]]) -> None:
-        self._shelves = shelves
-        self._publish = publish
-
-    async def upsert(self, collection: Collection, points: Sequence[Point]) -> None:
-        await self._shelves.upsert(collection, points)
-
-    async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
-        await self._shelves.delete(collection, keys)
-
-    async def versions(self, collection: Collection) -> dict[int | str, int]:
-        return await self._shelves.versions(collection)
+    def __init__(
+        self, index: NumpyIndex, points: PointStore, embedder: str, dimension: int, generation: int
+    ) -> None:
+        super().__init__(points, dimension, generation)
+        self._index = index
+        self._description = _description(embedder, dimension, generation)
 
     async def publish(self) -> None:
-        await self._publish()
+        await self._points.describe(self._description, self.names)
+        self._index.serve(self)
 
 
 def _description(embedder: str, dimension: int, generation: int) -> bytes:

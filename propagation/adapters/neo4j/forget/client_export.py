@@ -10,7 +10,7 @@ from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of
 from propagation.adapters.neo4j.index.outbox import COLLECTIONS
 from propagation.adapters.neo4j.maintenance.sweeper import CLIENT_MODULES
 from propagation.adapters.neo4j.reason.text_nodes import text_of
-from propagation.adapters.shared.export_records import written_records
+from propagation.adapters.shared.learned_blocks import written_records
 from propagation.model.clients.client import ClientKind, kind_of, ref_of
 from propagation.model.clients.profile import Line, Source
 from propagation.ports.graph.forget import ExportRecord

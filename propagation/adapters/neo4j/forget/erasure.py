@@ -14,7 +14,7 @@ from propagation.adapters.neo4j.reason.text_nodes import text_of
 from propagation.adapters.neo4j.reason.texts import merged_of
 from propagation.adapters.neo4j.record.forgotten_events import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
-from propagation.adapters.shared.own_text_search import ascii_word, says
+from propagation.adapters.shared.erasure import ascii_word, says
 from propagation.model.clients.client_text import MERGED_OUTCOME, MessageMerge
 from propagation.model.interactions.interaction import InteractionRow
 from propagation.model.interactions.learned_block import StagedCheckpoint

@@ -16,7 +16,7 @@ from propagation.adapters.neo4j.learn.learned_blocks import (
     marked_columns,
     split_columns,
 )
-from propagation.adapters.shared.withdrawn_rows import joined, places_of, written_in
+from propagation.adapters.shared.learned_blocks import joined, places_of, written_in
 from propagation.model.interactions.learned_block import LearnedBlock
 from propagation.model.interactions.withdrawal import LearnedWeights, PromotedRepeat
 

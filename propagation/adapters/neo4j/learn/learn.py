@@ -7,7 +7,7 @@ from propagation.adapters.neo4j.connection.leases import check_fence
 from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, publish_checkpoint
 from propagation.adapters.neo4j.learn.learned_blocks import block_of, properties_of
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
-from propagation.adapters.shared.learned_block_bytes import taste_written_by
+from propagation.adapters.shared.learned_blocks import taste_written_by
 from propagation.model.errors import LeaseLost
 from propagation.model.interactions.learned_block import Checkpoint, LearnedBlock
 from propagation.model.interactions.log import EntryKind

@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.shared.learned_block_bytes import packed, row_parts, unpacked
-from propagation.adapters.shared.withdrawn_rows import BANKS, NOTHING
+from propagation.adapters.shared.learned_blocks import (
+    BANKS,
+    NOTHING,
+    packed,
+    row_parts,
+    unpacked,
+)
 from propagation.graph_rules.claims import DrawColumns
 from propagation.model.interactions.learned_block import NEGATIVES, WRITTEN, LearnedBlock
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from propagation.adapters.neo4j.connection.database import Transaction
-from propagation.adapters.shared.keyed_hash import hash_of, new_key
+from propagation.adapters.shared.erasure import hash_of, new_key
 
 
 async def store_forgotten_events(transaction: Transaction, event_ids: Sequence[str]) -> None:

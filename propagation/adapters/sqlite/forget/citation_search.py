@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from propagation.adapters.shared.own_text_search import ascii_word, says
+from propagation.adapters.shared.erasure import ascii_word, says
 from propagation.adapters.sqlite.connection.json_rows import one
 from propagation.adapters.sqlite.reason.text_bodies import BodyReader, plain_body
 from propagation.model.clients.client_text import ClientText

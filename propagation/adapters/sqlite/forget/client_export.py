@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.shared.export_records import written_records
+from propagation.adapters.shared.learned_blocks import written_records
 from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.forget.learned_rows import written_by
 from propagation.adapters.sqlite.reason.text_bodies import plain_body

@@ -9,8 +9,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.shared.learned_block_bytes import row_of, row_parts
-from propagation.adapters.shared.withdrawn_rows import NOTHING, Row, joined, places_of
+from propagation.adapters.shared.learned_blocks import (
+    NOTHING,
+    Row,
+    joined,
+    places_of,
+    row_of,
+    row_parts,
+)
 from propagation.model.interactions.withdrawal import LearnedWeights, PromotedRepeat
 
 

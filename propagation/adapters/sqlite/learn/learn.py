@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from propagation.adapters.shared.learned_block_bytes import packed, taste_written_by, unpacked
+from propagation.adapters.shared.learned_blocks import packed, taste_written_by, unpacked
 from propagation.adapters.sqlite.connection.client_ids import Directory
 from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import one

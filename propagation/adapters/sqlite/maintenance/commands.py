@@ -13,8 +13,13 @@ from propagation.adapters.sqlite.connection.schema import (
     open_reader,
     translated,
 )
-from propagation.adapters.sqlite.maintenance.backup import OnProgress, backup
-from propagation.adapters.sqlite.maintenance.file_swap import compact, held, restore
+from propagation.adapters.sqlite.maintenance.file_copies import (
+    OnProgress,
+    backup,
+    compact,
+    held,
+    restore,
+)
 from propagation.adapters.sqlite.maintenance.json_export import export, import_export
 from propagation.adapters.sqlite.maintenance.leftovers import drop_leftovers, leftovers
 

@@ -26,8 +26,7 @@ from propagation.adapters.sqlite.connection.schema import (
     open_reader,
     translated,
 )
-from propagation.adapters.sqlite.maintenance.backup import OnProgress
-from propagation.adapters.sqlite.maintenance.file_swap import in_place_of, look_over
+from propagation.adapters.sqlite.maintenance.file_copies import OnProgress, in_place_of, look_over
 from propagation.adapters.sqlite.reason.text_bodies import packed_body, plain_body
 from propagation.model.errors import BrokenData, SchemaTooNew
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.shared.learned_block_bytes import unpacked
+from propagation.adapters.shared.learned_blocks import unpacked
 from propagation.adapters.sqlite.connection.client_ids import Directory
 from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import counted, dumped, many, one

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
-from propagation.adapters.shared.keyed_hash import hash_of, new_key
+from propagation.adapters.shared.erasure import hash_of, new_key
 from propagation.adapters.sqlite.connection.json_rows import one
 
 KEY = "forgetting_key"

@@ -108,7 +108,11 @@ def waiting_messages(
 def waiting_keys(
     connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int
 ) -> dict[int, list[tuple[int, int]]]:
-    """Return (router, version) of what waits for each client after its watermark, newest first."""
+    """Return (router, version) of what waits for each client after its watermark, newest first.
+
+    The rule is `propagation.reception.message_buffer.WaitingMessages`. This is the same rule as one
+    statement, for speed; a property test compares the two.
+    """
     waiting: dict[int, list[tuple[int, int]]] = {ref: [] for ref in refs_after}
     found = connection.execute(
         WAITING, {"asked": dumped(list(refs_after.items())), "through": through}

@@ -1,12 +1,16 @@
-"""The permanent columns of a learned block as one blob, equal in every graph store."""
+"""Learned blocks as every graph store keeps, withdraws and exports them.
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+The permanent columns of a block are one blob.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.interactions.learned_block import NEGATIVES, WRITTEN, LearnedBlock
+from propagation.model.interactions.withdrawal import LearnedWeights
 
 TASTE = 1
 FORM = (
@@ -100,3 +104,79 @@ def taste_written_by(block: LearnedBlock, sequence: int) -> list[tuple[int, floa
         ((router, weight) for router, weight in pairs if weight > 0),
         key=lambda pair: (-pair[1], pair[0]),
     )
+
+
+BANKS = 2
+Row = dict[str, NDArray[Any]]
+NOTHING: Row = {
+    "negatives": np.full(NEGATIVES, -1, np.int32),
+    "scores": np.full(2, np.nan, np.float32),
+    "profile_cosines": np.zeros(NEGATIVES + 1, np.float32),
+    "routers": np.zeros((BANKS, WRITTEN), np.uint16),
+    "weights": np.zeros((BANKS, WRITTEN), np.float32),
+}
+
+
+def places_of(sequence: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of wanted sequences in a block's ascending sequences."""
+    places = np.searchsorted(sequence, wanted)
+    known = places < len(sequence)
+    known[known] = sequence[places[known]] == wanted[known]
+    return places[known]
+
+
+def written_in(block: LearnedBlock, places: NDArray[np.int64], learned: int) -> LearnedWeights:
+    """Return what the rows at these places of a block wrote.
+
+    Args:
+        learned: How many interactions were learned from the block's first one on.
+    """
+    return LearnedWeights(
+        block.sequence[places],
+        learned - places,
+        block.negatives[places, 0].astype(np.int64),
+        block.routers[places],
+        block.weights[places],
+    )
+
+
+def joined(parts: Sequence[LearnedWeights]) -> LearnedWeights:
+    """Join parts that are in the order of sequences."""
+    if not parts:
+        nothing = np.empty(0, np.int64)
+        return LearnedWeights(
+            nothing,
+            nothing,
+            nothing,
+            np.empty((0, BANKS, WRITTEN), np.uint16),
+            np.empty((0, BANKS, WRITTEN), np.float32),
+        )
+    return LearnedWeights(
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("sequence", "since", "negative", "routers", "weights")
+        )
+    )
+
+
+BANK_NAMES = ("session", "taste")
+
+
+def written_records(
+    written: LearnedWeights, named: Callable[[int], str | None]
+) -> Iterator[Mapping[str, object]]:
+    """Return by event what it wrote to each bank (rule 5): (router, weight).
+
+    Args:
+        named: Name of an item's row (-1: none) in an export; None if the item is gone.
+    """
+    for place, sequence in enumerate(written.sequence.tolist()):
+        banks = {}
+        for bank, name in enumerate(BANK_NAMES):
+            pairs = zip(
+                written.routers[place, bank].tolist(),
+                written.weights[place, bank].tolist(),
+                strict=True,
+            )
+            banks[name] = [[router, weight] for router, weight in pairs if weight > 0]
+        yield {"sequence": sequence, "negative": named(int(written.negative[place])), **banks}

@@ -1,0 +1,34 @@
+"""What erasure needs in every graph store.
+
+Forgotten event ids are kept as hashes; the key is drawn with the first one and never leaves the
+database. For a normalised name in a client's own text, a database finds a word of it, and the rest
+is checked here.
+"""
+
+import secrets
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from propagation.model.clients.attribute import normalize_name
+
+KEY_BYTES, HASH_BYTES = 32, 16
+
+
+def new_key() -> bytes:
+    """Draw a key."""
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def hash_of(key: bytes, event_id: str) -> bytes:
+    """Return the hash of an event id."""
+    return blake2b(event_id.encode(), key=key, digest_size=HASH_BYTES).digest()
+
+
+def ascii_word(name: str) -> str:
+    """Return the longest word that every database case-folds alike; "" if there is none."""
+    return max((part for part in name.split() if part.isascii()), key=len, default="")
+
+
+def says(texts: Iterable[str], name: str) -> bool:
+    """Return whether one of the texts holds the name."""
+    return any(name in " ".join(normalize_name(part) for part in text.split()) for text in texts)

@@ -1,0 +1,117 @@
+"""The SQL that finds waiting messages agrees with the rule of reception."""
+
+import sqlite3
+from contextlib import closing
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from propagation.adapters.sqlite.connection.schema import create_tables
+from propagation.adapters.sqlite.rounds.messages import waiting_keys
+from propagation.reception.message_buffer import (
+    ClientEdge,
+    Receiver,
+    SentMessage,
+    WaitingMessages,
+    Window,
+)
+
+REFS, ROUTERS, ROUNDS = range(4), range(4), range(1, 9)
+
+
+@st.composite
+def edge_histories(draw):
+    """Edges (ref, edge); the edges of one client and router follow one another."""
+    edges = []
+    for ref in REFS:
+        for router in ROUTERS:
+            bounds = sorted(draw(st.sets(st.sampled_from(ROUNDS), max_size=4)))
+            for opened, closed in zip(bounds[::2], [*bounds[1::2], None], strict=False):
+                edges.append((ref, ClientEdge(router, opened, closed)))
+            ends_closed = bounds and len(bounds) % 2 == 0
+            if ends_closed and draw(st.booleans()):
+                edges.append((ref, ClientEdge(router, bounds[-1])))
+    return edges
+
+
+@st.composite
+def sent_messages(draw):
+    """Messages by router: ascending versions, at most one of a router in a round."""
+    sent = []
+    for router in ROUTERS:
+        for version, round_ in enumerate(sorted(draw(st.sets(st.sampled_from(ROUNDS))))):
+            lone_sender = draw(st.none() | st.sampled_from(REFS))
+            sent.append(SentMessage(router, version, round_, lone_sender))
+    return sent
+
+
+@given(
+    edges=edge_histories(),
+    sent=sent_messages(),
+    watermarks=st.fixed_dictionaries({ref: st.integers(0, 9) for ref in REFS}),
+    through=st.integers(0, 9),
+)
+@settings(max_examples=300, deadline=None)
+def test_the_statement_finds_what_the_rule_finds(edges, sent, watermarks, through):
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        create_tables(connection)
+        insert_facts(connection, edges, sent)
+        found = waiting_keys(connection, watermarks, through)
+    assert found == waiting_by_rule(edges, sent, watermarks, through)
+
+
+def insert_facts(connection, edges, sent):
+    for ref, edge in edges:
+        if edge.closed is None:
+            connection.execute(
+                "INSERT INTO edge (ref, router, opened, score) VALUES (?, ?, ?, 1.0)",
+                (ref, edge.router, edge.opened),
+            )
+        else:
+            connection.execute(
+                """
+                INSERT INTO edge_past (ref, router, opened, closed, score)
+                VALUES (?, ?, ?, ?, 1.0)
+                """,
+                (ref, edge.router, edge.opened, edge.closed),
+            )
+    connection.executemany(
+        """
+        INSERT INTO router_version
+            (router, version, round, lone, epoch, name, text, attributes, standing)
+        VALUES (?, ?, ?, ?, 0, '', '', '[]', '[]')
+        """,
+        [(one.router, one.version, one.round, one.lone_sender) for one in sent],
+    )
+
+
+def waiting_by_rule(edges, sent, watermarks, through):
+    receivers = []
+    for ref, watermark in watermarks.items():
+        own = [edge for owner, edge in edges if owner == ref and edge.opened <= through]
+        first = min((edge.opened for edge in own), default=None)
+        receivers.append(Receiver(ref, watermark, own, first))
+    search = WaitingMessages(receivers, through)
+    current = {}
+    for router, round_ in search.rounds():
+        newest = newest_of(sent, Window(router, 0, round_, ref=-1))
+        if newest is not None:
+            current[router, round_] = newest
+    from_others = {}
+    for window in search.own_windows(current):
+        newest = newest_of(sent, window)
+        if newest is not None:
+            from_others[window] = newest
+    return search.choose(current, from_others)
+
+
+def newest_of(sent, window):
+    """The newest message in a window that does not come from the window's client alone."""
+    inside = [
+        one
+        for one in sent
+        if one.router == window.router
+        and window.since <= one.round <= window.until
+        and one.lone_sender != window.ref
+    ]
+    return max(inside, key=lambda one: one.round, default=None)
