@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from propagation.adapters.sqlite.connection import schema
-from propagation.adapters.sqlite.maintenance import file_swap as exchange
+from propagation.adapters.sqlite.maintenance import file_copies as exchange
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model.clients.client import ClientKind
