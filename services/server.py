@@ -17,7 +17,8 @@ from services.config.path_redaction import path_redaction_for
 from services.config.settings import ServerSettings, Settings
 from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, new_server
-from services.monitoring.setup import Monitoring, monitoring_from_settings
+from services.monitoring.monitoring import Monitoring
+from services.monitoring.setup import monitoring_from_settings
 from services.runtime.kernel_cache import fill_kernel_cache, has_compiled_kernels
 from services.runtime.logging_setup import configure_logging
 from services.runtime.process import SystemClock, collect_garbage_rarely, process_name

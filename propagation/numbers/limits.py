@@ -6,7 +6,8 @@ Source: docs/numbers.md, "Limits".
 import numpy as np
 from numba import njit
 
-from propagation.numbers.state import LEAST_SUPPORT, MASS_A_DAY
+LEAST_SUPPORT, MASS_A_DAY = range(2)
+NO_LIMITS = (1.0, 0.0)
 
 
 @njit(cache=True)

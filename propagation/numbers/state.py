@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.numbers.limits import NO_LIMITS
 from propagation.numbers.rules.neighbours import HISTORY, NEIGHBOURS
 from propagation.numbers.rules.seen_items import EMPTY
 
@@ -79,8 +80,6 @@ class State(NamedTuple):
     seed: np.uint64
 
 
-LEAST_SUPPORT, MASS_A_DAY = range(2)
-NO_LIMITS = (1.0, 0.0)
 INTERACTIONS, SEEN, USERS, ITEMS = range(4)
 SESSION_DISCOUNT, SESSION_SHARPNESS = 0.85, 0.5
 TASTE_DISCOUNT, TASTE_SHARPNESS = 0.97, 0.25

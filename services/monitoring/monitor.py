@@ -14,7 +14,7 @@ from services.config.settings import MonitoringSettings, ServerSettings
 from services.monitoring.endpoint import metrics_endpoint
 from services.monitoring.instrumented_ports import InstrumentedPort
 from services.monitoring.metrics import CostCollector, CounterCollector, Metrics
-from services.monitoring.setup import Monitoring
+from services.monitoring.monitoring import Monitoring
 from services.runtime.errors import NotInstalled
 from services.security.admission import Admission
 from services.worker.worker import Worker

@@ -1,32 +1,7 @@
 """Monitoring as the settings ask for it; what is off is not imported."""
 
-import contextlib
-from collections.abc import AsyncIterator
-
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.vector_index import VectorIndex
-from propagation.workflow.engine import Engine
-from services.config.settings import MonitoringSettings, ServerSettings
-from services.security.admission import Admission
-from services.worker.worker import Worker
-
-
-class Monitoring:
-    """No monitoring, at no cost; Monitor overrides each method."""
-
-    def around(self, store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
-        """Wrap the ports before the engine is built from them."""
-        return store, index
-
-    def observe_call(self, rpc: str, code: str, seconds: float) -> None:
-        """Take in a call that has ended, with the name of its status code."""
-
-    @contextlib.asynccontextmanager
-    async def shown(
-        self, engine: Engine, worker: Worker, server: ServerSettings, admission: Admission
-    ) -> AsyncIterator[str | None]:
-        """Serve the metrics within the block; yields their HOST:PORT, None if they are off."""
-        yield None
+from services.config.settings import MonitoringSettings
+from services.monitoring.monitoring import Monitoring
 
 
 def monitoring_from_settings(settings: MonitoringSettings, process: str) -> Monitoring:

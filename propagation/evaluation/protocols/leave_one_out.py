@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from propagation.evaluation.kernels.arms import RANKINGS
-from propagation.evaluation.parallel import Pass, run_in_parallel
 from propagation.evaluation.protocols.metrics import N10, ArmReport, Slice, arm_report, slices_of
 from propagation.evaluation.protocols.one_pass import (
     Ranked,
@@ -21,6 +20,7 @@ from propagation.evaluation.protocols.one_pass import (
     leave_one_out,
     run_pass,
 )
+from propagation.evaluation.protocols.parallel import Pass, run_in_parallel
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
 from propagation.model.base import Term

@@ -13,7 +13,6 @@ import numpy as np
 from pydantic import JsonValue
 
 from propagation.evaluation.kernels.arms import RANKINGS
-from propagation.evaluation.parallel import Pass, run_in_parallel
 from propagation.evaluation.protocols.metrics import (
     N10,
     ArmReport,
@@ -24,6 +23,7 @@ from propagation.evaluation.protocols.metrics import (
     slices_of,
 )
 from propagation.evaluation.protocols.one_pass import Ranked, item_vectors, prequential, run_pass
+from propagation.evaluation.protocols.parallel import Pass, run_in_parallel
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
 from propagation.model.base import Term

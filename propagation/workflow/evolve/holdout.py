@@ -27,8 +27,8 @@ from propagation.numbers.holdout import (
     rewind_content,
 )
 from propagation.numbers.learn import CONTENT_DECAY
+from propagation.numbers.limits import LEAST_SUPPORT
 from propagation.numbers.rules.features import Feature
-from propagation.numbers.state import LEAST_SUPPORT
 from propagation.optimization.holdout_judge import Verdict, judge, lift_slopes, running_deviation
 from propagation.ports.graph.graph_store import GraphStore
 from propagation.workflow.evolve.plan import Plan

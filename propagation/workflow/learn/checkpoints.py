@@ -13,9 +13,10 @@ from propagation.model.errors import StoreCorrupt
 from propagation.model.interactions.learned_block import Checkpoint
 from propagation.numbers.csr_packing import packed_neighbours, refill_seen, unpack_neighbours
 from propagation.numbers.evolve import retire_spare_rows
+from propagation.numbers.limits import NO_LIMITS
 from propagation.numbers.resize import with_room
 from propagation.numbers.rules.combiner import packed, unpack
-from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, NO_LIMITS, SEEN, Bank
+from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, SEEN, Bank
 from propagation.workflow.learn.checkpoint_patch import ROWS, VALUES, apply_patch
 from propagation.workflow.views.numbers_view import NumbersView
 

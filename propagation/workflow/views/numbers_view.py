@@ -10,6 +10,7 @@ from propagation.model.interactions.learned_block import NEGATIVES, WRITTEN, Lea
 from propagation.model.interactions.log import Interactions
 from propagation.numbers.evolve import retired
 from propagation.numbers.learn import RECORDED, apply_block, learn_block
+from propagation.numbers.limits import NO_LIMITS
 from propagation.numbers.ranking.top_routers import BY_TEXT, NO_ROUTER, taste_rows
 from propagation.numbers.relearn import relearn_block
 from propagation.numbers.resize import with_room
@@ -18,7 +19,7 @@ from propagation.numbers.rules.features import FEATURES, PROPAGATED, Feature
 from propagation.numbers.rules.mass import START_SHARPNESS, start_mass
 from propagation.numbers.rules.trust import softmax_largest
 from propagation.numbers.seeded_hash import mixed
-from propagation.numbers.state import ITEMS, NO_LIMITS, USERS, State, new_state
+from propagation.numbers.state import ITEMS, USERS, State, new_state
 
 ON, OFF = 0, 1
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from propagation.evaluation.parallel import run_in_parallel
+from propagation.evaluation.protocols.parallel import run_in_parallel
 
 EVENTS = 3
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from propagation.model.interactions.log import Interactions
+from propagation.numbers.limits import LEAST_SUPPORT, MASS_A_DAY
 from propagation.numbers.ranking.rank import Asker, rank_rows
 from propagation.numbers.rules.features import FEATURES, Feature, fill_features
-from propagation.numbers.state import LEAST_SUPPORT, MASS_A_DAY
 from propagation.workflow.concurrency.core_pool import CorePool
 from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
