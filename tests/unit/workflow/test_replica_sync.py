@@ -123,7 +123,7 @@ async def test_what_one_recorded_the_other_leaves_out_before_anybody_learned_it(
     assert {"i1", "i2", "i3"}.isdisjoint(await ids(there, "ann"))
     await push(here, "ann", 7, 8)
     await push(there, "ann", 9)
-    assert await there.replica_sync.step() > 0
+    assert await there.follow() > 0
     for engine in two:
         await engine.replica_sync.step()
         assert {"i7", "i8", "i9"}.isdisjoint(await ids(engine, "ann"))
@@ -144,7 +144,7 @@ async def test_profiles_that_one_wrote_are_in_the_others_numbers(two):
     await here.drain()
     await there.learn()
     assert not profiles(there)[0].any()
-    assert await there.replica_sync.step() > 0
+    assert await there.follow() > 0
     for mine, theirs in zip(profiles(here), profiles(there), strict=True):
         assert mine.any()
         np.testing.assert_array_equal(mine, theirs)
@@ -153,10 +153,10 @@ async def test_profiles_that_one_wrote_are_in_the_others_numbers(two):
     await here.learn()
     await there.learn()
     await there.reason()
-    await here.replica_sync.step()
+    await here.follow()
     row = index_of(await ref_of(here, "bob"))
     np.testing.assert_array_equal(profiles(here)[0][row], profiles(there)[0][row])
-    assert await here.replica_sync.step() == await there.replica_sync.step() == 0
+    assert await here.follow() == await there.follow() == 0
 
 
 async def test_texts_that_the_other_wrote_are_gone_on_with(two):
@@ -164,7 +164,7 @@ async def test_texts_that_the_other_wrote_are_gone_on_with(two):
     await push(here, "ann", 1)
     await here.drain()
     await there.learn()
-    await there.replica_sync.step()
+    await there.follow()
     await push(there, "ann", 2)
     await here.learn()
     await there.learn()
@@ -193,7 +193,7 @@ async def test_attributes_that_one_mapped_the_other_knows_by_its_next_round(two)
     assert here.vectors.canonical.targets["jazz music"] == "jazz"
     assert "jazz music" not in there.vectors.canonical.targets
     await there.learn()
-    assert await there.replica_sync.step() > 0
+    assert await there.follow() > 0
     assert there.vectors.canonical.targets == here.vectors.canonical.targets
     more = [
         ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="i14"), attributes=("opera singing",))
@@ -230,7 +230,7 @@ async def epoch_that_the_other_has_not_met(here, there):
         await push(here, user, 1, 3, 5)
     await here.drain()
     await there.learn()
-    await there.replica_sync.step()
+    await there.follow()
     return await here.init()
 
 
@@ -240,7 +240,7 @@ async def test_an_epoch_that_one_opened_is_the_others_too(two):
     await push(here, "ann", 7)
     await here.drain()
     await there.learn()
-    await there.replica_sync.step()
+    await there.follow()
     assert there.numbers.view.epoch == epoch.number
     assert there.embedder.name == here.embedder.name == epoch.embedder
     assert differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
@@ -277,7 +277,7 @@ async def test_an_epoch_is_opened_on_what_others_learned_meanwhile(two):
     assert there.numbers.view.applied_through == await there.store.learned_through()
     while await here.learn():
         pass
-    await here.replica_sync.step()
+    await here.follow()
     assert differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
 
 
@@ -298,9 +298,9 @@ async def test_an_epoch_that_one_opened_is_met_by_the_other_outside_of_learning(
     await meeting(there)
     assert there.numbers.view.epoch == epoch.number, "met where it caught up"
     await there.learn()
-    await there.replica_sync.step()
+    await there.follow()
     await here.learn()
-    await here.replica_sync.step()
+    await here.follow()
     for mine, theirs in zip(profiles(here), profiles(there), strict=True):
         assert mine.any()
         np.testing.assert_allclose(mine, theirs, atol=1e-6)
@@ -360,7 +360,7 @@ async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(two):
         await push(here, user, 1, 3, 5)
     await here.drain()
     await there.learn()
-    await there.replica_sync.step()
+    await there.follow()
     row, item = index_of(await ref_of(here, "bob")), 1
     assert profiles(there)[0][row].any()
     assert there.catalogue.title_of(item) == "Record 1"
@@ -369,7 +369,7 @@ async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(two):
     await push(here, "ann", 7)
     await here.drain()
     await there.learn()
-    await there.replica_sync.step()
+    await there.follow()
     assert not profiles(there)[0][row].any()
     assert not profiles(there)[1][item].any()
     assert there.catalogue.title_of(item) == ""
