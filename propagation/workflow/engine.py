@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from propagation.model.clients.client import (
     ClientChange,
@@ -13,6 +13,7 @@ from propagation.model.clients.client import (
     index_of,
 )
 from propagation.model.errors import IncompatibleSettings, NotFound
+from propagation.model.gauge import Gauge
 from propagation.model.interactions.interaction import NewInteraction
 from propagation.model.routers.epoch import Epoch
 from propagation.model.routers.evolution import EvolutionRun
@@ -30,26 +31,30 @@ from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.forget.client_export import export_lines
-from propagation.workflow.forget.forgetting import Forgetting
+from propagation.workflow.forget.forgetting import ErasureResult, Forgetting, RetractionResult
 from propagation.workflow.forget.retention import Retention
-from propagation.workflow.history.profile_reader import ProfileReader
+from propagation.workflow.history.profile_reader import ProfileReader, ProfileReading
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
+from propagation.workflow.index.repair import OnProgress, no_progress
 from propagation.workflow.index.vector_sync import VectorSync
+from propagation.workflow.learn.gauge import read_gauge
 from propagation.workflow.learn.item_embedding import RefusedTexts
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild
 from propagation.workflow.read.reasoner_ranking import ReasonerRanking
-from propagation.workflow.read.recommend import Recommender
-from propagation.workflow.read.similar_clients import SimilarClients
+from propagation.workflow.read.recommend import Recommendations, Recommender, RecommendRequest
+from propagation.workflow.read.similar_clients import By, Neighbours, SimilarClients
 from propagation.workflow.reason.cold_start import ColdStart
+from propagation.workflow.reason.pipeline import Pipeline
 from propagation.workflow.reason.reason_step import CLAIM, Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.catalogue import Catalogue
 from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views.numbers_view import NumbersView
 from propagation.workflow.views.pending_events import PendingEvents
 from propagation.workflow.views.reasoned_watermark import ReasonedWatermark
 from propagation.workflow.warm_up import warm_up
@@ -68,10 +73,8 @@ async def reach_once(open_part: Callable[[], Awaitable[None]]) -> None:
 class Engine:
     """Algorithm 1 over one graph: record, learn, reason, rounds, evolution, withdrawal and reads.
 
-    `compose` builds it. Its own methods are those that take several parts. For the rest callers
-    use a part's own methods, and reach no deeper: `store` for records, `numbers` for the view,
-    `recommender`, `ranking`, `similar`, `profiles`, `past` and `tracer` for reads, `forgetting` for
-    withdrawal, `upkeep` and `stage0` for the index.
+    `compose` builds it. Services use its methods and its settings, and take `store`, `past` and
+    `tracer` to look records up. The other parts are for the engine itself and for tests.
     """
 
     store: GraphStore
@@ -237,15 +240,13 @@ class Engine:
             await self.reasoning.wait_for_views()
             return await self.rounds.run()
 
-    async def drain(self) -> int:
-        """Learn, reason and run due rounds until nothing waits; return how many rounds ran."""
-        rounds = 0
+    async def drain(self) -> None:
+        """Learn, reason and run due rounds until nothing waits."""
         while await self.learn():
             pass
         while await self.reason():
             if self.settings.propagate and await self.round_is_due():
-                rounds += await self.run_round() is not None
-        return rounds
+                await self.run_round()
 
     # Routers
 
@@ -283,11 +284,49 @@ class Engine:
 
     # Withdrawal
 
+    async def retract(self, event_ids: Sequence[str]) -> RetractionResult:
+        """Withdraw events with everything they wrote; see Forgetting.retract."""
+        return await self.forgetting.retract(event_ids)
+
+    async def forget(self, key: ClientKey, *, wipe: bool = False) -> ErasureResult:
+        """Erase everything of a client; see Forgetting.forget."""
+        return await self.forgetting.forget(key, wipe=wipe)
+
     def export_client(self, key: ClientKey) -> AsyncIterator[str]:
         """Yield everything that is stored of a client, as lines of JSON."""
         return export_lines(self.forgetting.store, self.numbers, key)
 
+    # Read
+
+    async def recommend(self, request: RecommendRequest) -> Recommendations:
+        """Rank items for a user by the numbers."""
+        return await self.recommender.recommend(request)
+
+    async def rerank(
+        self, user_id: str, answer: Recommendations, seconds: float | None
+    ) -> Recommendations:
+        """Let the reasoner order the first items of an answer, if it does so in time."""
+        return await self.ranking.rerank(user_id, answer, seconds)
+
+    async def neighbours(self, ref: int, kind: ClientKind, by: By, limit: int) -> Neighbours:
+        """Find the clients of a kind that are most similar to this one."""
+        return await self.similar.find_similar(ref, kind, by, limit)
+
+    async def profile(self, ref: int, *, as_of: int | None = None) -> ProfileReading:
+        """Read a profile as it stands, or as it was at a sequence that is kept."""
+        return await (
+            self.profiles.read_current(ref) if as_of is None else self.profiles.read_at(ref, as_of)
+        )
+
+    async def merged_profile(self, ref: int) -> ProfileReading:
+        """Merge the messages that wait for a client, and read the profile."""
+        return await self.profiles.read_merged(ref)
+
     # Maintenance
+
+    async def follow(self) -> int:
+        """Apply what other processes committed; return how much that was."""
+        return await self.replica_sync.step()
 
     async def retain(self) -> bool:
         """Run one step of retention, or embed refused texts again; return whether any was due."""
@@ -300,6 +339,10 @@ class Engine:
         async with self.exclusion.run(Activity.UPDATE_INDEX):
             await self.reasoning.wait_for_views()
             return await self.upkeep.step()
+
+    async def reindex(self, progress: OnProgress = no_progress) -> int:
+        """Make the vector index again from the graph; return how many points it has."""
+        return await self.stage0.reindex(progress)
 
     async def rebuild(self) -> int:
         """Compute the numbers again from the log, as the newest checkpoint; return its sequence.
@@ -316,9 +359,35 @@ class Engine:
         """Return the sequence up to which the numbers reflect the log."""
         return self.numbers.view.applied_through
 
+    async def reach_numbers(self, sequence: int, seconds: float) -> None:
+        """Wait until the numbers reflect `sequence`. Raises NotReached after so many seconds."""
+        await self.numbers.reach(sequence, seconds)
+
     async def reasoned_through(self, *, exact: bool = False) -> int:
         """Return the sequence up to which texts are reasoned; up to 0.05 s old unless `exact`."""
         return await (self.store if exact else self.reasoned).reasoned_through()
+
+    async def learned_through(self) -> int:
+        """Return the sequence up to which any process has learned."""
+        return await self.store.learned_through()
+
+    async def evolution_runs(self, limit: int, before: int | None = None) -> Sequence[EvolutionRun]:
+        """Return the newest evolutions, newest first, of those before a run."""
+        return await self.store.evolution_runs(limit, before)
+
+    async def dead_letters(self, limit: int) -> Sequence[tuple[int, str]]:
+        """Return the oldest dead letters: sequence, and why the reasoner failed."""
+        return await self.store.dead_letters(limit)
+
+    async def check_store(self) -> Sequence[str]:
+        """Check the stored records against each other; return what is wrong."""
+        return await self.store.check()
+
+    async def read_numbers(
+        self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function that reads the numbers view on the thread that owns it."""
+        return await self.numbers.run(work, *args, **kwargs)
 
     async def find_ref(self, key: ClientKey) -> int:
         """Return a client's number. Raises NotFound."""
@@ -326,6 +395,13 @@ class Engine:
         if ref is None:
             raise NotFound(key.kind.name.lower(), key.id)
         return ref
+
+    async def gauge(self) -> Gauge | None:
+        """Return what propagation is worth on the running stream.
+
+        None before the first interaction with a negative.
+        """
+        return await self.numbers.run(read_gauge)
 
     @property
     def expenses(self) -> Expenses:
@@ -341,3 +417,42 @@ class Engine:
     def routers(self) -> Sequence[int]:
         """Return the numbers of the taste routers that exist."""
         return self.numbers.view.routers
+
+    @property
+    def postponed_routers(self) -> dict[int, str]:
+        """Return the routers that the last round left out, and why."""
+        return self.rounds.postponed
+
+    @property
+    def index_problem(self) -> str:
+        """Return why the vector index is not written to now; empty while it is."""
+        return self.upkeep.problem
+
+    @property
+    def index_repairs(self) -> int:
+        """Return how many points of the index were repaired at start."""
+        return self.upkeep.repaired
+
+    async def synchronize_numbers(self) -> None:
+        """Bring the numbers to the end of the learned blocks, as a step of the learner would."""
+        await self.learner.synchronize()
+
+    @property
+    def reasoner_name(self) -> str:
+        """Return the name of the reasoner."""
+        return self.reasoner.name
+
+    @property
+    def embedder_name(self) -> str:
+        """Return the name of the embedder, which includes its fitted state."""
+        return self.embedder.name
+
+    @property
+    def pause_reason(self) -> str:
+        """Return why the reasoner waits on purpose; empty while it does not."""
+        return self.reasoner.pause_reason
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """Return the reasoning pipeline, which counts its `done` and `redone` interactions."""
+        return self.reasoning.pipeline

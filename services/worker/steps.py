@@ -45,7 +45,7 @@ async def retain(context: WorkerContext) -> bool:
 async def update_index(context: WorkerContext) -> int:
     """Bring some pending changes to the vector index; return how many. Raises IndexUnavailable."""
     done = await context.engine.update_index()
-    if problem := context.engine.upkeep.problem:
+    if problem := context.engine.index_problem:
         raise IndexUnavailable(problem)
     return done
 
@@ -69,7 +69,7 @@ class MergeStep:
         del self.pending[ref]
         await context.priority.yield_to_calls()
         with suppress(NotFound):  # the client may have been forgotten since
-            await context.engine.profiles.read_merged(ref)
+            await context.engine.merged_profile(ref)
         return 1
 
 
@@ -83,7 +83,7 @@ class FollowStep:
     async def run(self, context: WorkerContext) -> int:
         """Take in what was committed; return 0, as once a second is enough."""
         try:
-            await context.engine.replica_sync.step()
+            await context.engine.follow()
         except StoreUnreachable:
             await self._report(False)
             raise
@@ -130,6 +130,6 @@ def _show_postponed(context: WorkerContext, number: int) -> None:
     failures = context.failures
     for name in [name for name in failures.reasons if name.startswith(ROUTER)]:
         failures.clear(name)
-    for router, reason in context.engine.rounds.postponed.items():
+    for router, reason in context.engine.postponed_routers.items():
         failures.show(f"{ROUTER}{router}", f"left out of round {number}, due in the next: {reason}")
         failures.counters.add("round_routers_skipped_total")

@@ -35,7 +35,7 @@ def list_dead_letters(
     """
     letters = with_engine(
         settings_of(config, assignments, database=database),
-        lambda engine: engine.store.dead_letters(count),
+        lambda engine: engine.dead_letters(count),
     )
     if json:
         print_json(

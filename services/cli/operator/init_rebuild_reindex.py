@@ -73,7 +73,7 @@ def reindex(
     settings = settings_of(config, assignments, database=database)
     started = time.monotonic()
     with progress_of("reindex") as progress:
-        points = with_engine(settings, lambda engine: engine.stage0.reindex(progress))
+        points = with_engine(settings, lambda engine: engine.reindex(progress))
     seconds = round(time.monotonic() - started, 3)
     print_result(
         {"points": points, "seconds": seconds},

@@ -36,7 +36,7 @@ def timings_to_proto(timings: Timings) -> list[pb.TimedPart]:
 
 def spending_to_proto(engine: Engine) -> pb.Spending | None:
     """Convert the cost of models; None for a reasoner that has cost nothing."""
-    expenses, pipeline = engine.expenses, engine.reasoning.pipeline
+    expenses, pipeline = engine.expenses, engine.pipeline
     if not expenses.all_runs:
         return None
     return pb.Spending(

@@ -26,7 +26,7 @@ class ForgetClientHandler(Servicer):
             check_id(event_id, f"event_ids[{place}]")
             for place, event_id in enumerate(request.event_ids)
         ]
-        done = await self._worker.run_uninterrupted(self._engine.forgetting.retract(ids))
+        done = await self._worker.run_uninterrupted(self._engine.retract(ids))
         return pb.RetractInteractionsResponse(
             sequence=done.sequence,
             outcomes=[
@@ -43,9 +43,7 @@ class ForgetClientHandler(Servicer):
         self, request: pb.ForgetClientRequest, context: Context
     ) -> pb.ForgetClientResponse:
         key = parse_key(request.key, "key")
-        done = await self._worker.run_uninterrupted(
-            self._engine.forgetting.forget(key, wipe=request.wipe)
-        )
+        done = await self._worker.run_uninterrupted(self._engine.forget(key, wipe=request.wipe))
         return pb.ForgetClientResponse(
             sequence=done.sequence,
             events_erased=done.events_erased,

@@ -45,10 +45,10 @@ class GetProfileHandler(Servicer):
 
     async def _read(self, ref: int, at: int | None, *, merge: bool) -> ProfileReading:
         if at is not None:
-            return await self._engine.profiles.read_at(ref, at)
+            return await self._engine.profile(ref, as_of=at)
         if merge:
-            return await self._engine.profiles.read_merged(ref)
-        reading = await self._engine.profiles.read_current(ref)
+            return await self._engine.merged_profile(ref)
+        reading = await self._engine.profile(ref)
         if reading.waiting:
             self._worker.merge_later(ref)
         return reading

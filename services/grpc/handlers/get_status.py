@@ -2,7 +2,6 @@
 
 from propagation.model.clients.client import ClientKind
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.learn.gauge import read_gauge
 from services.grpc.convert.status import (
     gauge_to_proto,
     job_to_proto,
@@ -26,7 +25,7 @@ class GetStatusHandler(Servicer):
 
     def _failing(self) -> dict[str, str]:
         """List what fails, and the reasoner if it was told to pause."""
-        pause = self._engine.reasoner.pause_reason
+        pause = self._engine.pause_reason
         return {**self._worker.failing, "reasoner": pause} if pause else self._worker.failing
 
     async def GetStatus(
@@ -40,7 +39,7 @@ class GetStatusHandler(Servicer):
         )
         last, epoch = await store.last_round(), await store.current_epoch()
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
-        gauge = await engine.numbers.run(read_gauge)
+        gauge = await engine.gauge()
         evolutions = await store.evolution_runs(1)
         redact = str if current_caller().sees_places else self._redaction.redact
         answer = pb.GetStatusResponse(
@@ -63,8 +62,8 @@ class GetStatusHandler(Servicer):
             version=release(),
             policy=engine.settings.policy,
             failing={name: redact(reason) for name, reason in self._failing().items()},
-            reasoner=engine.reasoner.name,
-            embedder=engine.embedder.name,
+            reasoner=engine.reasoner_name,
+            embedder=engine.embedder_name,
             propagate=engine.settings.propagate,
             spending=spending_to_proto(engine),
             budgets=[

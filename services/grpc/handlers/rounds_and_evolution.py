@@ -54,7 +54,7 @@ class RoundsAndEvolutionHandler(Servicer):
         self, request: pb.ListEvolutionRunsRequest, context: Context
     ) -> pb.ListEvolutionRunsResponse:
         page = parse_page(request, "evolution runs")  # starts before the run that its token names
-        runs = await self._engine.store.evolution_runs(page.size + 1, page.start or None)
+        runs = await self._engine.evolution_runs(page.size + 1, page.start or None)
         more = len(runs) > page.size
         return pb.ListEvolutionRunsResponse(
             runs=[evolution_to_proto(run) for run in runs[: page.size]],

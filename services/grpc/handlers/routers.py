@@ -92,7 +92,7 @@ class RoutersHandler(Servicer):
     async def _routers(self, bank: BankName) -> list[pb.Router]:
         """Read the routers of a bank as they are, retired ones included."""
         store, engine = self._engine.store, self._engine
-        mass = await engine.numbers.run(router_masses, bank)
+        mass = await engine.read_numbers(router_masses, bank)
         epoch = await store.current_epoch()
         texts: dict[int, RouterVersion] = {}
         if bank == BankName.TASTE:
@@ -100,7 +100,7 @@ class RoutersHandler(Servicer):
             versions = await store.router_versions(range(len(mass)))
             texts = {version.router: version for version in versions}
         else:
-            members = dict(enumerate(await engine.numbers.run(count_session_users)))
+            members = dict(enumerate(await engine.read_numbers(count_session_users)))
         return [
             _with_text(
                 pb.Router(
@@ -139,7 +139,7 @@ class RoutersHandler(Servicer):
         ]
 
     async def _session_members(self, number: int, limit: int) -> list[pb.RouterMember]:
-        community = await self._engine.numbers.run(session_community, number, limit)
+        community = await self._engine.read_numbers(session_community, number, limit)
         edges = [RoutingEdge(number, ref, lift, 0) for ref, lift in community.items]
         return await self._members(edges, community.users, None)
 

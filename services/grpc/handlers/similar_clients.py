@@ -37,7 +37,7 @@ class SimilarClientsHandler(Servicer):
             current_caller().require(Role.ANALYST, "SimilarClients of users")
         await self._wait_for(request, context)
         ref = await self._engine.find_ref(key)
-        answer = await self._engine.similar.find_similar(ref, kind, by, limit)
+        answer = await self._engine.neighbours(ref, kind, by, limit)
         return pb.SimilarClientsResponse(
             neighbours=[
                 pb.SimilarClientsResponse.Neighbour(

@@ -387,7 +387,7 @@ async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhi
             return count
 
         engine.upkeep._repair.run = mend
-        assert await engine.stage0.reindex() == 12 + 3 + 4, "items, users, routers"
+        assert await engine.reindex() == 12 + 3 + 4, "items, users, routers"
         assert added
         assert await differences(engine) == set()
         assert len(await collections_on(wire)) == len(Collection)
