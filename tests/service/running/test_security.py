@@ -254,7 +254,7 @@ async def test_health_is_watched_without_a_token(tmp_path, tokens, monkeypatch):
         watching = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
         assert (await watching.read()).status == health_pb2.HealthCheckResponse.SERVING
         await asyncio.sleep(0.2)
-        await started.health.report_store(False)
+        await started.health.report_serving(False)
         assert (await watching.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
 
 
