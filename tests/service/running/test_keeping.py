@@ -106,6 +106,6 @@ def test_doctor_refuses_a_database_of_a_development_version(tmp_path):
     connection.close()
     before = old.read_bytes()
     looked = run("doctor", "--mend", "--database", old)
-    assert looked.returncode == 2
+    assert looked.returncode == 3
     assert "start anew" in looked.stderr
     assert old.read_bytes() == before
