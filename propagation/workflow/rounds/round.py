@@ -17,14 +17,14 @@ from propagation.routing.routing_table import TableChange, stage_table_change, t
 from propagation.workflow.concurrency.leases import ROUND_LEASE, Leases
 from propagation.workflow.concurrency.tasks import background_task
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.rounds.pending import (
+from propagation.workflow.rounds.perception import AttributePerception, PerceivedAttributes
+from propagation.workflow.rounds.trigger import (
     PendingChanges,
     RoundTrigger,
     assign_to_routers,
     load_postponed,
     stage_postponed,
 )
-from propagation.workflow.rounds.perception import AttributePerception, PerceivedAttributes
 from propagation.workflow.settings import WorkflowSettings
 
 log = logging.getLogger(__name__)

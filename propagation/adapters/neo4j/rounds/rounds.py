@@ -17,7 +17,7 @@ from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages, parts_of, properties_of
 from propagation.adapters.neo4j.rounds.staged_rows import (
     StageCall,
-    StagedCheckpoint,
+    StagedRows,
     group_by_attribute,
     split_by_client,
     split_by_size,
@@ -111,9 +111,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
                 round_.number,
                 held=held,
                 first=[
-                    StagedCheckpoint(
-                        "rounds/staging/stage_attributes", rows, {"round": round_.number}
-                    )
+                    StagedRows("rounds/staging/stage_attributes", rows, {"round": round_.number})
                 ],
             )
         )
@@ -130,11 +128,9 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
                 round_.number,
                 first=[
                     _routers(version.router for version in versions),
-                    StagedCheckpoint("rounds/staging/stage_messages", rows),
+                    StagedRows("rounds/staging/stage_messages", rows),
                 ],
-                then=[
-                    StagedCheckpoint("rounds/staging/stage_parts", parts, packed=group_by_attribute)
-                ],
+                then=[StagedRows("rounds/staging/stage_parts", parts, packed=group_by_attribute)],
             )
         )
 
@@ -232,13 +228,13 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         return [None] * len(calls)
 
     async def _run_commits(
-        self, leases: Sequence[Lease], commits: Iterator[Sequence[StagedCheckpoint]]
+        self, leases: Sequence[Lease], commits: Iterator[Sequence[StagedRows]]
     ) -> None:
         """Make the commits that no other task has taken from the iterator."""
         for commit in commits:
             await self._commit(leases, commit)
 
-    async def _commit(self, leases: Sequence[Lease], staged: Sequence[StagedCheckpoint]) -> None:
+    async def _commit(self, leases: Sequence[Lease], staged: Sequence[StagedRows]) -> None:
         """Write rows, then check the leases: last, so that other commits can run meanwhile."""
 
         async def work(transaction: Transaction) -> None:
@@ -250,8 +246,8 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         await self._database.write(work)
 
 
-def _routers(numbers: Iterable[int]) -> StagedCheckpoint:
-    return StagedCheckpoint("rounds/staging/create_routers", sorted(set(numbers)))
+def _routers(numbers: Iterable[int]) -> StagedRows:
+    return StagedRows("rounds/staging/create_routers", sorted(set(numbers)))
 
 
 async def check_round_is_next(transaction: Transaction, round_: Round) -> None:

@@ -9,7 +9,7 @@ from propagation.ports.graph.leases import Lease
 
 
 @dataclass(frozen=True)
-class StagedCheckpoint:
+class StagedRows:
     """Rows of one statement, and its other parameters.
 
     Attributes:
@@ -36,8 +36,8 @@ class StageCall:
 
     lease: Lease
     round: int
-    first: Sequence[StagedCheckpoint] = ()
-    then: Sequence[StagedCheckpoint] = ()
+    first: Sequence[StagedRows] = ()
+    then: Sequence[StagedRows] = ()
     held: Mapping[int, Sequence[str]] = field(default_factory=dict)
     closed: Sequence[tuple[int, int]] = ()
     opened: Sequence[RoutingEdge] = ()
@@ -53,11 +53,9 @@ class StageCall:
         )
 
 
-def split_by_size(
-    staged: Sequence[StagedCheckpoint], most: int
-) -> Iterator[list[StagedCheckpoint]]:
+def split_by_size(staged: Sequence[StagedRows], most: int) -> Iterator[list[StagedRows]]:
     """Split rows, in order, into commits of at most `most` rows."""
-    commit: list[StagedCheckpoint] = []
+    commit: list[StagedRows] = []
     room = most
     for some in staged:
         start = 0
@@ -72,7 +70,7 @@ def split_by_size(
         yield commit
 
 
-def split_by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[StagedCheckpoint]]:
+def split_by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[StagedRows]]:
     """Split the changes of clients into commits of about `most` rows, by ref.
 
     All changes of a client are in one commit. Commits share no client, so that they can run
@@ -107,7 +105,7 @@ def _at_clients(
     held: Mapping[int, Sequence[str]],
     leaving: Mapping[int, Sequence[int]],
     entering: Mapping[int, Sequence[RoutingEdge]],
-) -> list[StagedCheckpoint]:
+) -> list[StagedRows]:
     """Build the rows of the three statements that change clients.
 
     They are stage_client_attributes [ref, [name, ...]], close_edges [ref, [router, ...]] and
@@ -116,17 +114,17 @@ def _at_clients(
     routers = sorted({edge.router for ref in refs for edge in entering.get(ref, ())})
     places = {router: place for place, router in enumerate(routers)}
     staged = [
-        StagedCheckpoint(
+        StagedRows(
             "rounds/staging/stage_client_attributes",
             [[ref, list(held[ref])] for ref in refs if ref in held],
             {"round": round_},
         ),
-        StagedCheckpoint(
+        StagedRows(
             "rounds/staging/close_edges",
             [[ref, leaving[ref]] for ref in refs if ref in leaving],
             {"round": round_},
         ),
-        StagedCheckpoint(
+        StagedRows(
             "rounds/staging/open_edges",
             [
                 [ref, [[places[edge.router], edge.score] for edge in entering[ref]]]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from propagation.adapters.neo4j.rounds.staged_rows import (
     StageCall,
-    StagedCheckpoint,
+    StagedRows,
     group_by_attribute,
     split_by_client,
     split_by_size,
@@ -20,8 +20,7 @@ PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), unique=True, m
 @given(st.lists(st.integers(0, 9), max_size=6), st.integers(1, 5))
 def test_all_rows_come_in_order_and_no_commit_is_too_large(sizes, most):
     staged = [
-        StagedCheckpoint(f"s{n}", [f"{n}-{row}" for row in range(size)])
-        for n, size in enumerate(sizes)
+        StagedRows(f"s{n}", [f"{n}-{row}" for row in range(size)]) for n, size in enumerate(sizes)
     ]
     commits = list(split_by_size(staged, most))
     assert [(some.name, row) for commit in commits for some in commit for row in some.rows] == [
