@@ -1,4 +1,4 @@
-"""OFFLINE_ROUTING.md's rules 1, 2, 4 and 5, worked by hand on two routers."""
+"""Rules 1, 2, 4 and 5 of docs/numbers.md, worked by hand on two routers."""
 
 from math import exp, log
 

@@ -1,4 +1,4 @@
-"""Servers differ (LLM_SERVERS.md): whatever the habit, the same answers, and no call more than it
+"""Servers differ (docs/llm.md): whatever the habit, the same answers, and no call more than it
 must."""
 
 import asyncio
