@@ -1,7 +1,8 @@
 """The outcome of each recorded event: accepted, duplicate, conflict, unknown or forgotten."""
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from propagation.model.clients.client import ClientKind
 from propagation.model.interactions.interaction import NewInteraction, RecordOutcome, RecordStatus
@@ -10,8 +11,7 @@ NamedClient = tuple[ClientKind, str]
 """Kind and id of a client that an event names."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedEvent:
+class RecordedEvent(NamedTuple):
     """An event that is recorded or retracted.
 
     Attributes:
@@ -98,14 +98,19 @@ class EventDecisions:
         return RecordOutcome(status=RecordStatus.DUPLICATE, sequence=earlier.sequence)
 
     def _unknown_clients(self, event: NewInteraction) -> dict[NamedClient, RecordStatus]:
+        known, created = self._known, self.created
+        named = clients_of_event(event)
+        missing = [client for client in named if client not in known and client not in created]
         unknown: dict[NamedClient, RecordStatus] = {}
-        for client, status in zip(clients_of_event(event), _UNKNOWN, strict=False):
-            if client not in self._known and client not in self.created:
-                unknown.setdefault(client, status)
+        if missing:  # rarely: most events name known clients only
+            for client, status in zip(named, _UNKNOWN, strict=False):
+                if client in missing:
+                    unknown.setdefault(client, status)
         return unknown
 
     def _accept(self, event: NewInteraction, unknown: Mapping[NamedClient, RecordStatus]) -> None:
-        self.created.update(dict.fromkeys(unknown))
+        if unknown:
+            self.created.update(dict.fromkeys(unknown))
         # No sequence yet: -1 is the first accepted event of the commit, -2 the second.
         place = -len(self.accepted) - 1
         self._recorded[event.event_id] = RecordedEvent(event.content_hash, place)
@@ -114,10 +119,12 @@ class EventDecisions:
 
 def clients_of_event(event: NewInteraction) -> list[NamedClient]:
     """List the clients that an event names: user, item and, if there is one, the negative."""
-    named = [(ClientKind.USER, event.user_id), (ClientKind.ITEM, event.item_id)]
+    named = [(_USER, event.user_id), (_ITEM, event.item_id)]
     if event.negative_id is not None:
-        named.append((ClientKind.ITEM, event.negative_id))
+        named.append((_ITEM, event.negative_id))
     return named
 
 
+# Read once: a look-up of an enum's member costs as much as the rest of a commit's check.
+_USER, _ITEM = ClientKind.USER, ClientKind.ITEM
 _UNKNOWN = (RecordStatus.UNKNOWN_USER, RecordStatus.UNKNOWN_ITEM, RecordStatus.UNKNOWN_NEGATIVE)
