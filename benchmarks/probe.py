@@ -23,7 +23,7 @@ from benchmarks.service.town import SIDES, Town, catalogue_town
 from propagation.numbers.learn import increments_of
 from propagation.numbers.rules.features import READ_ROUTERS
 from propagation.numbers.rules.trust import routing_weights
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.views.numbers_view import NumbersView
 from services.assembly import build_engine, graph_store

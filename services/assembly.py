@@ -18,11 +18,7 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.evaluation.control_policies import CONTROL_POLICIES
-from propagation.ports.clock import Clock
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.reasoner import Reasoner
-from propagation.ports.vector_index import VectorIndex
+from propagation.ports import Clock, Embedder, GraphStore, Reasoner, VectorIndex
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.concurrency.tasks import yield_to_loop
 from propagation.workflow.engine import Engine

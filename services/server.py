@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import grpc
 import structlog
 
-from propagation.ports.clock import Clock
+from propagation.ports import Clock
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.config.path_redaction import path_redaction_for

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks.run import Run
 from benchmarks.service.town import Town, clients_of, pairs_of
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import NewInteraction
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine

@@ -16,8 +16,7 @@ from benchmarks.neo4j.server import neo4j_settings
 from benchmarks.neo4j.town import past_event, record_past
 from benchmarks.run import Figures, Run
 from benchmarks.service.town import SIDES, Town, clients_of
-from propagation.model.clients.client import ClientChange, ClientKind
-from propagation.model.routers.round import Round
+from propagation.model import ClientChange, ClientKind, Round
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine

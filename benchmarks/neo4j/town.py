@@ -8,8 +8,7 @@ from itertools import islice
 
 from benchmarks.service.town import Town, pairs_of
 from propagation.adapters.neo4j.store import Neo4jStore
-from propagation.model.clients.client import ClientChange
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import ClientChange, NewInteraction
 from propagation.workflow.engine import Engine
 
 PART = 4_000

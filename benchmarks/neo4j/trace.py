@@ -15,7 +15,7 @@ from benchmarks.neo4j.server import neo4j_server
 from benchmarks.run import Figures, Run
 from benchmarks.service.town import Town, clients_of, pairs_of
 from propagation.adapters.neo4j.store import Neo4jStore
-from propagation.model.interactions.interaction import InteractionRow, NewInteraction
+from propagation.model import InteractionRow, NewInteraction
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine

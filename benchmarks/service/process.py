@@ -14,8 +14,7 @@ import numpy as np
 
 from benchmarks.quality.ml100k import SEED, ml100k
 from benchmarks.run import Figures, Run
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine

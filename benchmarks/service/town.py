@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+from propagation.model import ClientChange, ClientKey, ClientKind
 
 SIDES = 2
 HOME_SHARE, SIDE_SHARE = 0.6, 0.35

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.datasets.event_columns import ABSENT, CodedColumn, Event, Events
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.plurals import pluralize
+from propagation.model import ClientChange, ClientKey, ClientKind, pluralize
 
 
 @dataclass(frozen=True)

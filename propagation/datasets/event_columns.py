@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client import ID_MAX_BYTES
+from propagation.model import ID_MAX_BYTES
 
 ABSENT = -1
 NO_METADATA: Mapping[str, str] = {}

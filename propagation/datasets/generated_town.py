@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from propagation.datasets.dataset import Dataset, assembled
 from propagation.datasets.event_columns import Events
 from propagation.datasets.town_words import ADJECTIVES, FASHIONS, KINDS, NAMES, QUARTERS
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
+from propagation.model import ClientChange, ClientKey, ClientKind
 
 USERS, EVENTS = 320, 12_000
 ITEMS_A_STYLE, ITEMS_A_WAVE = 14, 10

@@ -18,8 +18,10 @@ from typing import Any
 from propagation.datasets.dataset import Dataset, assembled
 from propagation.datasets.event_columns import Event, Events
 from propagation.datasets.line_reader import IdChecker, Place, find, lines_of
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.validation import (
+from propagation.model import (
+    ClientChange,
+    ClientKey,
+    ClientKind,
     check_list,
     check_metadata,
     check_negative,

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeVar, cast
 
 from propagation.datasets.text_cleaning import cleaned
-from propagation.model.clients.client import ClientChange
-from propagation.model.errors import BrokenData, InvalidInput
-from propagation.model.validation import (
+from propagation.model import (
     LAST_SECOND,
+    BrokenData,
+    ClientChange,
+    InvalidInput,
     check_client,
     check_id,
     check_metadata,

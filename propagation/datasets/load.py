@@ -11,7 +11,7 @@ from propagation.datasets.line_reader import find, plain_name
 from propagation.datasets.movielens import load_movielens
 from propagation.datasets.movielens_100k import load_movielens_100k
 from propagation.datasets.recbole import atomic_files, load_recbole
-from propagation.model.errors import BrokenData
+from propagation.model import BrokenData
 
 Loader = Callable[[Path, int], Dataset]
 

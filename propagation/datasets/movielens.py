@@ -13,9 +13,14 @@ from propagation.datasets.dataset import Dataset, assembled
 from propagation.datasets.event_columns import Events
 from propagation.datasets.line_reader import IdChecker, Place, csv_rows, find, lines_of, plain_name
 from propagation.datasets.text_cleaning import cleaned, entries, split_list
-from propagation.model.clients.attribute import normalize_name
-from propagation.model.clients.client import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
-from propagation.model.plurals import pluralize
+from propagation.model import (
+    TEXT_MAX_CHARS,
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    normalize_name,
+    pluralize,
+)
 
 YEAR = re.compile(r"\s*\((\d{4})\)\s*$")
 ARTICLE_LAST = re.compile(

@@ -13,7 +13,7 @@ from propagation.datasets.movielens import (
     read_users,
 )
 from propagation.datasets.text_cleaning import entries
-from propagation.model.clients.client import ClientChange
+from propagation.model import ClientChange
 
 LATIN = "latin-1"
 GENRES = (

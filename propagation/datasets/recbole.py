@@ -15,7 +15,7 @@ from propagation.datasets.line_reader import (
     plain_name,
 )
 from propagation.datasets.text_cleaning import cleaned, entries, split_list
-from propagation.model.clients.client import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
+from propagation.model import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
 
 TYPES = ("token", "token_seq", "float", "float_seq")
 # Names in RecBole's published atomic files.

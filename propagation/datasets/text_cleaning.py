@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Collection, Iterable
 
-from propagation.model.clients.client import LIST_MAX
+from propagation.model import LIST_MAX
 
 TAGS = "a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|span|strong|table|td|tr|u|ul"
 MARKUP = re.compile(rf"\"?\s*/>\s*$|</?(?:{TAGS})\b[^<>]*(?:>|$)", re.IGNORECASE)

@@ -8,11 +8,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from propagation.model.clients.client import Client, ClientKind, kind_of
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import FIRST_SENDER, RouterVersion, sender_router
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.vector_index import Collection, VectorIndex
+from propagation.model import (
+    FIRST_SENDER,
+    Client,
+    ClientKind,
+    Round,
+    RouterVersion,
+    kind_of,
+    sender_router,
+)
+from propagation.ports import Collection, GraphStore, VectorIndex
 from propagation.routing.adoption_policy import AdoptionPolicy, TasteWeights, Weights
 from propagation.routing.integration import integrated_attributes
 from propagation.routing.policy import Arrival, ArrivalsByRouter, UpdatedRouters

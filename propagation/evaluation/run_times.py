@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from propagation.model.errors import PropagationError
-from propagation.ports.graph.leases import BlobStore
+from propagation.model import PropagationError
+from propagation.ports import BlobStore
 from propagation.workflow.concurrency.tasks import background_task
 
 PLACE = "evaluation_runs"

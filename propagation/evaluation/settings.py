@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from propagation.model.base import Term
+from propagation.model import Term
 
 
 class EvaluationSettings(Term):

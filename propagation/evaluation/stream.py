@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.datasets.dataset import Dataset
-from propagation.model.clients.client import Client, ref_of
-from propagation.model.errors import InvalidInput
-from propagation.model.plurals import pluralize
+from propagation.model import Client, InvalidInput, pluralize, ref_of
 from propagation.workflow.index.embedding import attribute_text, content_text
 
 I64 = NDArray[np.int64]

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client import ClientKind, ref_of
-from propagation.model.interactions.reasoning import ReasonWork
+from propagation.model import ClientKind, ReasonWork, ref_of
 
 LOOK_AHEAD = 8
 

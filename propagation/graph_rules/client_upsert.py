@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from propagation.model.clients.client import Client, ClientChange, ClientKey, ClientOutcome
+from propagation.model import Client, ClientChange, ClientKey, ClientOutcome
 
 
 @dataclass(frozen=True, slots=True)

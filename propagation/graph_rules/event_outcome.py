@@ -4,8 +4,7 @@ from collections.abc import Container, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from propagation.model.clients.client import ClientKind
-from propagation.model.interactions.interaction import NewInteraction, RecordOutcome, RecordStatus
+from propagation.model import ClientKind, NewInteraction, RecordOutcome, RecordStatus
 
 NamedClient = tuple[ClientKind, str]
 """Kind and id of a client that an event names."""

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from propagation.model.interactions.withdrawal import Withdrawal
+from propagation.model import Withdrawal
 
 
 class WithdrawalStep(StrEnum):

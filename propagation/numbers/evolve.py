@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.model.routers.router_maps import Halves, RouterMap
+from propagation.model import Halves, RouterMap
 from propagation.numbers.state import Bank
 
 F64 = NDArray[np.float64]

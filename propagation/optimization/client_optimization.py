@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from propagation.model.clients.client_text import ClientText
-from propagation.model.errors import ReasonerFailed
-from propagation.ports.reasoner import AnswerPart, OptimizeAnswer
+from propagation.model import ClientText, ReasonerFailed
+from propagation.ports import AnswerPart, OptimizeAnswer
 
 
 def optimize_client(

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.ports.reasoner import Party
+from propagation.model import Gradient, Module
+from propagation.ports import Party
 
 
 def gradients_of_participants(

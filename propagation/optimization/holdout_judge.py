@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.plurals import pluralize
+from propagation.model import pluralize
 from propagation.numbers.rules.combiner import LEAST_DEVIATION, Combiner
 from propagation.numbers.rules.features import Feature
 from propagation.numbers.state import F32

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from propagation.model.errors import ReasonerFailed
-from propagation.model.interactions.reasoning import ReasonWork
-from propagation.model.usage import Usage
-from propagation.ports.reasoner import AnswerPart, MergeAnswer, Party, Reasoner
+from propagation.model import ReasonerFailed, ReasonWork, Usage
+from propagation.ports import AnswerPart, MergeAnswer, Party, Reasoner
 
 WORD = (1 << 64) - 1
 

@@ -10,11 +10,19 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client import ClientKind, index_of, kind_of
-from propagation.model.clients.filter_memory import MAX_RULES, FilterMemory, FilterRule
-from propagation.model.routers.evolution import EvolutionChange, EvolutionKind
-from propagation.model.routers.router import RoutingEdge
-from propagation.model.routers.router_maps import Halves, RouterMap
+from propagation.model import (
+    MAX_RULES,
+    ClientKind,
+    EvolutionChange,
+    EvolutionKind,
+    FilterMemory,
+    FilterRule,
+    Halves,
+    RouterMap,
+    RoutingEdge,
+    index_of,
+    kind_of,
+)
 from propagation.routing.routing_table import TableChange
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.routers.router import RouterVersion
+from propagation.model import RouterVersion
 from propagation.routing.integration import largest_weights
 
 ITEMS_A_PART = 8_192

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from propagation.model.routers.router import RouterVersion
+from propagation.model import RouterVersion
 
 
 def rewritten_standing(version: RouterVersion, choices: Mapping[str, int]) -> dict[str, float]:

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client import index_of
-from propagation.model.routers.router import RouterVersion
-from propagation.model.routers.router_case import RouterHalf
+from propagation.model import RouterHalf, RouterVersion, index_of
 from propagation.routing.integration import largest_weights
 
 F32 = NDArray[np.float32]

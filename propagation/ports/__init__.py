@@ -1,1 +1,77 @@
 """Ports: what the workflow needs from storage, models, the index and the clock."""
+
+from propagation.ports.clock import Clock
+from propagation.ports.embedder import Embedder, FittableEmbedder
+from propagation.ports.graph.evolution import Publication
+from propagation.ports.graph.forget import ExportRecord
+from propagation.ports.graph.graph_store import ForgettingGraph, GraphStore, VersionClash
+from propagation.ports.graph.leases import BlobStore, Lease, LeaseStore
+from propagation.ports.graph.outbox import IndexChange, OutboxStore
+from propagation.ports.graph.reason import InteractionReader, ReasonStore
+from propagation.ports.graph.record import ClientStore, RecordResult
+from propagation.ports.graph.rounds import RoundStore
+from propagation.ports.reasoner import (
+    AnswerPart,
+    BackwardAnswer,
+    ExtractAnswer,
+    ForwardAnswer,
+    Integration,
+    MergeAnswer,
+    OptimizeAnswer,
+    Party,
+    Prediction,
+    RankAnswer,
+    Reasoner,
+    SummarizeAnswer,
+    Summary,
+)
+from propagation.ports.vector_index import (
+    Collection,
+    Hit,
+    IndexSuccessor,
+    IndexWriter,
+    Point,
+    VectorIndex,
+    check_vector,
+)
+
+__all__ = [
+    "AnswerPart",
+    "BackwardAnswer",
+    "BlobStore",
+    "ClientStore",
+    "Clock",
+    "Collection",
+    "Embedder",
+    "ExportRecord",
+    "ExtractAnswer",
+    "FittableEmbedder",
+    "ForgettingGraph",
+    "ForwardAnswer",
+    "GraphStore",
+    "Hit",
+    "IndexChange",
+    "IndexSuccessor",
+    "IndexWriter",
+    "Integration",
+    "InteractionReader",
+    "Lease",
+    "LeaseStore",
+    "MergeAnswer",
+    "OptimizeAnswer",
+    "OutboxStore",
+    "Party",
+    "Point",
+    "Prediction",
+    "Publication",
+    "RankAnswer",
+    "ReasonStore",
+    "Reasoner",
+    "RecordResult",
+    "RoundStore",
+    "SummarizeAnswer",
+    "Summary",
+    "VectorIndex",
+    "VersionClash",
+    "check_vector",
+]

@@ -6,7 +6,7 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.usage import Expenses
+from propagation.model import Expenses
 
 
 class Embedder(Protocol):

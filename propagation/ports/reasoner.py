@@ -9,16 +9,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, TypeVar
 
-from propagation.model.base import value
-from propagation.model.clients.client import Client
-from propagation.model.clients.filter_memory import FilterMemory, FilterRule
-from propagation.model.clients.gradient import Gradient
-from propagation.model.clients.profile import Edit, Profile
-from propagation.model.errors import ReasonerFailed
-from propagation.model.interactions.reasoning import ReasonWork
-from propagation.model.routers.router import RouterVersion
-from propagation.model.routers.router_case import RouterCase, RouterDecision
-from propagation.model.usage import NO_USAGE, Expenses, Usage
+from propagation.model import (
+    NO_USAGE,
+    Client,
+    Edit,
+    Expenses,
+    FilterMemory,
+    FilterRule,
+    Gradient,
+    Profile,
+    ReasonerFailed,
+    ReasonWork,
+    RouterCase,
+    RouterDecision,
+    RouterVersion,
+    Usage,
+    value,
+)
 
 T = TypeVar("T")
 AnswerPart: TypeAlias = T | ReasonerFailed

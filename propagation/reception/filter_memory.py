@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from propagation.model.clients.filter_memory import DROP_BELOW, FilterMemory
-from propagation.model.routers.router import RouterVersion
+from propagation.model import DROP_BELOW, FilterMemory, RouterVersion
 
 
 @dataclass(frozen=True, slots=True)

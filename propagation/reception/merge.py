@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from propagation.model.base import value
-from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import MERGED_OUTCOME, ClientText, MessageMerge
-from propagation.model.errors import ReasonerFailed
-from propagation.model.routers.router import RouterVersion
-from propagation.model.usage import NO_USAGE, Usage
-from propagation.ports.reasoner import AnswerPart, MergeAnswer, Party, Reasoner
+from propagation.model import (
+    MERGED_OUTCOME,
+    NO_USAGE,
+    Client,
+    ClientText,
+    MessageMerge,
+    ReasonerFailed,
+    RouterVersion,
+    Usage,
+    value,
+)
+from propagation.ports import AnswerPart, MergeAnswer, Party, Reasoner
 from propagation.reception.filter_memory import FilteredMessages, filter_messages
 from propagation.reception.message_buffer import fill_buffer
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from propagation.model.routers.router import RouterVersion
+from propagation.model import RouterVersion
 
 RouterRound = tuple[int, int]
 """A router and the number of a round."""

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from propagation.model.routers.router import RouterVersion
+from propagation.model import RouterVersion
 from propagation.routing.policy import Arrival
 from propagation.routing.routing_table import RoutingTable
 

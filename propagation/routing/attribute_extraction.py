@@ -6,9 +6,7 @@ A reasoner names the attributes of each line when it writes the line; here they 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from propagation.model.clients.attribute import Attribute
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.profile import Author
+from propagation.model import Attribute, Author, ClientText
 from propagation.routing.policy import Arrival
 
 

@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.ports.vector_index import Collection, VectorIndex
+from propagation.ports import Collection, VectorIndex
 
 NEAREST = 32
 WORD = re.compile(r"[\w+#]+")

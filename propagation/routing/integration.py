@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from propagation.model.clients.attribute import rank_by_distinctiveness
-from propagation.model.routers.router import IntegratedAttribute, RouterVersion
-from propagation.ports.reasoner import Integration, Summary
+from propagation.model import IntegratedAttribute, RouterVersion, rank_by_distinctiveness
+from propagation.ports import Integration, Summary
 from propagation.routing.policy import Arrival, ArrivalsByRouter
 
 STANDING_KEPT = 0.95

@@ -9,8 +9,8 @@ import asyncio
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.vector_index import Collection, VectorIndex
+from propagation.model import RouterVersion
+from propagation.ports import Collection, VectorIndex
 
 
 async def clients_above_threshold(

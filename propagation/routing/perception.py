@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.ports.embedder import Embedder
+from propagation.ports import Embedder
 from propagation.routing.policy import Arrival
 
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import RouterVersion
+from propagation.model import Round, RouterVersion
 from propagation.routing.routing_table import RoutingTable
 
 

@@ -4,10 +4,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import RoutingEdge
-from propagation.ports.graph.leases import Lease
-from propagation.ports.graph.rounds import RoundStore
+from propagation.model import Round, RoutingEdge
+from propagation.ports import Lease, RoundStore
 
 EDGES_A_COMMIT = 10_000
 

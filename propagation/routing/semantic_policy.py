@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.embedder import Embedder
-from propagation.ports.vector_index import Collection, VectorIndex
+from propagation.model import RouterVersion
+from propagation.ports import Collection, Embedder, VectorIndex
 from propagation.routing.multicast import clients_above_threshold
 from propagation.routing.policy import Arrival
 from propagation.routing.routing_table import RoutingTable

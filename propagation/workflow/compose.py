@@ -4,10 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.reasoner import Reasoner
-from propagation.ports.vector_index import VectorIndex
+from propagation.ports import Embedder, GraphStore, Reasoner, VectorIndex
 from propagation.workflow.bootstrap.stage0 import Stage0
 from propagation.workflow.concurrency.exclusion import Exclusion
 from propagation.workflow.concurrency.leases import Leases

@@ -2,10 +2,8 @@
 
 import orjson
 
-from propagation.model.base import Term
-from propagation.model.errors import IncompatibleSettings
-from propagation.ports.embedder import Embedder, FittableEmbedder
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.model import IncompatibleSettings, Term
+from propagation.ports import Embedder, FittableEmbedder, GraphStore
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
 

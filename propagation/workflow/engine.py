@@ -5,25 +5,23 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Concatenate, ParamSpec, TypeVar
 
-from propagation.model.clients.client import (
+from propagation.model import (
+    NO_EXPENSES,
     ClientChange,
     ClientKey,
     ClientKind,
     ClientOutcome,
+    Epoch,
+    EvolutionRun,
+    Expenses,
+    Gauge,
+    IncompatibleSettings,
+    NewInteraction,
+    NotFound,
+    Round,
     index_of,
 )
-from propagation.model.errors import IncompatibleSettings, NotFound
-from propagation.model.gauge import Gauge
-from propagation.model.interactions.interaction import NewInteraction
-from propagation.model.routers.epoch import Epoch
-from propagation.model.routers.evolution import EvolutionRun
-from propagation.model.routers.round import Round
-from propagation.model.usage import NO_EXPENSES, Expenses
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.graph.record import RecordResult
-from propagation.ports.reasoner import Reasoner
-from propagation.ports.vector_index import VectorIndex
+from propagation.ports import Embedder, GraphStore, Reasoner, RecordResult, VectorIndex
 from propagation.workflow.bootstrap.new_epoch import OnStep, ignore_step
 from propagation.workflow.bootstrap.stage0 import Stage0
 from propagation.workflow.concurrency.exclusion import Activity, Exclusion

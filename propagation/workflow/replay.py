@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
-from propagation.model.clients.client import ClientChange
-from propagation.model.interactions.interaction import NewInteraction, RecordStatus
+from propagation.model import ClientChange, NewInteraction, RecordStatus
 from propagation.workflow.engine import Engine
 
 CLIENTS_A_COMMIT = 2_000

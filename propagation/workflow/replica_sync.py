@@ -4,8 +4,7 @@ That concerns pending events, profiles' vectors and mapped attributes. The numbe
 learner.
 """
 
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports import Embedder, GraphStore
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.views.client_memory import ClientMemory
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from propagation.model.base import Term
+from propagation.model import Term
 
 UPDATE_SHARE = 0.01
 UPDATE_LEAST = 60

@@ -4,11 +4,16 @@ from functools import cache
 
 import numpy as np
 
-from propagation.model.clients.client import ClientKind, ref_of
-from propagation.model.interactions.learned_block import LearnedBlock
-from propagation.model.interactions.log import Interactions
-from propagation.model.interactions.withdrawal import LearnedWeights
-from propagation.model.routers.router_maps import Halves, RouterMap, RouterMaps
+from propagation.model import (
+    ClientKind,
+    Halves,
+    Interactions,
+    LearnedBlock,
+    LearnedWeights,
+    RouterMap,
+    RouterMaps,
+    ref_of,
+)
 from propagation.numbers.evolve import (
     Written,
     evolved_bank,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from services.client.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from propagation.ports.graph.graph_store import GraphStore
+    from propagation.ports import GraphStore
     from propagation.workflow.engine import Engine
     from services.config.settings import Settings
 

@@ -9,13 +9,7 @@ from enum import IntEnum
 import typer
 from typer.exceptions import TyperException
 
-from propagation.model.errors import (
-    NotFound,
-    NotReached,
-    PropagationError,
-    StoreBusy,
-    StoreUnreachable,
-)
+from propagation.model import NotFound, NotReached, PropagationError, StoreBusy, StoreUnreachable
 from services.client.errors import ChildFailed, Refused, Unreachable, UsageProblem
 
 

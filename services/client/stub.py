@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import grpc
 
-from propagation.model.errors import PropagationError
+from propagation.model import PropagationError
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
 from services.client.credentials import Credentials
 from services.client.errors import Refused, Unreachable, UsageProblem

@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.model.base import Term
+from propagation.model import Term
 from propagation.workflow.settings import WorkflowSettings
 from services.config.cron import Calendar, find_zone
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from propagation.datasets.dataset import Dataset
-from propagation.model.plurals import pluralize
+from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.client.errors import Refused
 from services.client.stub import Stub, connect

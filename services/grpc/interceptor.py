@@ -13,7 +13,7 @@ import grpc
 import structlog
 from google.protobuf.message import DecodeError, Message
 
-from propagation.model.errors import InvalidInput, PropagationError
+from propagation.model import InvalidInput, PropagationError
 from services.config.path_redaction import PathRedaction
 from services.grpc.handlers.servicer import Context
 from services.grpc.status import DETAILS_KEY, internal_status, status_of

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from propagation.model.interactions.learned_block import LearnedBlock
-from propagation.model.interactions.reasoning import (
+from propagation.model import (
+    LearnedBlock,
     ReasonedSummary,
+    Round,
     count_outcomes,
     summarize_reasoned,
 )
-from propagation.model.routers.round import Round
-from propagation.ports.graph.record import RecordResult
+from propagation.ports import RecordResult
 
 Count = Callable[[Metrics, Sequence[Any], Any], None]
 

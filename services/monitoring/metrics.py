@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
-from propagation.model.usage import Usage
+from propagation.model import Usage
 from services.runtime.measurements import Counters
 
 PREFIX = "propagation"

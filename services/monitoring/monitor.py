@@ -5,10 +5,8 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from propagation.model.clients.client import ClientKind
-from propagation.model.errors import PropagationError
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.vector_index import VectorIndex
+from propagation.model import ClientKind, PropagationError
+from propagation.ports import GraphStore, VectorIndex
 from propagation.workflow.engine import Engine
 from services.config.settings import MonitoringSettings, ServerSettings
 from services.monitoring.endpoint import metrics_endpoint

@@ -3,8 +3,7 @@
 import contextlib
 from collections.abc import AsyncIterator
 
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.vector_index import VectorIndex
+from propagation.ports import GraphStore, VectorIndex
 from propagation.workflow.engine import Engine
 from services.config.settings import ServerSettings
 from services.security.admission import Admission

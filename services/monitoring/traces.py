@@ -19,15 +19,15 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags
 
-from propagation.model.clients.client_text import MERGED_OUTCOME
-from propagation.model.interactions.interaction import NewInteraction
-from propagation.model.interactions.learned_block import LearnedBlock
-from propagation.model.interactions.reasoning import (
+from propagation.model import (
+    MERGED_OUTCOME,
+    LearnedBlock,
+    NewInteraction,
     ReasonClaim,
     ReasonedSummary,
     summarize_reasoned,
 )
-from propagation.ports.graph.record import RecordResult
+from propagation.ports import RecordResult
 from services.runtime.process import release
 
 MAX_CLAIMS = 64

@@ -17,7 +17,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.interaction_reader import SqliteInteractionReader
 from propagation.adapters.sqlite.reason.reasoned_rows import packed, texts_of
 from propagation.adapters.sqlite.reason.texts import bodies_now
-from propagation.model.errors import PropagationError
+from propagation.model import PropagationError
 from propagation.workflow.reason.drafting import ClaimDrafter, DraftedPart
 from propagation.workflow.reason.interaction import InteractionReasoning, newest_texts
 from propagation.workflow.views.client_texts import client_text_cache

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from propagation.model.interactions.reasoning import ReasonWork
+from propagation.model import ReasonWork
 from propagation.workflow.settings import WorkflowSettings
 
 LENGTH_BYTES = 8

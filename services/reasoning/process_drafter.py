@@ -10,9 +10,15 @@ from typing import Any
 
 from propagation.adapters.sqlite.reason.reasoned_rows import PackedReasoned
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client_text import ClientText
-from propagation.model.errors import PropagationError, StoreBusy, StoreCorrupt, StoreFull
-from propagation.model.interactions.reasoning import ReasonClaim, ReasonWork
+from propagation.model import (
+    ClientText,
+    PropagationError,
+    ReasonClaim,
+    ReasonWork,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+)
 from propagation.workflow.reason.drafting import DraftedPart
 from services.reasoning.pipe_messages import (
     END_EARLY_SIGNAL,

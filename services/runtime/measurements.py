@@ -9,8 +9,8 @@ from typing import Literal
 
 import structlog
 
-from propagation.model.errors import LeaseLost, PropagationError
-from propagation.ports.graph.graph_store import VersionClash
+from propagation.model import LeaseLost, PropagationError
+from propagation.ports import VersionClash
 
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
 log = structlog.get_logger()

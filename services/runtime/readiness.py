@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from propagation.model.errors import ReasonerUnavailable, StoreUnreachable
+from propagation.model import ReasonerUnavailable, StoreUnreachable
 from services.runtime.errors import Starting
 from services.runtime.tasks import wait_for_event
 

@@ -12,9 +12,8 @@ from datetime import UTC, datetime
 
 import structlog
 
-from propagation.model.base import Term
-from propagation.ports.clock import Clock
-from propagation.ports.graph.leases import Lease
+from propagation.model import Term
+from propagation.ports import Clock, Lease
 from propagation.workflow.engine import Engine
 from services.config.cron import Calendar
 from services.config.settings import ScheduleSettings

@@ -1,6 +1,6 @@
 """The jobs that run by the calendar: one row of JOBS is one job."""
 
-from propagation.ports.clock import Clock
+from propagation.ports import Clock
 from propagation.workflow.engine import Engine
 from services.config.settings import ScheduleSettings
 from services.runtime.measurements import Failures

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from propagation.model.errors import PropagationError
+from propagation.model import PropagationError
 from services.config.settings import LimitSettings
 from services.runtime.errors import NotAllowed
 from services.security.rate_limits import TokenBuckets

@@ -4,7 +4,7 @@ import time
 
 from cachetools import LRUCache
 
-from propagation.model.errors import PropagationError
+from propagation.model import PropagationError
 
 CLIENTS = 10_000  # buckets kept; the client that called least recently loses its bucket first
 BURST_SECONDS = 2.0  # unused allowance is saved for this long

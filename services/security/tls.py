@@ -5,7 +5,7 @@ from pathlib import Path
 
 import grpc
 
-from propagation.model.errors import PropagationError
+from propagation.model import PropagationError
 from services.config.settings import TlsSettings
 from services.security.reloaded_file import ReloadedFiles
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from propagation.model.errors import EndpointUnavailable, StoreUnreachable
+from propagation.model import EndpointUnavailable, StoreUnreachable
 from propagation.workflow.engine import Engine
 from services.runtime.measurements import Counters, Failures, Timings
 from services.runtime.tasks import Progress, UninterruptedWork, wait_for_event

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from propagation.ports.graph.graph_store import VersionClash
+from propagation.ports import VersionClash
 from propagation.workflow.concurrency.tasks import background_task
 from propagation.workflow.reason.reason_step import CLAIM
 from services.worker.loops import WorkerContext

@@ -4,8 +4,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from propagation.model.errors import IndexUnavailable, LeaseHeld, NotFound, StoreUnreachable
-from propagation.model.routers.round import Round
+from propagation.model import IndexUnavailable, LeaseHeld, NotFound, Round, StoreUnreachable
 from services.worker.loops import WorkerContext
 
 MAX_PENDING_MERGES = 10_000

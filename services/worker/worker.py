@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
-from propagation.model.errors import NotReached
-from propagation.model.routers.round import Round
-from propagation.ports.clock import Clock
+from propagation.model import NotReached, Round
+from propagation.ports import Clock
 from propagation.workflow.engine import Engine
 from services.config.settings import ScheduleSettings
 from services.runtime.measurements import Counters, Timings

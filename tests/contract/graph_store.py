@@ -12,15 +12,27 @@ import pytest
 
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, ref_of
-from propagation.model.clients.client_text import ClientText, MessageMerge
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.clients.profile import Line, Profile, Source
-from propagation.model.interactions.interaction import NewInteraction
-from propagation.model.interactions.learned_block import Checkpoint, LearnedBlock
-from propagation.model.interactions.reasoning import ReasonedInteraction
-from propagation.model.routers.router import IntegratedAttribute, RouterVersion, RoutingEdge
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.model import (
+    Checkpoint,
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    ClientText,
+    Gradient,
+    IntegratedAttribute,
+    LearnedBlock,
+    Line,
+    MessageMerge,
+    Module,
+    NewInteraction,
+    Profile,
+    ReasonedInteraction,
+    RouterVersion,
+    RoutingEdge,
+    Source,
+    ref_of,
+)
+from propagation.ports import GraphStore
 from tests.neo4j_server.shared import server_for
 
 STRANGE = [

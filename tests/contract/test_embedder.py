@@ -8,8 +8,8 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.openai.build import openai_embedder, openai_endpoint
 from propagation.adapters.openai.options import EmbeddingOptions, OpenAIOptions
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.errors import IncompatibleSettings
-from propagation.ports.embedder import FittableEmbedder
+from propagation.model import IncompatibleSettings
+from propagation.ports import FittableEmbedder
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.runtime.process import SystemClock

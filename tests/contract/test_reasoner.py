@@ -13,14 +13,22 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.openai.build import openai_endpoint, openai_reasoner
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ref_of
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.clients.profile import AddLine, Author, DropLine, ReplaceLine
-from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
-from propagation.model.interactions.reasoning import ReasonWork
-from propagation.model.routers.evolution import EvolutionKind
-from propagation.model.routers.router_case import RouterCase, RouterHalf
-from propagation.ports.reasoner import Integration
+from propagation.model import (
+    AddLine,
+    Author,
+    DropLine,
+    EvolutionKind,
+    Gradient,
+    Module,
+    ReasonerFailed,
+    ReasonerUnavailable,
+    ReasonWork,
+    ReplaceLine,
+    RouterCase,
+    RouterHalf,
+    ref_of,
+)
+from propagation.ports import Integration
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.runtime.process import SystemClock

@@ -15,8 +15,8 @@ from propagation.adapters.qdrant.connection import connect
 from propagation.adapters.qdrant.index import QdrantIndex
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.errors import IncompatibleSettings, IndexUnavailable
-from propagation.ports.vector_index import Collection, Point, VectorIndex
+from propagation.model import IncompatibleSettings, IndexUnavailable
+from propagation.ports import Collection, Point, VectorIndex
 from services.runtime.process import SystemClock
 from tests import qdrants
 from tests.neo4j_server.shared import server_for

@@ -8,8 +8,7 @@ import signal
 import numpy as np
 import pytest
 
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine

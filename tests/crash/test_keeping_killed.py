@@ -12,7 +12,7 @@ import pytest
 
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientKind
+from propagation.model import ClientKind
 from services.runtime.process import SystemClock
 from tests.contract.graph_store import change, learn_all, recorded
 

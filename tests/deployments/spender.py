@@ -11,7 +11,7 @@ from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.openai.build import openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.errors import ReasonerUnavailable
+from propagation.model import ReasonerUnavailable
 from services.runtime.process import SystemClock, process_name
 
 ASKED = [{"role": "user", "content": "Say one word. " * 30}]

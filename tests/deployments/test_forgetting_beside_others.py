@@ -10,7 +10,7 @@ from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.model.clients.client import ClientKind, ref_of
+from propagation.model import ClientKind, ref_of
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.settings import WorkflowSettings
 from tests.deployments.test_forgetting_on_neo4j import left_in_graph

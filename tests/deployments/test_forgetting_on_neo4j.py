@@ -4,8 +4,8 @@ short, and nothing else changed."""
 import pytest
 
 from propagation.adapters.neo4j.forget.erasure import Neo4jErasure
-from propagation.model.interactions.interaction import RecordStatus
-from propagation.ports.vector_index import Collection
+from propagation.model import RecordStatus
+from propagation.ports import Collection
 from propagation.workflow.forget.withdrawal import Withdrawer
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import WorkflowSettings

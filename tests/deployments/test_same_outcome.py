@@ -14,8 +14,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.datasets.load import load_dataset
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.read.recommend import RecommendRequest

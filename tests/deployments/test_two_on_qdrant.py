@@ -14,7 +14,7 @@ from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.qdrant.index import QdrantIndex
-from propagation.ports.vector_index import Collection
+from propagation.ports import Collection
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.replay import replay

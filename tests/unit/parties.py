@@ -1,11 +1,20 @@
 """Clients, profiles and messages for tests of the mechanisms."""
 
-from propagation.model.clients.client import Client, ClientKey, ClientKind, ref_of
-from propagation.model.clients.filter_memory import FilterMemory
-from propagation.model.clients.profile import Author, Line, Profile, Source
-from propagation.model.interactions.reasoning import ReasonWork
-from propagation.model.routers.router import IntegratedAttribute, RouterVersion
-from propagation.ports.reasoner import Party
+from propagation.model import (
+    Author,
+    Client,
+    ClientKey,
+    ClientKind,
+    FilterMemory,
+    IntegratedAttribute,
+    Line,
+    Profile,
+    ReasonWork,
+    RouterVersion,
+    Source,
+    ref_of,
+)
+from propagation.ports import Party
 
 USER, POSITIVE, NEGATIVE = (
     ref_of(ClientKind.USER, 1),

@@ -4,12 +4,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from propagation.model.clients.client import Client
-from propagation.model.errors import ReasonerFailed, ReasonerStopping, ReasonerUnavailable
-from propagation.model.interactions.reasoning import ReasonWork
-from propagation.model.routers.router_case import RouterCase, RouterDecision
-from propagation.model.usage import Expenses, Usage
-from propagation.ports.reasoner import (
+from propagation.model import (
+    Client,
+    Expenses,
+    ReasonerFailed,
+    ReasonerStopping,
+    ReasonerUnavailable,
+    ReasonWork,
+    RouterCase,
+    RouterDecision,
+    Usage,
+)
+from propagation.ports import (
     BackwardAnswer,
     ExtractAnswer,
     ForwardAnswer,

@@ -16,7 +16,7 @@ from propagation.adapters.neo4j.record.clients import Neo4jClients
 from propagation.adapters.neo4j.record.record import Neo4jRecords
 from propagation.adapters.neo4j.rounds.evolution import Neo4jEvolution
 from propagation.adapters.neo4j.rounds.rounds import Neo4jRounds
-from propagation.ports.clock import Clock
+from propagation.ports import Clock
 
 
 class Neo4jStore(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.ports.vector_index import Hit, Point
+from propagation.ports import Hit, Point
 
 FIRST_ROWS, FIRST_PLACES = 1_024, 4
 NONE = 0

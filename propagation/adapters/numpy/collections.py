@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.adapters.numpy.collection import Shelf
-from propagation.ports.vector_index import Collection, Hit, Point, check_vector
+from propagation.ports import Collection, Hit, Point, check_vector
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ import orjson
 from numpy.typing import NDArray
 
 from propagation.adapters.numpy.collections import PointStore, Shelves
-from propagation.model.errors import IncompatibleSettings, IndexUnavailable
-from propagation.ports.vector_index import Collection, Hit, IndexSuccessor, Point
+from propagation.model import IncompatibleSettings, IndexUnavailable
+from propagation.ports import Collection, Hit, IndexSuccessor, Point
 
 
 class NumpyIndex:

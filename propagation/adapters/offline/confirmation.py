@@ -4,9 +4,17 @@ from collections.abc import Sequence
 
 from propagation.adapters.offline.merge import HEARD_MAX, heard_lines
 from propagation.adapters.offline.sentences import join_names
-from propagation.model.clients.filter_memory import FilterMemory, FilterRule
-from propagation.model.clients.profile import Author, DropLine, Edit, Line, Profile, ReplaceLine
-from propagation.model.routers.router import RouterVersion
+from propagation.model import (
+    Author,
+    DropLine,
+    Edit,
+    FilterMemory,
+    FilterRule,
+    Line,
+    Profile,
+    ReplaceLine,
+    RouterVersion,
+)
 
 CONFIRMED, FADED, STALE_BELOW = 0.1, 0.97, 0.15
 RAISE, LOWER = 1.25, 0.8

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from propagation.model.errors import IncompatibleSettings
-from propagation.model.usage import NO_EXPENSES, Expenses
+from propagation.model import NO_EXPENSES, Expenses, IncompatibleSettings
 
 DIMENSION = 48
 BUCKETS = 1 << 15

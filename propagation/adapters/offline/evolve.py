@@ -4,9 +4,7 @@ from collections.abc import Mapping
 
 from propagation.adapters.offline.sentences import join_names
 from propagation.adapters.offline.summarize import summarize_router
-from propagation.model.clients.attribute import rank_by_distinctiveness
-from propagation.model.routers.evolution import EvolutionKind
-from propagation.model.routers.router_case import RouterCase, RouterDecision
+from propagation.model import EvolutionKind, RouterCase, RouterDecision, rank_by_distinctiveness
 
 ONE_COMMUNITY = 0.95
 SMALLEST_HALF = 0.15

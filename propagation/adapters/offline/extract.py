@@ -10,8 +10,7 @@ from propagation.adapters.offline.sentences import (
     quote,
     shorten,
 )
-from propagation.model.clients.client import Client, ClientKind
-from propagation.model.clients.profile import LINE_MAX_WORDS, AddLine, Author, Edit, Line
+from propagation.model import LINE_MAX_WORDS, AddLine, Author, Client, ClientKind, Edit, Line
 
 CATALOGUE_WEIGHT = 2.0
 LISTED = 5

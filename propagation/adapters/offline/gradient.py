@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 from propagation.adapters.offline.merge import heard_lines
 from propagation.adapters.offline.sentences import find_title, join_names, list_names, quote
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.interactions.reasoning import ReasonWork
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.reasoner import Party
+from propagation.model import Gradient, Module, ReasonWork, RouterVersion
+from propagation.ports import Party
 
 
 def write_gradients(

@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from propagation.adapters.offline.sentences import CACHED, choose_variant, join_names, shorten
-from propagation.model.base import value
-from propagation.model.clients.attribute import names_in_text
-from propagation.model.clients.client import ClientKind
-from propagation.model.clients.client_text import MERGED_OUTCOME
-from propagation.model.clients.filter_memory import DROP_BELOW
-from propagation.model.clients.profile import (
+from propagation.model import (
+    DROP_BELOW,
+    MERGED_OUTCOME,
     AddLine,
     Author,
+    ClientKind,
     DropLine,
     Edit,
     Line,
     Profile,
     ReplaceLine,
+    RouterVersion,
     Source,
+    names_in_text,
+    value,
 )
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.reasoner import MergeAnswer, Party
+from propagation.ports import MergeAnswer, Party
 
 HEARD_WEIGHT, HEARD_MAX = 0.4, 0.9
 KNOWN_SHARE = 0.5

@@ -9,11 +9,8 @@ from propagation.adapters.offline.confirmation import (
 )
 from propagation.adapters.offline.own_lines import reinforce_audience, reinforce_choices
 from propagation.adapters.offline.sentences import list_names
-from propagation.model.clients.client import ClientKind
-from propagation.model.clients.filter_memory import FilterRule
-from propagation.model.clients.profile import Author, Profile
-from propagation.model.interactions.reasoning import ReasonWork
-from propagation.ports.reasoner import OptimizeAnswer, Party
+from propagation.model import Author, ClientKind, FilterRule, Profile, ReasonWork
+from propagation.ports import OptimizeAnswer, Party
 
 
 def optimize_client(

@@ -12,20 +12,20 @@ from propagation.adapters.offline.sentences import (
     quote,
     titles_in,
 )
-from propagation.model.clients.client import Client
-from propagation.model.clients.profile import (
+from propagation.model import (
     LINE_MAX_WORDS,
     AddLine,
     Author,
+    Client,
     DropLine,
     Edit,
     Line,
     Profile,
+    ReasonWork,
     ReplaceLine,
     Source,
 )
-from propagation.model.interactions.reasoning import ReasonWork
-from propagation.ports.reasoner import Party
+from propagation.ports import Party
 
 KEPT = 0.95
 TITLES = 3

@@ -11,13 +11,18 @@ from propagation.adapters.offline.gradient import write_gradients
 from propagation.adapters.offline.merge import merge_messages
 from propagation.adapters.offline.optimizer import optimize_client
 from propagation.adapters.offline.summarize import summarize_router
-from propagation.model.clients.client import Client
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.errors import ReasonerFailed
-from propagation.model.interactions.reasoning import ReasonWork
-from propagation.model.routers.router_case import RouterCase, RouterDecision
-from propagation.model.usage import NO_EXPENSES, Expenses
-from propagation.ports.reasoner import (
+from propagation.model import (
+    NO_EXPENSES,
+    Client,
+    Expenses,
+    Gradient,
+    Module,
+    ReasonerFailed,
+    ReasonWork,
+    RouterCase,
+    RouterDecision,
+)
+from propagation.ports import (
     AnswerPart,
     BackwardAnswer,
     ExtractAnswer,

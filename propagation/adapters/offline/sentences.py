@@ -7,9 +7,7 @@ from functools import lru_cache
 from zlib import crc32
 
 from propagation.adapters.offline.common_words import COMMON
-from propagation.model.clients.attribute import TITLE, normalize_name
-from propagation.model.clients.client import Client
-from propagation.model.clients.profile import LINE_MAX_WORDS
+from propagation.model import LINE_MAX_WORDS, TITLE, Client, normalize_name
 
 SALIENT = 3
 TITLE_MAX_WORDS = 9

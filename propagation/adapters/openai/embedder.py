@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from propagation.adapters.openai.endpoint.client import TEXTS_PER_CALL, Embedding
 from propagation.adapters.openai.endpoint.endpoint import PLAIN_TEXT, Endpoint
 from propagation.adapters.openai.options import EmbeddingOptions
-from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
-from propagation.model.usage import Expenses
-from propagation.ports.graph.leases import BlobStore
+from propagation.model import Expenses, IncompatibleSettings, ReasonerGaveUp
+from propagation.ports import BlobStore
 
 REFUSED_SECONDS = 900.0
 TEXT_CHARS = 8_000

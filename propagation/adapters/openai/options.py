@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from propagation.model.base import Term
+from propagation.model import Term
 
 Period = Literal["hour", "day", "month", "run"]
 

@@ -19,12 +19,8 @@ from propagation.adapters.openai.prompts import (
     summarize,
 )
 from propagation.adapters.openai.reasoner import EMPTY, OpenAIReasoner
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.clients.profile import Profile
-from propagation.model.errors import ReasonerFailed
-from propagation.model.interactions.reasoning import ReasonWork
-from propagation.model.usage import NO_USAGE, Usage
-from propagation.ports.reasoner import (
+from propagation.model import NO_USAGE, Gradient, Module, Profile, ReasonerFailed, ReasonWork, Usage
+from propagation.ports import (
     AnswerPart,
     BackwardAnswer,
     ForwardAnswer,

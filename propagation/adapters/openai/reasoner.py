@@ -17,13 +17,19 @@ from propagation.adapters.openai.prompts import (
     rank,
     summarize,
 )
-from propagation.model.clients.client import Client
-from propagation.model.clients.gradient import Gradient
-from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
-from propagation.model.interactions.reasoning import ReasonWork
-from propagation.model.routers.router_case import RouterCase, RouterDecision
-from propagation.model.usage import NO_USAGE, Expenses, Usage
-from propagation.ports.reasoner import (
+from propagation.model import (
+    NO_USAGE,
+    Client,
+    Expenses,
+    Gradient,
+    ReasonerFailed,
+    ReasonerUnavailable,
+    ReasonWork,
+    RouterCase,
+    RouterDecision,
+    Usage,
+)
+from propagation.ports import (
     AnswerPart,
     BackwardAnswer,
     ExtractAnswer,

@@ -14,8 +14,8 @@ from qdrant_client import AsyncQdrantClient, models
 
 from propagation.adapters.qdrant.connection import translated_errors
 from propagation.adapters.qdrant.points import ATTRIBUTES, VERSION
-from propagation.model.errors import IncompatibleSettings
-from propagation.ports.vector_index import Collection
+from propagation.model import IncompatibleSettings
+from propagation.ports import Collection
 
 KEYWORDS = frozenset({Collection.USERS, Collection.ITEMS})
 Names = Mapping[Collection, str]

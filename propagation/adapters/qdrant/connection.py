@@ -10,7 +10,7 @@ import grpc
 from qdrant_client import AsyncQdrantClient
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 
-from propagation.model.errors import IncompatibleSettings, IndexUnavailable
+from propagation.model import IncompatibleSettings, IndexUnavailable
 
 OLDEST = (1, 16)
 """The first release whose upserts take a filter; without it a late write could undo a newer one."""

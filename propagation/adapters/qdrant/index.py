@@ -17,8 +17,8 @@ from propagation.adapters.qdrant.points import (
     sharing_one_of,
     upsert_operations,
 )
-from propagation.model.errors import IncompatibleSettings, IndexUnavailable
-from propagation.ports.vector_index import Collection, Hit, IndexSuccessor, Point, check_vector
+from propagation.model import IncompatibleSettings, IndexUnavailable
+from propagation.ports import Collection, Hit, IndexSuccessor, Point, check_vector
 
 POINTS_PER_CALL = 1_000
 VERSIONS_PER_CALL = 10_000

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from qdrant_client import models
 
-from propagation.ports.vector_index import Collection, Point
+from propagation.ports import Collection, Point
 
 NAMES = uuid.UUID("6f6f2f0e-6d0b-5a53-9f0e-9f4b1f6f3c55")
 NAMED = frozenset({Collection.ATTRIBUTES})

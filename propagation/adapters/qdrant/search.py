@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient, models
 
 from propagation.adapters.qdrant.points import NAME, NAMED, key_of
-from propagation.ports.vector_index import Collection, Hit
+from propagation.ports import Collection, Hit
 
 FIRST_LIMIT = 1_024
 EXACT = models.SearchParams(exact=True)

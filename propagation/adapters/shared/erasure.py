@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from propagation.model.clients.attribute import normalize_name
+from propagation.model import normalize_name
 
 KEY_BYTES, HASH_BYTES = 32, 16
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from propagation.model.errors import InvalidInput
+from propagation.model import InvalidInput
 
 
 def without_nul(json: bytes) -> bytes:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.interactions.learned_block import NEGATIVES, WRITTEN, LearnedBlock
-from propagation.model.interactions.withdrawal import LearnedWeights
+from propagation.model import NEGATIVES, WRITTEN, LearnedBlock, LearnedWeights
 
 TASTE = 1
 FORM = (

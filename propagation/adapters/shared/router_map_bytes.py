@@ -4,7 +4,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from propagation.model.routers.router_maps import Halves, RouterMap
+from propagation.model import Halves, RouterMap
 
 LENGTH_BYTES = 4
 

@@ -10,10 +10,7 @@ from propagation.adapters.sqlite.reason.texts import newest_versions, texts_or_n
 from propagation.adapters.sqlite.record.clients import clients_of
 from propagation.adapters.sqlite.rounds.messages import waiting_messages
 from propagation.adapters.sqlite.rounds.rounds import last_rounds
-from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import ClientText
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import RouterVersion
+from propagation.model import Client, ClientText, Round, RouterVersion
 
 T = TypeVar("T")
 

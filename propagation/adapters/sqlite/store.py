@@ -17,7 +17,7 @@ from propagation.adapters.sqlite.record.clients import SqliteClients
 from propagation.adapters.sqlite.record.record import SqliteRecords
 from propagation.adapters.sqlite.rounds.evolution import SqliteEvolution
 from propagation.adapters.sqlite.rounds.rounds import SqliteRounds
-from propagation.ports.clock import Clock
+from propagation.ports import Clock
 
 
 class SqliteStore(

@@ -15,11 +15,7 @@ from typing import TypeVar
 
 from propagation.datasets.dataset import Dataset
 from propagation.evaluation.run_times import time_run
-from propagation.model.base import Term
-from propagation.model.clients.client import ClientChange
-from propagation.model.errors import ReasonerUnavailable
-from propagation.model.interactions.interaction import NewInteraction
-from propagation.model.usage import Usage
+from propagation.model import ClientChange, NewInteraction, ReasonerUnavailable, Term, Usage
 from propagation.workflow.engine import Engine
 from propagation.workflow.read.recommend import RecommendRequest
 

@@ -23,8 +23,8 @@ from propagation.evaluation.protocols.one_pass import (
 from propagation.evaluation.protocols.parallel import Pass, run_in_parallel
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
-from propagation.model.base import Term
-from propagation.ports.embedder import FittableEmbedder
+from propagation.model import Term
+from propagation.ports import FittableEmbedder
 
 KNOWING = {
     "end": "after all else",

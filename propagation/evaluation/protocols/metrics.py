@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from propagation.evaluation.kernels.arms import RANKINGS
 from propagation.evaluation.protocols.one_pass import Ranked
-from propagation.model.base import Term
+from propagation.model import Term
 
 F64 = NDArray[np.float64]
 

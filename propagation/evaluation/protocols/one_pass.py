@@ -15,7 +15,7 @@ from propagation.evaluation.stream import Stream
 from propagation.numbers.resize import with_room
 from propagation.numbers.rules.mass import start_mass
 from propagation.numbers.state import ITEMS, USERS, State, new_state
-from propagation.ports.embedder import FittableEmbedder
+from propagation.ports import FittableEmbedder
 from propagation.routing.initial_clustering import random_directions, spherical_kmeans
 
 I64 = NDArray[np.int64]

@@ -26,9 +26,8 @@ from propagation.evaluation.protocols.one_pass import Ranked, item_vectors, preq
 from propagation.evaluation.protocols.parallel import Pass, run_in_parallel
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
-from propagation.model.base import Term
-from propagation.model.errors import InvalidInput
-from propagation.ports.embedder import FittableEmbedder
+from propagation.model import InvalidInput, Term
+from propagation.ports import FittableEmbedder
 
 
 class Report(Term):

@@ -9,7 +9,7 @@ import numpy as np
 from propagation.evaluation.protocols.metrics import Paired, level, paired
 from propagation.evaluation.protocols.prequential import Report
 from propagation.evaluation.protocols.whole_loop import RULES, WAYS, LoopRanking
-from propagation.model.base import Term
+from propagation.model import Term
 
 SHOWN = {"k": ("off", "adoption", "offk", "offk_adoption"), "tau": ("off", "semantic")}
 BASES = {"adoption": "off", "offk_adoption": "offk", "semantic": "off"}

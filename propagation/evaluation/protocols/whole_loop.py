@@ -12,9 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.evaluation.kernels.expectation import DRAWN, expected, log_factorials
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, index_of
-from propagation.model.errors import InvalidInput
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import (
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    InvalidInput,
+    NewInteraction,
+    index_of,
+)
 from propagation.numbers.rules.combiner import START_WEIGHT, Combiner, new_combiner
 from propagation.numbers.rules.features import FEATURES, PROPAGATED, Feature
 from propagation.numbers.rules.seen_items import has_seen

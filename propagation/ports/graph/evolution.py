@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from propagation.model.clients.client_text import ClientText
-from propagation.model.interactions.learned_block import StagedCheckpoint
-from propagation.model.routers.epoch import Epoch
-from propagation.model.routers.evolution import EvolutionRun, LineageStep
-from propagation.model.routers.round import Round
-from propagation.model.routers.router_maps import RouterMap, RouterMaps
+from propagation.model import (
+    ClientText,
+    Epoch,
+    EvolutionRun,
+    LineageStep,
+    Round,
+    RouterMap,
+    RouterMaps,
+    StagedCheckpoint,
+)
 from propagation.ports.graph.leases import Lease
 
 

@@ -3,14 +3,14 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from propagation.model.clients.client_text import MessageMerge
-from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.learned_block import StagedCheckpoint
-from propagation.model.interactions.withdrawal import (
+from propagation.model import (
     AffectedMessage,
     CitationSearch,
     EventState,
+    InteractionRow,
     LearnedWeights,
+    MessageMerge,
+    StagedCheckpoint,
     StoredText,
     UserChoices,
     Withdrawal,

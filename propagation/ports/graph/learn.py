@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from propagation.model.interactions.learned_block import Checkpoint, LearnedBlock, StagedCheckpoint
-from propagation.model.routers.epoch import Epoch
+from propagation.model import Checkpoint, Epoch, LearnedBlock, StagedCheckpoint
 from propagation.ports.graph.leases import Lease
 
 

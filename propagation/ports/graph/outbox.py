@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from propagation.model.routers.round import Round
+from propagation.model import Round
 from propagation.ports.graph.leases import Lease
 from propagation.ports.vector_index import Collection
 

@@ -3,14 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import ClientText, MessageMerge
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.reasoning import DeadLetter, ReasonClaim, ReasonedInteraction
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import MessageReach, RouterVersion
-from propagation.model.watch_events import NumberedMerge, NumberedText
+from propagation.model import (
+    Client,
+    ClientText,
+    DeadLetter,
+    Gradient,
+    InteractionRow,
+    MessageMerge,
+    MessageReach,
+    Module,
+    NumberedMerge,
+    NumberedText,
+    ReasonClaim,
+    ReasonedInteraction,
+    Round,
+    RouterVersion,
+)
 
 
 class InteractionReader(Protocol):

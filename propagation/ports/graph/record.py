@@ -4,15 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from propagation.model.clients.client import (
+from propagation.model import (
     Client,
     ClientChange,
     ClientKey,
     ClientKind,
     ClientOutcome,
+    LogEntry,
+    LogSlice,
+    NewInteraction,
+    RecordOutcome,
 )
-from propagation.model.interactions.interaction import NewInteraction, RecordOutcome
-from propagation.model.interactions.log import LogEntry, LogSlice
 
 
 class ClientStore(Protocol):

@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from propagation.model.clients.attribute import Attribute
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import IntegratedAttribute, RouterVersion, RoutingEdge
+from propagation.model import Attribute, IntegratedAttribute, Round, RouterVersion, RoutingEdge
 from propagation.ports.graph.leases import Lease
 
 

@@ -10,12 +10,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client import Client, ClientKind
-from propagation.model.interactions.learned_block import LearnedBlock
-from propagation.model.routers.epoch import Epoch
-from propagation.ports.embedder import Embedder, FittableEmbedder
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.graph.leases import Lease
+from propagation.model import Client, ClientKind, Epoch, LearnedBlock
+from propagation.ports import Embedder, FittableEmbedder, GraphStore, Lease
 from propagation.routing.attribute_extraction import own_attributes
 from propagation.routing.initial_clustering import spherical_kmeans
 from propagation.workflow.data_settings import DataSettings, data_settings_blob, embedder_blob

@@ -3,10 +3,8 @@
 import contextlib
 import logging
 
-from propagation.model.errors import LeaseHeld
-from propagation.model.routers.epoch import Epoch
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.model import Epoch, LeaseHeld
+from propagation.ports import Embedder, GraphStore
 from propagation.routing.semantic_policy import SemanticPolicy
 from propagation.workflow.bootstrap.new_epoch import NewEpoch, OnStep, catalogue_of, ignore_step
 from propagation.workflow.concurrency.exclusion import Activity, Exclusion

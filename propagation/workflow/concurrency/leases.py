@@ -5,8 +5,8 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 
-from propagation.model.errors import LeaseHeld, PropagationError
-from propagation.ports.graph.leases import Lease, LeaseStore
+from propagation.model import LeaseHeld, PropagationError
+from propagation.ports import Lease, LeaseStore
 from propagation.workflow.concurrency.tasks import background_task, keep_renewing
 
 LEARN_LEASE = "learn"

@@ -10,12 +10,9 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.routers.epoch import Epoch
-from propagation.model.routers.evolution import EvolutionRun
-from propagation.model.routers.router_maps import RouterMaps
+from propagation.model import Epoch, EvolutionRun, RouterMaps
 from propagation.optimization.holdout_judge import Verdict
-from propagation.ports.graph.graph_store import GraphStore, VersionClash
-from propagation.ports.reasoner import Reasoner
+from propagation.ports import GraphStore, Reasoner, VersionClash
 from propagation.workflow.concurrency.exclusion import Activity, Exclusion
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.evolve.holdout import (

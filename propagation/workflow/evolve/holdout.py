@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.interactions.learned_block import WRITTEN
-from propagation.model.routers.router_maps import RouterMap
+from propagation.model import WRITTEN, RouterMap
 from propagation.numbers.evolve import Written, evolved_mass, evolved_total, evolved_trust, retired
 from propagation.numbers.holdout import (
     MOST_BACK,
@@ -30,7 +29,7 @@ from propagation.numbers.learn import CONTENT_DECAY
 from propagation.numbers.limits import LEAST_SUPPORT
 from propagation.numbers.rules.features import Feature
 from propagation.optimization.holdout_judge import Verdict, judge, lift_slopes, running_deviation
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports import GraphStore
 from propagation.workflow.evolve.plan import Plan
 from propagation.workflow.learn.learned_weights import TASTE, AlignedBlock, read_aligned_blocks
 from propagation.workflow.views.numbers_view import ON, NumbersView

@@ -9,16 +9,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.routers.evolution import EvolutionKind, EvolutionRun
-from propagation.model.routers.router import RouterVersion
-from propagation.model.routers.router_maps import Halves, RouterMaps
+from propagation.model import EvolutionKind, EvolutionRun, Halves, RouterMaps, RouterVersion
 from propagation.numbers.evolve import Written as WrittenMass
 from propagation.optimization.router_lineage import Numbering
 from propagation.optimization.router_split import (
     Community,
     nearer_second,
 )
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports import GraphStore
 from propagation.workflow.learn.learned_weights import Written, gather, sum_by_place
 
 F32 = NDArray[np.float32]

@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.attribute import rank_by_distinctiveness
-from propagation.model.errors import ReasonerFailed
-from propagation.model.routers.evolution import EvolutionChange, EvolutionKind
-from propagation.model.routers.router import RouterVersion
-from propagation.model.routers.router_case import RouterCase, RouterDecision
-from propagation.model.routers.router_maps import RouterMaps
+from propagation.model import (
+    EvolutionChange,
+    EvolutionKind,
+    ReasonerFailed,
+    RouterCase,
+    RouterDecision,
+    RouterMaps,
+    RouterVersion,
+    rank_by_distinctiveness,
+)
 from propagation.numbers.seeded_hash import mixed
 from propagation.optimization.router_lineage import number_routers
 from propagation.optimization.router_merge import router_similarities
@@ -25,8 +29,7 @@ from propagation.optimization.router_split import (
     Community,
     split_community,
 )
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.reasoner import Reasoner
+from propagation.ports import GraphStore, Reasoner
 from propagation.workflow.evolve.holdout import Snapshot
 from propagation.workflow.evolve.plan import ATTRIBUTES, Plan
 from propagation.workflow.evolve.router_cases import RouterCases, RouterGradients

@@ -16,22 +16,20 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client_text import ClientText
-from propagation.model.errors import LeaseLost
-from propagation.model.interactions.learned_block import StagedCheckpoint
-from propagation.model.routers.epoch import Epoch
-from propagation.model.routers.evolution import EvolutionRun
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import RouterVersion
-from propagation.model.routers.router_maps import RouterMap
+from propagation.model import (
+    ClientText,
+    Epoch,
+    EvolutionRun,
+    LeaseLost,
+    Round,
+    RouterMap,
+    RouterVersion,
+    StagedCheckpoint,
+)
 from propagation.numbers.evolve import evolved_bank, evolved_centres, evolved_seen
 from propagation.numbers.state import State
 from propagation.optimization.router_lineage import follow_edges, follow_rules, moved_routers
-from propagation.ports.graph.evolution import Publication
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.graph.leases import Lease
-from propagation.ports.graph.outbox import IndexChange
-from propagation.ports.vector_index import Collection
+from propagation.ports import Collection, GraphStore, IndexChange, Lease, Publication
 from propagation.routing.routing_table import TableChange, stage_table_change
 from propagation.workflow.concurrency.exclusion import Activity, Exclusion
 from propagation.workflow.concurrency.leases import ROUND_LEASE, WAIT_SECONDS, Leases

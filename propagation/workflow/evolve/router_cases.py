@@ -7,16 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.routers.router import RouterVersion
-from propagation.model.routers.router_case import RouterCase
-from propagation.model.routers.router_maps import RouterMaps
+from propagation.model import Gradient, Module, RouterCase, RouterMaps, RouterVersion
 from propagation.optimization.router_merge import merged_standing
 from propagation.optimization.router_split import (
     Community,
     router_halves,
 )
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports import GraphStore
 from propagation.routing.integration import mean_shares
 
 PAGE = 2_000

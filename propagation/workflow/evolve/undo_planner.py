@@ -8,15 +8,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from propagation.model.clients.attribute import rank_by_distinctiveness
-from propagation.model.errors import InvalidInput
-from propagation.model.plurals import pluralize
-from propagation.model.routers.evolution import EvolutionChange, EvolutionKind, EvolutionRun
-from propagation.model.routers.router import RouterVersion
-from propagation.model.routers.router_maps import Halves, RouterMap, RouterMaps, drop_undone_runs
+from propagation.model import (
+    EvolutionChange,
+    EvolutionKind,
+    EvolutionRun,
+    Halves,
+    InvalidInput,
+    RouterMap,
+    RouterMaps,
+    RouterVersion,
+    drop_undone_runs,
+    pluralize,
+    rank_by_distinctiveness,
+)
 from propagation.numbers.evolve import Written as WrittenMass
 from propagation.optimization.router_lineage import Numbering
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports import GraphStore
 from propagation.workflow.evolve.plan import ATTRIBUTES, DecidedPlan, Division
 from propagation.workflow.learn.learned_weights import Written, read_aligned_blocks, sum_by_place
 from propagation.workflow.views.numbers_view import NumbersView

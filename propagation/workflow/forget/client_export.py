@@ -4,9 +4,8 @@ from collections.abc import AsyncIterator, Mapping
 
 import orjson
 
-from propagation.model.clients.client import ClientKey, ClientKind, index_of, kind_of
-from propagation.model.errors import NotFound
-from propagation.ports.graph.graph_store import ForgettingGraph
+from propagation.model import ClientKey, ClientKind, NotFound, index_of, kind_of
+from propagation.ports import ForgettingGraph
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 

@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from propagation.model.clients.client import Client, ClientKey, ClientKind
-from propagation.model.errors import NotFound, Unsupported
-from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.withdrawal import CitationSearch, EventStatus
-from propagation.model.routers.router import sender_router
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.graph_store import ForgettingGraph, GraphStore
+from propagation.model import (
+    CitationSearch,
+    Client,
+    ClientKey,
+    ClientKind,
+    EventStatus,
+    InteractionRow,
+    NotFound,
+    Unsupported,
+    sender_router,
+)
+from propagation.ports import Embedder, ForgettingGraph, GraphStore
 from propagation.workflow.concurrency.exclusion import Activity, Exclusion
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.forget.text_changes import own_names

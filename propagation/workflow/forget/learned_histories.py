@@ -6,12 +6,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client import index_of
-from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.withdrawal import LearnedWeights, UserChoices
-from propagation.model.routers.router_maps import RouterMaps
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.graph_store import ForgettingGraph
+from propagation.model import InteractionRow, LearnedWeights, RouterMaps, UserChoices, index_of
+from propagation.ports import Embedder, ForgettingGraph
 from propagation.workflow.concurrency.tasks import background_task
 from propagation.workflow.forget.number_changes import History
 from propagation.workflow.index.embedding import attribute_text, content_text

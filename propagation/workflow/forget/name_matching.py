@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from propagation.model.clients.attribute import normalize_name
+from propagation.model import normalize_name
 
 QUOTE = re.compile("“([^”]*)”")
 WORD = re.compile(r"\w+")

@@ -12,9 +12,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client import ClientKind, index_of, kind_of
-from propagation.model.interactions.withdrawal import LearnedWeights, PromotedRepeat
-from propagation.model.routers.router_maps import RouterMapChain, RouterMaps
+from propagation.model import (
+    ClientKind,
+    LearnedWeights,
+    PromotedRepeat,
+    RouterMapChain,
+    RouterMaps,
+    index_of,
+    kind_of,
+)
 from propagation.numbers.rules.mass import write
 from propagation.numbers.rules.neighbours import CO_HISTORY, HISTORY
 from propagation.numbers.state import INTERACTIONS, SEEN, State

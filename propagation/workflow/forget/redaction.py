@@ -8,12 +8,18 @@ only the withdrawn parts brought. These are decisions only: nothing is loaded or
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from propagation.model.clients.client import ClientKind, kind_of
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.filter_memory import FilterMemory, FilterRule
-from propagation.model.clients.profile import Author, Line, Source
-from propagation.model.interactions.withdrawal import AffectedMessage
-from propagation.model.routers.router import RouterVersion
+from propagation.model import (
+    AffectedMessage,
+    Author,
+    ClientKind,
+    ClientText,
+    FilterMemory,
+    FilterRule,
+    Line,
+    RouterVersion,
+    Source,
+    kind_of,
+)
 from propagation.workflow.forget.name_matching import OwnWords, join_names, split_sentences
 
 Key = tuple[int, int]

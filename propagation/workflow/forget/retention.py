@@ -3,7 +3,7 @@
 Source: docs/design.md, State.
 """
 
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports import GraphStore
 
 KEPT = 200_000
 STEP = 50_000

@@ -4,20 +4,23 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from propagation.model.clients.attribute import normalize_name
-from propagation.model.clients.client import Client, ClientKind, ref_of
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.profile import Author, Source
-from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.withdrawal import (
+from propagation.model import (
     AffectedMessage,
+    Author,
     Citations,
     CitationSearch,
+    Client,
+    ClientKind,
+    ClientText,
+    InteractionRow,
     LearnedWeights,
+    RouterVersion,
+    Source,
     StoredText,
+    normalize_name,
+    ref_of,
 )
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.graph.graph_store import ForgettingGraph
+from propagation.ports import ForgettingGraph
 from propagation.routing.attribute_extraction import own_attributes, recount_holders
 from propagation.routing.canonical_attributes import to_canonical
 from propagation.workflow.forget.name_matching import OwnWords

@@ -9,22 +9,28 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from propagation.model.clients.client import Client, ClientKind, index_of, kind_of
-from propagation.model.errors import LeaseLost
-from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.learned_block import StagedCheckpoint
-from propagation.model.interactions.log import EntryKind
-from propagation.model.interactions.withdrawal import (
+from propagation.model import (
+    Client,
+    ClientKind,
+    EntryKind,
+    InteractionRow,
     LearnedWeights,
+    LeaseLost,
     PromotedRepeat,
+    StagedCheckpoint,
     Withdrawal,
     WithdrawalResult,
+    index_of,
+    kind_of,
 )
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.graph_store import ForgettingGraph, VersionClash
-from propagation.ports.graph.leases import Lease
-from propagation.ports.graph.outbox import IndexChange
-from propagation.ports.vector_index import Collection
+from propagation.ports import (
+    Collection,
+    Embedder,
+    ForgettingGraph,
+    IndexChange,
+    Lease,
+    VersionClash,
+)
 from propagation.workflow.concurrency.leases import ROUND_LEASE, WAIT_SECONDS, Leases
 from propagation.workflow.concurrency.tasks import background_task
 from propagation.workflow.forget.learned_histories import Histories, in_current_routers

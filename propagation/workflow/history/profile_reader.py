@@ -6,12 +6,8 @@ Source: RecNet 2.3, eq. 5, outside an interaction.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import ClientText
-from propagation.model.errors import NotFound
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.graph.graph_store import GraphStore, VersionClash
-from propagation.ports.reasoner import Reasoner
+from propagation.model import Client, ClientText, NotFound, RouterVersion
+from propagation.ports import GraphStore, Reasoner, VersionClash
 from propagation.reception.merge import receive
 from propagation.reception.message_buffer import fill_buffer
 from propagation.workflow.concurrency.exclusion import ReadersWriterLock

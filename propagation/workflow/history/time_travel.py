@@ -7,9 +7,8 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from propagation.model.errors import TooNew, TooOld
-from propagation.model.routers.router import RouterVersion, RoutingEdge
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.model import RouterVersion, RoutingEdge, TooNew, TooOld
+from propagation.ports import GraphStore
 from propagation.workflow.data_settings import DataSettings, data_settings_blob
 
 

@@ -8,13 +8,19 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from propagation.model.clients.attribute import names_in_text, normalize_name
-from propagation.model.clients.client_text import MERGED_OUTCOME
-from propagation.model.clients.profile import Author, Line, Profile
-from propagation.model.errors import NotFound
-from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.routers.router import IntegratedAttribute, RouterVersion
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.model import (
+    MERGED_OUTCOME,
+    Author,
+    IntegratedAttribute,
+    InteractionRow,
+    Line,
+    NotFound,
+    Profile,
+    RouterVersion,
+    names_in_text,
+    normalize_name,
+)
+from propagation.ports import GraphStore
 
 CONTRIBUTIONS = 200
 PARTS_AT_ONCE = 16

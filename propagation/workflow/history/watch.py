@@ -8,11 +8,8 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from propagation.model.routers.evolution import EvolutionRun
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import RouterVersion
-from propagation.model.watch_events import Gap, NumberedMerge, WatchEventKind
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.model import EvolutionRun, Gap, NumberedMerge, Round, RouterVersion, WatchEventKind
+from propagation.ports import GraphStore
 
 PAGE = 200
 MAX_BACKLOG = 10_000

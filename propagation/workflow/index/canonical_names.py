@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports import GraphStore
 
 
 class CanonicalNames:

@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.attribute import normalize_name
-from propagation.model.clients.client import Client
-from propagation.model.errors import ReasonerFailed
-from propagation.ports.embedder import Embedder
+from propagation.model import Client, ReasonerFailed, normalize_name
+from propagation.ports import Embedder
 from propagation.workflow.concurrency.lru_cache import CountedLruCache
 from propagation.workflow.views.client_texts import IndexedText
 

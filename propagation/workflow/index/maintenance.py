@@ -9,11 +9,8 @@ from itertools import groupby
 
 import numpy as np
 
-from propagation.model.errors import IncompatibleSettings, IndexUnavailable, LeaseHeld
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.graph.outbox import IndexChange
-from propagation.ports.vector_index import Collection, Point, VectorIndex
+from propagation.model import IncompatibleSettings, IndexUnavailable, LeaseHeld
+from propagation.ports import Collection, Embedder, GraphStore, IndexChange, Point, VectorIndex
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.index.outbox_feed import OutboxFeed
 from propagation.workflow.index.repair import IndexRepair, OnProgress, no_progress

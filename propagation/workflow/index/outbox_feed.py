@@ -4,9 +4,8 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 
-from propagation.model.errors import IndexUnavailable, LeaseHeld
-from propagation.ports.graph.outbox import IndexChange, OutboxStore
-from propagation.ports.vector_index import Collection, IndexWriter, Point
+from propagation.model import IndexUnavailable, LeaseHeld
+from propagation.ports import Collection, IndexChange, IndexWriter, OutboxStore, Point
 
 log = logging.getLogger(__name__)
 

@@ -3,10 +3,8 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from propagation.model.clients.client import kind_of
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.vector_index import Collection, IndexWriter, Point
+from propagation.model import RouterVersion, kind_of
+from propagation.ports import Collection, GraphStore, IndexWriter, Point
 from propagation.workflow.index.vector_sync import (
     CLIENTS_A_CALL,
     COLLECTIONS,

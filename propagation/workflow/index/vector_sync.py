@@ -5,14 +5,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import numpy as np
 
-from propagation.model.clients.client import ClientKind, kind_of
-from propagation.model.clients.client_text import ClientText
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.graph.outbox import IndexChange
-from propagation.ports.vector_index import Collection, Point
+from propagation.model import ClientKind, ClientText, Round, RouterVersion, kind_of
+from propagation.ports import Collection, Embedder, GraphStore, IndexChange, Point
 from propagation.routing.canonical_attributes import to_canonical
 from propagation.workflow.concurrency.lru_cache import CountedLruCache
 from propagation.workflow.index.canonical_names import CanonicalNames

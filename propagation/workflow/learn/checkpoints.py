@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.errors import StoreCorrupt
-from propagation.model.interactions.learned_block import Checkpoint
+from propagation.model import Checkpoint, StoreCorrupt
 from propagation.numbers.csr_packing import packed_neighbours, refill_seen, unpack_neighbours
 from propagation.numbers.evolve import retire_spare_rows
 from propagation.numbers.limits import NO_LIMITS

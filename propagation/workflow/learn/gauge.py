@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from propagation.model.gauge import Gauge, GaugePoint
+from propagation.model import Gauge, GaugePoint
 from propagation.numbers.gauge import Gauge as Sums
 from propagation.workflow.views.numbers_view import OFF, ON, NumbersView
 

@@ -7,11 +7,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client import Client, ClientKind, index_of, kind_of, ref_of
-from propagation.model.errors import ReasonerFailed
-from propagation.model.interactions.log import EntryKind, LogSlice
-from propagation.ports.embedder import Embedder, FittableEmbedder
-from propagation.ports.graph.record import ClientStore
+from propagation.model import (
+    Client,
+    ClientKind,
+    EntryKind,
+    LogSlice,
+    ReasonerFailed,
+    index_of,
+    kind_of,
+    ref_of,
+)
+from propagation.ports import ClientStore, Embedder, FittableEmbedder
 from propagation.workflow.index.embedding import attribute_text, content_text
 from propagation.workflow.views.catalogue import Catalogue
 from propagation.workflow.views.numbers_owner import NumbersOwner

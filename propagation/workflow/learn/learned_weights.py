@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.interactions.learned_block import LearnedBlock
-from propagation.model.routers.router_maps import RouterMapChain, RouterMaps
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.model import LearnedBlock, RouterMapChain, RouterMaps
+from propagation.ports import GraphStore
 
 TASTE = 1
 BLOCKS_A_READ = 16

@@ -11,13 +11,18 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Protocol
 
-from propagation.model.errors import LeaseLost, PropagationError, StoreCorrupt
-from propagation.model.interactions.learned_block import Checkpoint, LearnedBlock
-from propagation.model.interactions.log import EntryKind, LogEntry, LogSlice
+from propagation.model import (
+    Checkpoint,
+    EntryKind,
+    LearnedBlock,
+    LeaseLost,
+    LogEntry,
+    LogSlice,
+    PropagationError,
+    StoreCorrupt,
+)
 from propagation.numbers.state import INTERACTIONS
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.graph.leases import Lease
+from propagation.ports import Embedder, GraphStore, Lease
 from propagation.workflow.concurrency.leases import LEARN_LEASE, WAIT_SECONDS, Leases
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint

@@ -5,9 +5,8 @@ computed again from the newest barrier on, never behind it. The result equals th
 for bit.
 """
 
-from propagation.model.errors import StoreBusy
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.model import StoreBusy
+from propagation.ports import Embedder, GraphStore
 from propagation.workflow.concurrency.leases import LEARN_LEASE, Leases
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.learn.item_embedding import apply_clients

@@ -6,13 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.profile import Author, Line
-from propagation.model.routers.epoch import BankName
-from propagation.model.routers.router import RouterVersion
+from propagation.model import Author, BankName, ClientText, Line, RouterVersion
 from propagation.numbers.rules.features import PROPAGATED, Feature
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.rounds import RoundStore
+from propagation.ports import Embedder, RoundStore
 from propagation.workflow.index.embedding import embed_within_deadline
 from propagation.workflow.read.scoring import BankCommunities, ReadResult
 from propagation.workflow.views.numbers_view import OFF

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from cachetools import LRUCache
 
-from propagation.model.clients.client_text import ClientText
-from propagation.ports.graph.reason import ReasonStore
+from propagation.model import ClientText
+from propagation.ports import ReasonStore
 
 CAPACITY = 4_096
 FRESH_SECONDS = 1.0

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from propagation.model.clients.client import ClientKey, ClientKind
-from propagation.model.errors import PropagationError, ReasonerUnavailable
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.reasoner import Party, Reasoner
+from propagation.model import ClientKey, ClientKind, PropagationError, ReasonerUnavailable
+from propagation.ports import GraphStore, Party, Reasoner
 from propagation.workflow.read.recommend import Recommendations
 
 RERANKED_ITEMS = 20

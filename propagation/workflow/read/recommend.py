@@ -9,10 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client import ClientKey, ClientKind, index_of
-from propagation.model.clients.client_text import ClientText
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.model import ClientKey, ClientKind, ClientText, index_of
+from propagation.ports import Embedder, GraphStore
 from propagation.workflow.index.embedding import attribute_text, content_text, embed_within_deadline
 from propagation.workflow.read.explanation import Explainer, Explanation
 from propagation.workflow.read.filter_memory_cache import FilterMemoryCache

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propagation.model.clients.client import ClientKind, ref_of
-from propagation.model.routers.epoch import BankName
+from propagation.model import BankName, ClientKind, ref_of
 from propagation.numbers.limits import LEAST_SUPPORT
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports import GraphStore
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView

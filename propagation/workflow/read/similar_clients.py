@@ -7,11 +7,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client import Client, ClientKind, index_of, kind_of, ref_of
+from propagation.model import Client, ClientKind, index_of, kind_of, ref_of
 from propagation.numbers.limits import withheld
 from propagation.numbers.rules.mass import lifts, share
 from propagation.numbers.seeded_hash import mixed
-from propagation.ports.graph.record import ClientStore
+from propagation.ports import ClientStore
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import NumbersView
 

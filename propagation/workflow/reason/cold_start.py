@@ -13,15 +13,24 @@ from typing import Any
 
 import orjson
 
-from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import ClientText, MessageMerge
-from propagation.model.clients.profile import AddLine, Author, DropLine, Edit
-from propagation.model.errors import IndexUnavailable, ReasonerFailed, ReasonerUnavailable
-from propagation.model.interactions.log import EntryKind, LogEntry
-from propagation.model.routers.router import RouterVersion
-from propagation.model.usage import NO_USAGE, Usage
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.reasoner import AnswerPart, Reasoner
+from propagation.model import (
+    NO_USAGE,
+    AddLine,
+    Author,
+    Client,
+    ClientText,
+    DropLine,
+    Edit,
+    EntryKind,
+    IndexUnavailable,
+    LogEntry,
+    MessageMerge,
+    ReasonerFailed,
+    ReasonerUnavailable,
+    RouterVersion,
+    Usage,
+)
+from propagation.ports import AnswerPart, GraphStore, Reasoner
 from propagation.reception.merge import Reception, receive
 from propagation.routing.policy import RoutingPolicy
 from propagation.workflow.index.vector_sync import VectorSync

@@ -9,15 +9,15 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
-from propagation.model.clients.client_text import ClientText
-from propagation.model.interactions.reasoning import (
+from propagation.model import (
+    ClientText,
     ReasonClaim,
     ReasonedInteraction,
     ReasonedSummary,
     ReasonWork,
     summarize_reasoned,
 )
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.ports import GraphStore
 from propagation.workflow.reason.interaction import InteractionReasoning, newest_texts
 from propagation.workflow.views.client_texts import IndexedText, indexed_text
 

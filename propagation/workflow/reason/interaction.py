@@ -7,18 +7,32 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from propagation.model.clients.client import Client
-from propagation.model.clients.client_text import ClientText, MessageMerge
-from propagation.model.clients.profile import Edit, EditClash
-from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
-from propagation.model.interactions.reasoning import ReasonedInteraction, ReasonWork
-from propagation.model.routers.router import RouterVersion
-from propagation.model.usage import NO_USAGE, Usage
+from propagation.model import (
+    NO_USAGE,
+    Client,
+    ClientText,
+    Edit,
+    EditClash,
+    MessageMerge,
+    ReasonedInteraction,
+    ReasonerFailed,
+    ReasonerGaveUp,
+    ReasonerUnavailable,
+    ReasonWork,
+    RouterVersion,
+    Usage,
+)
 from propagation.optimization.client_optimization import optimize_client
 from propagation.optimization.credit_assignment import gradients_of_participants
 from propagation.optimization.prediction import receive_and_predict
-from propagation.ports.graph.reason import InteractionReader
-from propagation.ports.reasoner import AnswerPart, MergeAnswer, OptimizeAnswer, Party, Reasoner
+from propagation.ports import (
+    AnswerPart,
+    InteractionReader,
+    MergeAnswer,
+    OptimizeAnswer,
+    Party,
+    Reasoner,
+)
 from propagation.reception.merge import Inbox, apply_merge, fill_inbox
 from propagation.workflow.concurrency.tasks import yield_to_loop
 from propagation.workflow.settings import WorkflowSettings

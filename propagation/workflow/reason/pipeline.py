@@ -12,14 +12,16 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from propagation.model.clients.profile import EditClash
-from propagation.model.errors import LeaseLost, PropagationError
-from propagation.model.interactions.reasoning import (
+from propagation.model import (
+    NO_USAGE,
+    EditClash,
+    LeaseLost,
+    PropagationError,
     ReasonClaim,
     ReasonWork,
+    Usage,
 )
-from propagation.model.usage import NO_USAGE, Usage
-from propagation.ports.graph.graph_store import GraphStore, VersionClash
+from propagation.ports import GraphStore, VersionClash
 from propagation.workflow.concurrency.exclusion import CommitLock
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.concurrency.tasks import keep_renewing

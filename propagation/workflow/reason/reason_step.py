@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Generic
 
-from propagation.model.errors import LeaseLost
-from propagation.model.interactions.reasoning import ReasonClaim, ReasonedSummary, ReasonWork
-from propagation.ports.graph.graph_store import GraphStore, VersionClash
+from propagation.model import LeaseLost, ReasonClaim, ReasonedSummary, ReasonWork
+from propagation.ports import GraphStore, VersionClash
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import DraftedPart, LoopDrafter, T, TextDrafter

@@ -7,21 +7,22 @@ Edits of different lines commute, so most need no second call of the reasoner (`
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.filter_memory import FilterMemory, FilterRule
-from propagation.model.clients.profile import (
+from propagation.model import (
     AddLine,
+    ClientText,
     DropLine,
     Edit,
     EditClash,
+    FilterMemory,
+    FilterRule,
     Line,
     Profile,
+    ReasonedInteraction,
+    ReasonerFailed,
     ReplaceLine,
 )
-from propagation.model.errors import ReasonerFailed
-from propagation.model.interactions.reasoning import ReasonedInteraction
 from propagation.optimization.client_optimization import optimize_client
-from propagation.ports.reasoner import AnswerPart, MergeAnswer, OptimizeAnswer, Party
+from propagation.ports import AnswerPart, MergeAnswer, OptimizeAnswer, Party
 from propagation.reception.merge import Inbox, apply_merge
 from propagation.workflow.reason.interaction import Draft, first_profile
 

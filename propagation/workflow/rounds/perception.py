@@ -4,10 +4,8 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from propagation.model.clients.attribute import Attribute
-from propagation.ports.embedder import Embedder, FittableEmbedder
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.vector_index import VectorIndex
+from propagation.model import Attribute
+from propagation.ports import Embedder, FittableEmbedder, GraphStore, VectorIndex
 from propagation.routing.attribute_extraction import changed_attributes, recount_holders
 from propagation.routing.canonical_attributes import canonical_names, to_canonical, words_likeness
 from propagation.routing.perception import CentrePerception

@@ -6,12 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client import index_of
-from propagation.model.errors import IncompatibleSettings, LeaseHeld
-from propagation.model.routers.router_maps import RouterMapChain
-from propagation.ports.embedder import Embedder
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.vector_index import Collection, VectorIndex
+from propagation.model import IncompatibleSettings, LeaseHeld, RouterMapChain, index_of
+from propagation.ports import Collection, Embedder, GraphStore, VectorIndex
 from propagation.routing.adoption_policy import AdoptionPolicy, Weights
 from propagation.routing.policy import Arrival, RoutingPolicy
 from propagation.routing.semantic_policy import SemanticPolicy

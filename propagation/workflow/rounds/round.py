@@ -4,13 +4,15 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence, Set
 
-from propagation.model.clients.client import ClientKind, kind_of
-from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.graph.leases import Lease
-from propagation.ports.reasoner import AnswerPart, Integration, Reasoner, Summary
+from propagation.model import (
+    ClientKind,
+    ReasonerFailed,
+    ReasonerUnavailable,
+    Round,
+    RouterVersion,
+    kind_of,
+)
+from propagation.ports import AnswerPart, GraphStore, Integration, Lease, Reasoner, Summary
 from propagation.routing.integration import integration_requests, next_version
 from propagation.routing.policy import ArrivalsByRouter, Perception, RoutingPolicy, UpdatedRouters
 from propagation.routing.routing_table import TableChange, stage_table_change, table_changes

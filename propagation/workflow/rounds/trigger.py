@@ -11,9 +11,8 @@ from typing import Any
 
 import orjson
 
-from propagation.model.routers.round import Round
-from propagation.ports.graph.graph_store import GraphStore
-from propagation.ports.graph.leases import Lease
+from propagation.model import Round
+from propagation.ports import GraphStore, Lease
 from propagation.routing.perception import group_by_router
 from propagation.routing.policy import Arrival, ArrivalsByRouter, Perception, RoutingPolicy
 from propagation.workflow.settings import WorkflowSettings

@@ -7,9 +7,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.attribute import normalize_name
-from propagation.model.clients.client import Client, ClientKind, index_of, kind_of
-from propagation.ports.graph.record import ClientStore
+from propagation.model import Client, ClientKind, index_of, kind_of, normalize_name
+from propagation.ports import ClientStore
 
 ITEMS_A_READ = 10_000
 CACHED_LABELS = 1 << 16

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from propagation.model.clients.client import ClientKind, index_of, kind_of
-from propagation.model.interactions.log import EntryKind, LogEntry
+from propagation.model import ClientKind, EntryKind, LogEntry, index_of, kind_of
 from propagation.workflow.views.catalogue import Catalogue
 from propagation.workflow.views.pending_events import PendingEvents
 

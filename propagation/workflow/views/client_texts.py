@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from propagation.model.base import value
-from propagation.model.clients.client_text import ClientText
-from propagation.ports.graph.reason import InteractionReader
+from propagation.model import ClientText, value
+from propagation.ports import InteractionReader
 from propagation.routing.attribute_extraction import own_attributes
 from propagation.workflow.concurrency.lru_cache import CountedLruCache
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
-from propagation.model.errors import NotReached
+from propagation.model import NotReached
 from propagation.workflow.concurrency.core_pool import CorePool
 from propagation.workflow.views.numbers_view import NumbersView
 

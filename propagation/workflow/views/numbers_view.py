@@ -5,9 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model.clients.client import ClientKind, index_of, kind_of
-from propagation.model.interactions.learned_block import NEGATIVES, WRITTEN, LearnedBlock
-from propagation.model.interactions.log import Interactions
+from propagation.model import (
+    NEGATIVES,
+    WRITTEN,
+    ClientKind,
+    Interactions,
+    LearnedBlock,
+    index_of,
+    kind_of,
+)
 from propagation.numbers.evolve import retired
 from propagation.numbers.learn import RECORDED, apply_block, learn_block
 from propagation.numbers.limits import NO_LIMITS

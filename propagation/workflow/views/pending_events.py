@@ -4,8 +4,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 
-from propagation.model.interactions.interaction import NewInteraction, RecordOutcome, RecordStatus
-from propagation.model.interactions.log import Interactions, LogSlice
+from propagation.model import Interactions, LogSlice, NewInteraction, RecordOutcome, RecordStatus
 
 Name = str | int
 

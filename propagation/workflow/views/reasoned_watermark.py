@@ -2,7 +2,7 @@
 
 import time
 
-from propagation.ports.graph.reason import ReasonStore
+from propagation.ports import ReasonStore
 
 FRESH_SECONDS = 0.05
 

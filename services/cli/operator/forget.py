@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from propagation.model.plurals import pluralize
+from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.exits import ExitCode
 from services.cli.options import LOOPBACK, Address, AsJson

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from propagation.model.plurals import pluralize
+from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.options import LOOPBACK, Address, AsJson
 from services.cli.service_call import ask, print_answer, to_json_values

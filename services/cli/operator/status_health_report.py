@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from propagation.model.plurals import pluralize
+from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.exits import ExitCode
 from services.cli.operator.rounds_and_evolution import round_in_words, run_in_words

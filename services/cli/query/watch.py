@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from propagation.model.plurals import pluralize
+from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.operator.rounds_and_evolution import round_in_words
 from services.cli.options import LOOPBACK, Address, AsJson

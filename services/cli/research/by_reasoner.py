@@ -13,7 +13,7 @@ from propagation.evaluation.protocols.by_reasoner import (
     PromptCost,
     evaluate_by_reasoner,
 )
-from propagation.model.plurals import pluralize
+from propagation.model import pluralize
 from propagation.workflow.engine import Engine
 from services.cli.database_access import with_engine
 from services.cli.research.replay import checked, checked_clients

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from propagation.model.plurals import pluralize
+from propagation.model import pluralize
 from services.cli.exits import ExitCode
 from services.cli.options import LOOPBACK, Address, AsJson, First
 from services.cli.service_call import ask

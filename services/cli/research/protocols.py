@@ -23,8 +23,7 @@ from propagation.evaluation.reports.table import (
 )
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
-from propagation.model.base import Term
-from propagation.model.plurals import pluralize
+from propagation.model import Term, pluralize
 from services.config.settings import Settings
 from services.runtime.console import console, print_table, progress_of
 from services.runtime.process import release

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from propagation.model.plurals import pluralize
+from propagation.model import pluralize
 from services.cli.database_access import with_engine
 from services.cli.options import AsJson, Assignments, Config, Database, First, Folder, settings_of
 from services.runtime.console import console, print_json, progress_of
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from propagation.datasets.dataset import Dataset
     from propagation.datasets.event_columns import Event
-    from propagation.model.clients.client import ClientChange
-    from propagation.model.interactions.interaction import NewInteraction
+    from propagation.model import ClientChange, NewInteraction
     from propagation.workflow.engine import Engine
     from propagation.workflow.replay import ReplayReport
 

@@ -26,8 +26,7 @@ from propagation.evaluation.reports.plot import plot_effect
 from propagation.evaluation.reports.table import FOOTNOTE, effect_gains, effect_levels
 from propagation.evaluation.settings import EvaluationSettings
 from propagation.evaluation.stream import Stream
-from propagation.model.plurals import pluralize
-from propagation.model.routers.evolution import EvolutionKind
+from propagation.model import EvolutionKind, pluralize
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.cli.research.protocols import Outcome, Progress, embedder_of, print_cost, with_bar

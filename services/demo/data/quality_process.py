@@ -20,7 +20,7 @@ def main(seed: int, folder: Path | None) -> None:
     from propagation.evaluation.protocols.prequential import evaluate_prequential
     from propagation.evaluation.settings import EvaluationSettings
     from propagation.evaluation.stream import stream_of
-    from propagation.model.errors import InvalidInput
+    from propagation.model import InvalidInput
     from services.demo.data.script import make_script
 
     try:

@@ -8,8 +8,7 @@ from pathlib import Path
 from propagation.datasets.dataset import Dataset
 from propagation.datasets.generated_town import Wave, generate_town
 from propagation.datasets.load import load_dataset
-from propagation.model.clients.attribute import normalize_name
-from propagation.model.clients.client import ClientChange
+from propagation.model import ClientChange, normalize_name
 
 MOST_EVENTS = 12_000
 BEFORE_SHARE = 0.85

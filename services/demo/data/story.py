@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from propagation.model.clients.attribute import normalize_name
+from propagation.model import normalize_name
 from propagation.v1 import propagation_pb2 as pb
 from services.client.stub import Stub
 from services.demo.data.script import DemoScript

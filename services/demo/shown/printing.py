@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from propagation.model.plurals import pluralize
+from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data.reach import Reach
 from services.demo.data.script import DemoScript

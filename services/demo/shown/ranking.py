@@ -11,7 +11,7 @@ from rich.table import Table
 from propagation.evaluation.protocols.metrics import ArmReport, Paired
 from propagation.evaluation.protocols.prequential import Report
 from propagation.evaluation.reports.table import FOOTNOTE
-from propagation.model.plurals import pluralize
+from propagation.model import pluralize
 from services.client.errors import ChildFailed
 from services.demo.processes import child, exit_in_words, keep_log, last_lines
 from services.demo.shown.printing import say

@@ -2,11 +2,8 @@
 
 from collections.abc import Sequence
 
-from propagation.model.clients.client import kind_of
-from propagation.model.clients.profile import Author
-from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.model import Author, InteractionRow, RouterVersion, kind_of
+from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.trace import AttributeHop, Hop, Path, ProfileHop
 from services.grpc.convert.profiles import interaction_to_proto, line_to_proto

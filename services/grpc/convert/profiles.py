@@ -1,6 +1,6 @@
 """Profiles, and their lines with their sources."""
 
-from propagation.model.clients.profile import Author, Line, Source
+from propagation.model import Author, Line, Source
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.profile_reader import ProfileReading
 from services.grpc.convert.references import References, first_senders

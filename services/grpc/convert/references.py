@@ -4,11 +4,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from propagation.model.clients.client import ClientKey, ClientKind, kind_of
-from propagation.model.clients.profile import Line
-from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.graph.graph_store import GraphStore
+from propagation.model import ClientKey, ClientKind, InteractionRow, Line, RouterVersion, kind_of
+from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.convert.vocabulary import CLIENT_KINDS
 from services.security.roles import Caller

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 
-from propagation.model.gauge import Gauge
-from propagation.model.routers.router import MessageReach
-from propagation.model.usage import Usage
+from propagation.model import Gauge, MessageReach, Usage
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.grpc.convert.vocabulary import time_to_proto

@@ -2,13 +2,18 @@
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from propagation.model.clients.client import ClientKey, ClientKind
-from propagation.model.clients.filter_memory import FilterRule
-from propagation.model.clients.profile import Author
-from propagation.model.routers.epoch import BankName
-from propagation.model.routers.evolution import EvolutionKind, EvolutionRun, LineageStep
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import RouterVersion
+from propagation.model import (
+    Author,
+    BankName,
+    ClientKey,
+    ClientKind,
+    EvolutionKind,
+    EvolutionRun,
+    FilterRule,
+    LineageStep,
+    Round,
+    RouterVersion,
+)
 from propagation.v1 import propagation_pb2 as pb
 
 AUTHORS = {

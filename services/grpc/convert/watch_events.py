@@ -2,11 +2,7 @@
 
 from functools import partial
 
-from propagation.model.clients.client import kind_of
-from propagation.model.routers.evolution import EvolutionRun
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import RouterVersion
-from propagation.model.watch_events import Gap, NumberedMerge
+from propagation.model import EvolutionRun, Gap, NumberedMerge, Round, RouterVersion, kind_of
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.watch import WatchEvent
 from services.grpc.convert.references import References

@@ -2,8 +2,7 @@
 
 from collections.abc import AsyncGenerator
 
-from propagation.model.interactions.withdrawal import EventStatus
-from propagation.model.validation import check_id
+from propagation.model import EventStatus, check_id
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests.validation import check_count, parse_key

@@ -1,6 +1,6 @@
 """GetProfile."""
 
-from propagation.model.errors import InvalidInput
+from propagation.model import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.profile_reader import ProfileReading
 from services.grpc.convert.profiles import profile_to_proto

@@ -1,6 +1,6 @@
 """GetStatus."""
 
-from propagation.model.clients.client import ClientKind
+from propagation.model import ClientKind
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.convert.status import (
     gauge_to_proto,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from propagation.model.validation import check_id
+from propagation.model import check_id
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.reasoner_ranking import RERANKED_ITEMS
 from propagation.workflow.read.recommend import RecommendRequest

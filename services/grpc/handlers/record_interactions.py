@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
-from propagation.model.errors import InvalidInput
-from propagation.model.interactions.interaction import NewInteraction, RecordOutcome, RecordStatus
+from propagation.model import InvalidInput, NewInteraction, RecordOutcome, RecordStatus
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests.validation import check_count, parse_interaction

@@ -1,6 +1,6 @@
 """RunRound, EvolveRouters and ListEvolutionRuns."""
 
-from propagation.model.errors import InvalidInput, LeaseHeld
+from propagation.model import InvalidInput, LeaseHeld
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.convert.vocabulary import evolution_to_proto, round_to_proto
 from services.grpc.handlers.servicer import Context, Servicer

@@ -1,9 +1,14 @@
 """ListRouters and GetRouter."""
 
-from propagation.model.clients.client import ClientKind, kind_of
-from propagation.model.errors import InvalidInput, NotFound
-from propagation.model.routers.epoch import BankName
-from propagation.model.routers.router import RouterVersion, RoutingEdge
+from propagation.model import (
+    BankName,
+    ClientKind,
+    InvalidInput,
+    NotFound,
+    RouterVersion,
+    RoutingEdge,
+    kind_of,
+)
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.router_communities import (
     count_session_users,

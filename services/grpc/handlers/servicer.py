@@ -5,7 +5,7 @@ from typing import Any
 
 import grpc
 
-from propagation.model.errors import InvalidInput
+from propagation.model import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.config.path_redaction import NO_REDACTION, PathRedaction

@@ -1,6 +1,6 @@
 """SimilarClients."""
 
-from propagation.model.clients.client import ClientKind
+from propagation.model import ClientKind
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.similar_clients import By
 from services.grpc.convert.vocabulary import key_to_proto

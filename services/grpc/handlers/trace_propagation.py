@@ -2,8 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-from propagation.model.errors import InvalidInput
-from propagation.model.validation import check_id, check_text
+from propagation.model import InvalidInput, check_id, check_text
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.trace import Path, ProfileHop
 from services.grpc.convert.paths import load_path_references, path_to_proto

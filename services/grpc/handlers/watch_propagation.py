@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Coroutine
 from typing import Any
 
-from propagation.model.watch_events import NumberedMerge, WatchEventKind
+from propagation.model import NumberedMerge, WatchEventKind
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.watch import (
     MAX_BACKLOG,

@@ -1,6 +1,6 @@
 """The past that a request asks for, as a sequence."""
 
-from propagation.model.errors import InvalidInput
+from propagation.model import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.time_travel import TimeTravel
 from services.grpc.requests.validation import parse_time

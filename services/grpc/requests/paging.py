@@ -5,7 +5,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import Any
 
-from propagation.model.errors import InvalidInput
+from propagation.model import InvalidInput
 from services.grpc.requests.validation import parse_limit
 
 PAGE_SIZE = 100

@@ -6,8 +6,7 @@ from dataclasses import astuple, dataclass, fields
 
 import orjson
 
-from propagation.model.errors import InvalidInput
-from propagation.model.watch_events import WatchEventKind
+from propagation.model import InvalidInput, WatchEventKind
 from propagation.workflow.history.watch import Position
 
 FORMAT = 2

@@ -11,10 +11,11 @@ import orjson
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from propagation.model.clients.client import ClientChange, ClientKey
-from propagation.model.errors import InvalidInput
-from propagation.model.interactions.interaction import NewInteraction
-from propagation.model.validation import (
+from propagation.model import (
+    ClientChange,
+    ClientKey,
+    InvalidInput,
+    NewInteraction,
     check_id,
     check_list,
     check_metadata,

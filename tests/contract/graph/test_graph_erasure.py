@@ -6,23 +6,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from propagation.model.clients.client import ClientKind
-from propagation.model.clients.client_text import MessageMerge
-from propagation.model.clients.gradient import Module
-from propagation.model.errors import LeaseLost
-from propagation.model.interactions.interaction import RecordStatus
-from propagation.model.interactions.log import EntryKind
-from propagation.model.interactions.withdrawal import (
+from propagation.model import (
     Citations,
     CitationSearch,
+    ClientKind,
+    EntryKind,
     EventStatus,
+    IntegratedAttribute,
+    LeaseLost,
+    MessageMerge,
+    Module,
     PromotedRepeat,
+    RecordStatus,
     Withdrawal,
 )
-from propagation.model.routers.router import IntegratedAttribute
-from propagation.ports.graph.graph_store import ForgettingGraph, VersionClash
-from propagation.ports.graph.outbox import IndexChange
-from propagation.ports.vector_index import Collection
+from propagation.ports import Collection, ForgettingGraph, IndexChange, VersionClash
 from tests.contract.graph_store import (
     STRANGE,
     change,

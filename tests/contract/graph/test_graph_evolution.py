@@ -5,17 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.filter_memory import FilterMemory, FilterRule
-from propagation.model.clients.gradient import Module
-from propagation.model.errors import LeaseLost
-from propagation.model.interactions.learned_block import Checkpoint
-from propagation.model.interactions.log import EntryKind
-from propagation.model.routers.epoch import Epoch
-from propagation.model.routers.evolution import EvolutionChange, EvolutionKind, EvolutionRun
-from propagation.model.routers.router_maps import Halves, RouterMap
-from propagation.ports.graph.evolution import Publication
-from propagation.ports.graph.graph_store import VersionClash
+from propagation.model import (
+    Checkpoint,
+    ClientText,
+    EntryKind,
+    Epoch,
+    EvolutionChange,
+    EvolutionKind,
+    EvolutionRun,
+    FilterMemory,
+    FilterRule,
+    Halves,
+    LeaseLost,
+    Module,
+    RouterMap,
+)
+from propagation.ports import Publication, VersionClash
 from tests.contract.graph_store import (
     checkpoint,
     edge,

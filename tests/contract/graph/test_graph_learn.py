@@ -6,9 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from propagation.model.errors import LeaseLost
-from propagation.model.interactions.log import EntryKind
-from propagation.model.routers.epoch import Epoch
+from propagation.model import EntryKind, Epoch, LeaseLost
 from tests.contract.graph_store import block, checkpoint, recorded
 
 EPOCH = Epoch(number=1, sequence=0, session_k=4, taste_k=4, tau=0.71, embedder="hashed")

@@ -3,10 +3,8 @@ has it."""
 
 import pytest
 
-from propagation.model.errors import LeaseLost
-from propagation.ports.graph.graph_store import VersionClash
-from propagation.ports.graph.outbox import IndexChange
-from propagation.ports.vector_index import Collection
+from propagation.model import LeaseLost
+from propagation.ports import Collection, IndexChange, VersionClash
 from tests.contract.graph_store import (
     item,
     learn_all,

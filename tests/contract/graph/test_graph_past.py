@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from propagation.model.clients.client import ClientKind
+from propagation.model import ClientKind
 from tests.contract.graph_store import (
     MAKERS,
     TurnedClock,

@@ -2,12 +2,8 @@
 
 import pytest
 
-from propagation.model.clients.client_text import MessageMerge
-from propagation.model.clients.gradient import Module
-from propagation.model.errors import LeaseLost
-from propagation.model.routers.router import MessageReach
-from propagation.model.usage import PromptCost, Usage
-from propagation.ports.graph.graph_store import VersionClash
+from propagation.model import LeaseLost, MessageMerge, MessageReach, Module, PromptCost, Usage
+from propagation.ports import VersionClash
 from tests.contract.graph_store import (
     STRANGE,
     gradient,

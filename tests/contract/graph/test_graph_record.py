@@ -7,10 +7,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientKey, ClientKind
-from propagation.model.errors import InvalidInput, LeaseLost
-from propagation.model.interactions.interaction import RecordStatus
-from propagation.model.interactions.log import EntryKind
+from propagation.model import (
+    ClientKey,
+    ClientKind,
+    EntryKind,
+    InvalidInput,
+    LeaseLost,
+    RecordStatus,
+)
 from tests.contract.graph_store import STRANGE, TurnedClock, change, event, item, recorded, user
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM

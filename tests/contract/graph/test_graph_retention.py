@@ -3,11 +3,7 @@ stays."""
 
 from dataclasses import replace
 
-from propagation.model.clients.client_text import MessageMerge
-from propagation.model.clients.gradient import Module
-from propagation.model.interactions.log import EntryKind
-from propagation.model.interactions.withdrawal import Withdrawal
-from propagation.model.routers.router import IntegratedAttribute
+from propagation.model import EntryKind, IntegratedAttribute, MessageMerge, Module, Withdrawal
 from tests.contract.graph_store import (
     checkpoint,
     edge,

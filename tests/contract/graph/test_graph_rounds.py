@@ -7,11 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from propagation.model.clients.attribute import Attribute
-from propagation.model.errors import LeaseLost
-from propagation.model.interactions.log import EntryKind
-from propagation.model.routers.epoch import Epoch
-from propagation.model.routers.router import IntegratedAttribute
+from propagation.model import Attribute, EntryKind, Epoch, IntegratedAttribute, LeaseLost
 from tests.contract.graph_store import (
     MAKERS,
     TurnedClock,

@@ -6,7 +6,7 @@ import asyncio
 import pytest
 
 from propagation.adapters.neo4j.store import Neo4jStore
-from propagation.model.errors import StoreUnreachable
+from propagation.model import StoreUnreachable
 from tests.contract.graph_store import known_clients, user
 from tests.neo4j_server.shared import server_for
 

@@ -11,8 +11,8 @@ from propagation.adapters.neo4j.connection import statements
 from propagation.adapters.neo4j.connection.schema import check_version, schema_steps
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.neo4j.store import Neo4jStore
-from propagation.model.clients.client import ClientKind
-from propagation.model.errors import (
+from propagation.model import (
+    ClientKind,
     SchemaTooNew,
     StoreBusy,
     StoreForeign,

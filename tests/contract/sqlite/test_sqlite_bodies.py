@@ -13,9 +13,7 @@ from propagation.adapters.sqlite.reason.text_bodies import (
     parts_of,
     plain_body,
 )
-from propagation.model.clients.filter_memory import FilterMemory, FilterRule
-from propagation.model.clients.profile import Author, Line, Source
-from propagation.model.errors import InvalidInput
+from propagation.model import Author, FilterMemory, FilterRule, InvalidInput, Line, Source
 
 LINES = (
     Line(

@@ -12,16 +12,17 @@ import pytest
 
 from propagation.adapters.sqlite.connection import schema
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientKey, ClientKind
-from propagation.model.errors import (
+from propagation.model import (
+    ClientKey,
+    ClientKind,
+    EntryKind,
     PropagationError,
     SchemaTooNew,
     StoreBusy,
     StoreCorrupt,
     StoreFull,
+    Withdrawal,
 )
-from propagation.model.interactions.log import EntryKind
-from propagation.model.interactions.withdrawal import Withdrawal
 from tests.contract.graph_store import (
     TurnedClock,
     change,

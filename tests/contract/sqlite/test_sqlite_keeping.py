@@ -18,9 +18,9 @@ from propagation.adapters.sqlite.connection import schema
 from propagation.adapters.sqlite.maintenance import file_copies as exchange
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientKind
-from propagation.model.errors import (
+from propagation.model import (
     BrokenData,
+    ClientKind,
     PropagationError,
     SchemaTooNew,
     StoreBusy,

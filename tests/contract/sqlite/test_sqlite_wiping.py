@@ -12,8 +12,7 @@ import pytest
 from propagation.adapters.sqlite.connection.schema import connect
 from propagation.adapters.sqlite.forget import erasure
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientKind
-from propagation.model.errors import StoreBusy
+from propagation.model import ClientKind, StoreBusy
 from tests.contract.graph_store import TurnedClock, change, text, user
 
 GONE = "said by a client that left"

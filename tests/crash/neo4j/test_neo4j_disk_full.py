@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from propagation.adapters.neo4j.store import Neo4jStore
-from propagation.model.errors import StoreFull, StoreUnreachable
+from propagation.model import StoreFull, StoreUnreachable
 from tests.contract.graph_store import event, learn_all
 from tests.neo4j_server.server import Neo4jServer
 from tests.neo4j_server.shared import skip_where_missing

@@ -7,8 +7,7 @@ import random
 import pytest
 
 from propagation.adapters.neo4j.store import Neo4jStore
-from propagation.model.errors import StoreUnreachable
-from propagation.model.interactions.interaction import RecordStatus
+from propagation.model import RecordStatus, StoreUnreachable
 from tests.contract.graph_store import event, learn_all
 from tests.neo4j_server.server import Neo4jServer
 from tests.neo4j_server.shared import skip_where_missing

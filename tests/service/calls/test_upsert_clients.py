@@ -2,7 +2,7 @@
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from propagation.model.clients.client import ClientKey, ClientKind
+from propagation.model import ClientKey, ClientKind
 from propagation.v1 import propagation_pb2 as pb
 
 

@@ -8,7 +8,7 @@ import grpc
 import orjson
 import pytest
 
-from propagation.model.clients.client_text import MessageMerge
+from propagation.model import MessageMerge
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.handlers.watch_propagation import WatchPropagationHandler
 from services.security.roles import Role

@@ -10,10 +10,14 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.clients.profile import Author
-from propagation.model.errors import ReasonerUnavailable
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import (
+    Author,
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    NewInteraction,
+    ReasonerUnavailable,
+)
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.read.recommend import RecommendRequest

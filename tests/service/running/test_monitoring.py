@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client.parser import text_string_to_metric_families
 
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.model.errors import StoreUnreachable
+from propagation.model import StoreUnreachable
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import WorkflowSettings
 from services.client.credentials import Credentials

@@ -3,7 +3,7 @@
 import grpc
 import pytest
 
-from propagation.model.errors import StoreFull
+from propagation.model import StoreFull
 from propagation.v1 import propagation_pb2 as pb
 from services.security.roles import Role
 from tests.service.scenarios import ANN, propagate_opera

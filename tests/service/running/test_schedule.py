@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 import services.worker.worker
-from propagation.model.errors import ReasonerFailed
+from propagation.model import ReasonerFailed
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.settings import WorkflowSettings

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from propagation.datasets.load import load_dataset
-from propagation.model.errors import BrokenData
+from propagation.model import BrokenData
 
 SEED = 7
 CLIENT = {

@@ -3,7 +3,7 @@
 import pytest
 
 from propagation.datasets.load import load_dataset
-from propagation.model.errors import BrokenData
+from propagation.model import BrokenData
 
 SEED = 7
 FILES = {

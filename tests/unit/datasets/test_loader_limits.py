@@ -5,8 +5,7 @@ import json
 import pytest
 
 from propagation.datasets.load import load_dataset
-from propagation.model.clients.client import ClientKind
-from propagation.model.errors import BrokenData, InvalidInput
+from propagation.model import BrokenData, ClientKind, InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from services.client.upload import BYTES_A_CALL, upload
 from services.grpc.requests.validation import parse_client_change, parse_interaction

@@ -6,7 +6,7 @@ import pytest
 
 from propagation.datasets.load import load_dataset
 from propagation.datasets.movielens import shown_title, title_key
-from propagation.model.errors import BrokenData
+from propagation.model import BrokenData
 
 SEED = 7
 FLAGS = "0|" * 5 + "1|" + "0|" * 12 + "0"

@@ -3,9 +3,7 @@
 import pytest
 
 from propagation.evaluation.protocols.whole_loop import rank_in_loop
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.errors import InvalidInput
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import ClientChange, ClientKey, ClientKind, InvalidInput, NewInteraction
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings

@@ -13,7 +13,7 @@ from propagation.graph_rules.claims import (
     read_draws,
     reason_work,
 )
-from propagation.model.clients.client import ClientKind, ref_of
+from propagation.model import ClientKind, ref_of
 
 ANN, BOB = 0, 1
 FIRST_ITEM, SECOND_ITEM = ref_of(ClientKind.ITEM, 0), ref_of(ClientKind.ITEM, 1)

@@ -1,7 +1,7 @@
 """How an upsert is merged into the clients that the graph has."""
 
 from propagation.graph_rules.client_upsert import keys_to_create, merge_changes
-from propagation.model.clients.client import Client, ClientChange, ClientKey, ClientKind
+from propagation.model import Client, ClientChange, ClientKey, ClientKind
 
 BLUE = ClientKey(ClientKind.ITEM, "blue")
 RED = ClientKey(ClientKind.ITEM, "red")

@@ -1,8 +1,7 @@
 """What becomes of the events of one commit."""
 
 from propagation.graph_rules.event_outcome import EventDecisions, RecordedEvent
-from propagation.model.clients.client import ClientKind
-from propagation.model.interactions.interaction import NewInteraction, RecordStatus
+from propagation.model import ClientKind, NewInteraction, RecordStatus
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
 KNOWN = {(USER, "ann"), (ITEM, "blue"), (ITEM, "red")}

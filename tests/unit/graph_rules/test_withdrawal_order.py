@@ -6,8 +6,7 @@ from propagation.graph_rules.withdrawal_order import (
     remaining_holders,
     withdrawal_steps,
 )
-from propagation.model.interactions.log import EntryKind
-from propagation.model.interactions.withdrawal import Withdrawal
+from propagation.model import EntryKind, Withdrawal
 
 RETRACTION = Withdrawal(kind=EntryKind.RETRACTION, refs=(2,), interactions=())
 ERASURE = Withdrawal(kind=EntryKind.ERASURE, refs=(2,), interactions=(), erased=2)

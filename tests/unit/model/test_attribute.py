@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.model.clients.attribute import names_in_text, normalize_name
+from propagation.model import names_in_text, normalize_name
 
 TEXTS = st.text("ab1_ é-.ßc", max_size=12)
 

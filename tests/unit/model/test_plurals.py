@@ -1,6 +1,6 @@
 """Numbers in sentences."""
 
-from propagation.model.plurals import pluralize
+from propagation.model import pluralize
 
 
 def test_one_is_not_many():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from propagation.model.routers.router_maps import Halves, RouterMap, RouterMaps
+from propagation.model import Halves, RouterMap, RouterMaps
 
 
 def one(run, through, epoch, home, halves=None, undoes=None, routers=4):

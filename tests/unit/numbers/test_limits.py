@@ -4,7 +4,7 @@ read."""
 import numpy as np
 import pytest
 
-from propagation.model.interactions.log import Interactions
+from propagation.model import Interactions
 from propagation.numbers.limits import LEAST_SUPPORT, MASS_A_DAY
 from propagation.numbers.ranking.rank import Asker, rank_rows
 from propagation.numbers.rules.features import FEATURES, Feature, fill_features

@@ -6,7 +6,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from propagation.model.interactions.log import Interactions
+from propagation.model import Interactions
 from propagation.numbers.ranking.quantised_scores import LANES, up_to_date
 from propagation.numbers.ranking.rank import Asker, adopters_by_router, standpoint_for
 from propagation.numbers.rules.combiner import (

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.model.clients.profile import AddLine, DropLine, Line, Profile, ReplaceLine
+from propagation.model import AddLine, DropLine, Line, Profile, ReplaceLine
 
 WEIGHTS = st.floats(0.1, 10)
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.model.errors import ReasonerFailed
+from propagation.model import ReasonerFailed
 from propagation.optimization.prediction import receive_and_predict
-from propagation.ports.reasoner import Prediction
+from propagation.ports import Prediction
 from tests.unit.parties import NEGATIVE, item, line, message, party, user, work
 
 

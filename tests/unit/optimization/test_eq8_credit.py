@@ -3,7 +3,7 @@
 from collections import Counter
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.model.clients.gradient import Module
+from propagation.model import Module
 from tests.unit.parties import (
     NEGATIVE,
     POSITIVE,

@@ -1,10 +1,7 @@
 """Eq. 9: edits of profiles and filter memories from an interaction."""
 
 from propagation.adapters.offline.reasoner import OfflineReasoner, own_gradients
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.clients.profile import Author
-from propagation.model.errors import ReasonerFailed
+from propagation.model import Author, ClientText, Gradient, Module, ReasonerFailed
 from propagation.optimization.client_optimization import optimize_client
 from tests.unit.parties import (
     NEGATIVE,

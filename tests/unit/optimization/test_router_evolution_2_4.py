@@ -6,13 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propagation.adapters.offline.evolve import decide
-from propagation.model.clients.client import ClientKind, ref_of
-from propagation.model.clients.filter_memory import FilterMemory, FilterRule
-from propagation.model.errors import InvalidInput
-from propagation.model.routers.evolution import EvolutionChange, EvolutionKind
-from propagation.model.routers.router import RouterVersion, RoutingEdge
-from propagation.model.routers.router_case import RouterCase, RouterHalf
-from propagation.model.routers.router_maps import Halves, RouterMap
+from propagation.model import (
+    ClientKind,
+    EvolutionChange,
+    EvolutionKind,
+    FilterMemory,
+    FilterRule,
+    Halves,
+    InvalidInput,
+    RouterCase,
+    RouterHalf,
+    RouterMap,
+    RouterVersion,
+    RoutingEdge,
+    ref_of,
+)
 from propagation.numbers.evolve import Written, evolved_mass, evolved_total, evolved_trust
 from propagation.optimization.holdout_judge import Verdict, judge
 from propagation.optimization.router_lineage import follow_edges, follow_rules, number_routers

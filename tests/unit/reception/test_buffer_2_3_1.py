@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.model.routers.router import IntegratedAttribute, RouterVersion
+from propagation.model import IntegratedAttribute, RouterVersion
 from propagation.reception.message_buffer import Buffer, fill_buffer
 
 ME, OTHER = 7, 9

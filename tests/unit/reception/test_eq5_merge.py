@@ -1,10 +1,7 @@
 """Eq. 5: P_c^pro = merge({R_c}, F_c, P_c)."""
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.filter_memory import FilterMemory, FilterRule
-from propagation.model.clients.profile import Author, Profile
-from propagation.model.errors import ReasonerFailed
+from propagation.model import Author, ClientText, FilterMemory, FilterRule, Profile, ReasonerFailed
 from propagation.reception.merge import apply_merge, fill_inbox, receive
 from tests.unit.parties import USER, heard, item, line, message, profile, user
 

@@ -3,13 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.model.clients.filter_memory import (
-    FACTOR_MAX,
-    FACTOR_MIN,
-    MAX_RULES,
-    FilterMemory,
-    FilterRule,
-)
+from propagation.model import MAX_RULES, FilterMemory, FilterRule
+from propagation.model.clients.filter_memory import FACTOR_MAX, FACTOR_MIN
 from propagation.reception.filter_memory import filter_messages
 from tests.unit.parties import message
 

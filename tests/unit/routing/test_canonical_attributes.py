@@ -9,8 +9,8 @@ from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.attribute import normalize_name
-from propagation.ports.vector_index import Collection, Point
+from propagation.model import normalize_name
+from propagation.ports import Collection, Point
 from propagation.routing.canonical_attributes import canonical_names, words_likeness
 from services.runtime.process import SystemClock
 

@@ -7,12 +7,17 @@ from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.evaluation.control_policies import PointToPointPolicy
-from propagation.model.clients.attribute import Attribute
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.profile import Author, Line, Profile, Source
-from propagation.model.routers.router import RouterVersion, sender_router
-from propagation.ports.reasoner import Summary
-from propagation.ports.vector_index import Collection, Point
+from propagation.model import (
+    Attribute,
+    Author,
+    ClientText,
+    Line,
+    Profile,
+    RouterVersion,
+    Source,
+    sender_router,
+)
+from propagation.ports import Collection, Point, Summary
 from propagation.reception.message_buffer import Buffer, fill_buffer
 from propagation.routing.attribute_extraction import (
     changed_attributes,

@@ -10,9 +10,8 @@ import numpy as np
 import orjson
 
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.interactions.interaction import NewInteraction
-from propagation.ports.vector_index import Collection
+from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
+from propagation.ports import Collection
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine

@@ -8,8 +8,7 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.interactions.interaction import NewInteraction, RecordStatus
+from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction, RecordStatus
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.replay import ReplayProgress, replay

@@ -11,9 +11,16 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, index_of
-from propagation.model.errors import InvalidInput, LeaseHeld, StoreUnreachable
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import (
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    InvalidInput,
+    LeaseHeld,
+    NewInteraction,
+    StoreUnreachable,
+    index_of,
+)
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.read.recommend import RecommendRequest

@@ -62,7 +62,7 @@ async def life(path: str) -> None:
     """A process that records, learns, reasons and reads; one that starts from what it left, from
     blocks and from a checkpoint; a rebuild; clients that are forgotten."""
     from propagation.adapters.offline.embedder import HashedEmbedder
-    from propagation.model.clients.client import ClientKey, ClientKind
+    from propagation.model import ClientKey, ClientKind
     from propagation.workflow.learn.rebuild import rebuild
     from propagation.workflow.read.recommend import RecommendRequest
     from propagation.workflow.replay import replay

@@ -11,8 +11,8 @@ from neo4j.exceptions import DriverError, Neo4jError
 from propagation.adapters.neo4j.connection.errors import translate
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.neo4j.connection.statements import Statement
-from propagation.model.errors import PropagationError, StoreBusy
-from propagation.ports.clock import Clock
+from propagation.model import PropagationError, StoreBusy
+from propagation.ports import Clock
 
 CONNECT_SECONDS = 5.0
 FIRST_RETRY_SECONDS = 0.05

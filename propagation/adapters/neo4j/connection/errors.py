@@ -12,7 +12,7 @@ from neo4j.exceptions import (
     TransientError,
 )
 
-from propagation.model.errors import PropagationError, StoreFull, StoreRefused, StoreUnreachable
+from propagation.model import PropagationError, StoreFull, StoreRefused, StoreUnreachable
 
 TIMED_OUT = (
     StoreUnreachable,

@@ -1,8 +1,8 @@
 """Leases with fencing tokens, and named facts (LeaseStore and BlobStore)."""
 
 from propagation.adapters.neo4j.connection.database import StorePart, Transaction
-from propagation.model.errors import LeaseLost
-from propagation.ports.graph.leases import Lease
+from propagation.model import LeaseLost
+from propagation.ports import Lease
 
 LONGEST_MS = 600_000
 """No lease is longer: one that seems so was given before the clock jumped back, and has expired."""

@@ -7,7 +7,7 @@ from neo4j.exceptions import DriverError, Neo4jError
 from propagation.adapters.neo4j.connection import statements
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase
 from propagation.adapters.neo4j.connection.errors import translate
-from propagation.model.errors import SchemaTooNew, StoreCorrupt, StoreForeign, StoreUnsupported
+from propagation.model import SchemaTooNew, StoreCorrupt, StoreForeign, StoreUnsupported
 
 SUPPORTED = (5, 26)
 INDEX_SECONDS = 300

@@ -2,7 +2,7 @@
 
 from pydantic import Field, SecretStr
 
-from propagation.model.base import Term
+from propagation.model import Term
 
 
 class Neo4jSettings(Term):

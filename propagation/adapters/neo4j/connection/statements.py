@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from propagation.model.errors import BrokenData
+from propagation.model import BrokenData
 
 FOLDER = "cypher"
 SUFFIX = ".cypher"

@@ -11,9 +11,8 @@ from propagation.adapters.neo4j.index.outbox import COLLECTIONS
 from propagation.adapters.neo4j.maintenance.sweeper import CLIENT_MODULES
 from propagation.adapters.neo4j.reason.text_nodes import text_of
 from propagation.adapters.shared.learned_blocks import written_records
-from propagation.model.clients.client import ClientKind, kind_of, ref_of
-from propagation.model.clients.profile import Line, Source
-from propagation.ports.graph.forget import ExportRecord
+from propagation.model import ClientKind, Line, Source, kind_of, ref_of
+from propagation.ports import ExportRecord
 
 BEFORE_VERSIONS = (
     "forget/export/client",

@@ -15,23 +15,24 @@ from propagation.adapters.neo4j.reason.texts import merged_of
 from propagation.adapters.neo4j.record.forgotten_events import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import ascii_word, says
-from propagation.model.clients.client_text import MERGED_OUTCOME, MessageMerge
-from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.learned_block import StagedCheckpoint
-from propagation.model.interactions.withdrawal import (
+from propagation.model import (
+    MERGED_OUTCOME,
     AffectedMessage,
     Citations,
     CitationSearch,
     EventState,
     EventStatus,
+    IntegratedAttribute,
+    InteractionRow,
     LearnedWeights,
+    MessageMerge,
+    StagedCheckpoint,
     StoredText,
     UserChoices,
     Withdrawal,
     WithdrawalResult,
 )
-from propagation.model.routers.router import IntegratedAttribute
-from propagation.ports.graph.leases import Lease
+from propagation.ports import Lease
 from propagation.reception.message_buffer import MessageKey
 
 SEARCHES_PER_READ, TEXTS_PER_READ = 500, 2_000

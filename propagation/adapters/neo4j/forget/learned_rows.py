@@ -17,8 +17,7 @@ from propagation.adapters.neo4j.learn.learned_blocks import (
     split_columns,
 )
 from propagation.adapters.shared.learned_blocks import joined, places_of, written_in
-from propagation.model.interactions.learned_block import LearnedBlock
-from propagation.model.interactions.withdrawal import LearnedWeights, PromotedRepeat
+from propagation.model import LearnedBlock, LearnedWeights, PromotedRepeat
 
 BLOCKS_PER_COMMIT = 16
 Marks = dict[int, tuple[list[int], list[PromotedRepeat], list[int]]]

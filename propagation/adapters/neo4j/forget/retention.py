@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
-from propagation.model.clients.gradient import Module
+from propagation.model import Module
 
 Keys = list[list[int]]
 

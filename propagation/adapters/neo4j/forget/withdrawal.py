@@ -20,14 +20,15 @@ from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_lo
 from propagation.adapters.neo4j.rounds.messages import SENDERS_KEPT
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
 from propagation.graph_rules.withdrawal_order import lost_attributes, remaining_holders
-from propagation.model.clients.client import kind_of
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.gradient import Module
-from propagation.model.interactions.learned_block import StagedCheckpoint
-from propagation.model.interactions.withdrawal import Withdrawal, WithdrawalResult
-from propagation.ports.graph.graph_store import VersionClash
-from propagation.ports.graph.leases import Lease
-from propagation.ports.vector_index import Collection
+from propagation.model import (
+    ClientText,
+    Module,
+    StagedCheckpoint,
+    Withdrawal,
+    WithdrawalResult,
+    kind_of,
+)
+from propagation.ports import Collection, Lease, VersionClash
 
 ROWS_PER_STATEMENT = 2_000
 

@@ -7,13 +7,8 @@ import orjson
 from propagation.adapters.neo4j.connection.database import StorePart, Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
 from propagation.adapters.shared.json_text import without_nul
-from propagation.model.clients.client import ClientKind, kind_of
-from propagation.model.clients.client_text import ClientText
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.graph.leases import Lease
-from propagation.ports.graph.outbox import IndexChange
-from propagation.ports.vector_index import Collection
+from propagation.model import ClientKind, ClientText, Round, RouterVersion, kind_of
+from propagation.ports import Collection, IndexChange, Lease
 
 COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.ITEMS}
 

@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 
 from propagation.adapters.neo4j.connection.database import StorePart, Transaction
-from propagation.ports.vector_index import Point
+from propagation.ports import Point
 
 DESCRIPTION = "vector_index"
 POINTS_PER_READ = 5_000

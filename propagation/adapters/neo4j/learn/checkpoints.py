@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from propagation.adapters.neo4j.connection.database import Transaction
 from propagation.adapters.neo4j.connection.leases import check_fence
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.model.errors import LeaseLost, StoreCorrupt
-from propagation.model.interactions.learned_block import Checkpoint, StagedCheckpoint
-from propagation.ports.graph.leases import Lease
+from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint, StoreCorrupt
+from propagation.ports import Lease
 
 PART_BYTES = 1 << 20
 PARTS_PER_READ = 16

@@ -8,11 +8,8 @@ from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, publi
 from propagation.adapters.neo4j.learn.learned_blocks import block_of, properties_of
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.shared.learned_blocks import taste_written_by
-from propagation.model.errors import LeaseLost
-from propagation.model.interactions.learned_block import Checkpoint, LearnedBlock
-from propagation.model.interactions.log import EntryKind
-from propagation.model.routers.epoch import Epoch
-from propagation.ports.graph.leases import Lease
+from propagation.model import Checkpoint, EntryKind, Epoch, LearnedBlock, LeaseLost
+from propagation.ports import Lease
 
 EPOCH = ("number", "sequence", "session_k", "taste_k", "tau", "embedder", "era")
 

@@ -17,7 +17,7 @@ from propagation.adapters.shared.learned_blocks import (
     unpacked,
 )
 from propagation.graph_rules.claims import DrawColumns
-from propagation.model.interactions.learned_block import NEGATIVES, WRITTEN, LearnedBlock
+from propagation.model import NEGATIVES, WRITTEN, LearnedBlock
 
 DRAWN_BYTES = 8 + 4 * NEGATIVES + 2 * 4
 """Bytes of each interaction in `drawn`: its sequence, its negatives, its two scores."""

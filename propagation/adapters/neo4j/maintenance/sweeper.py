@@ -7,7 +7,7 @@ later. What a crash leaves goes with the next sweep.
 import asyncio
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart
-from propagation.model.clients.gradient import Module
+from propagation.model import Module
 
 LARGE_ROWS, SMALL_ROWS = 16, 2_000
 """Rows per commit: of a MiB each, and of some properties and relationships."""

@@ -14,7 +14,7 @@ from propagation.graph_rules.claims import (
     read_draws,
     reason_work,
 )
-from propagation.model.interactions.reasoning import ReasonWork
+from propagation.model import ReasonWork
 
 
 async def choose_pending(

@@ -18,13 +18,20 @@ from propagation.adapters.neo4j.reason.texts import (
     merged_of,
     text_rows,
 )
-from propagation.model.clients.client_text import ClientText, MessageMerge
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.errors import LeaseLost
-from propagation.model.interactions.interaction import InteractionRow
-from propagation.model.interactions.reasoning import DeadLetter, ReasonClaim, ReasonedInteraction
-from propagation.model.routers.router import MessageReach
-from propagation.model.watch_events import NumberedMerge, NumberedText
+from propagation.model import (
+    ClientText,
+    DeadLetter,
+    Gradient,
+    InteractionRow,
+    LeaseLost,
+    MessageMerge,
+    MessageReach,
+    Module,
+    NumberedMerge,
+    NumberedText,
+    ReasonClaim,
+    ReasonedInteraction,
+)
 
 Choose = Callable[[Transaction, "Claims"], Awaitable[Sequence[int]]]
 

@@ -9,9 +9,7 @@ from typing import Any
 import orjson
 
 from propagation.adapters.shared.json_text import without_nul
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.filter_memory import FilterMemory, FilterRule
-from propagation.model.clients.profile import Author, Line, Profile, Source
+from propagation.model import Author, ClientText, FilterMemory, FilterRule, Line, Profile, Source
 
 NONE = -1
 """Stands for None in lists of numbers, which have no gaps on the server."""

@@ -9,10 +9,8 @@ import orjson
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.reason.text_nodes import text_of, text_row
 from propagation.adapters.shared.json_text import without_nul
-from propagation.model.clients.client_text import ClientText, MessageMerge
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.interactions.reasoning import ReasonedInteraction
-from propagation.ports.graph.graph_store import VersionClash
+from propagation.model import ClientText, Gradient, MessageMerge, Module, ReasonedInteraction
+from propagation.ports import VersionClash
 
 INTERACTIONS_PER_STATEMENT = 500
 TEXTS_PER_READ, CONCURRENT_READS = 2_000, 2

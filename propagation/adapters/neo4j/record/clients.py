@@ -7,7 +7,7 @@ import orjson
 
 from propagation.adapters.neo4j.connection.database import StorePart, Transaction
 from propagation.graph_rules.event_outcome import NamedClient
-from propagation.model.clients.client import Client, ClientKey, ClientKind, kind_of
+from propagation.model import Client, ClientKey, ClientKind, kind_of
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
 SCANS = {USER: "record/clients/list_users", ITEM: "record/clients/list_items"}

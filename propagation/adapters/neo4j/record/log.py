@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from propagation.adapters.neo4j.connection.database import StorePart, Transaction
-from propagation.model.clients.client import ClientKind, ref_of
-from propagation.model.interactions.log import EntryKind, Interactions, LogEntry, LogSlice
+from propagation.model import ClientKind, EntryKind, Interactions, LogEntry, LogSlice, ref_of
 
 
 @dataclass

@@ -27,16 +27,16 @@ from propagation.adapters.neo4j.record.log import (
 from propagation.adapters.shared.json_text import without_nul
 from propagation.graph_rules.client_upsert import keys_to_create, merge_changes
 from propagation.graph_rules.event_outcome import EventDecisions, RecordedEvent, clients_of_event
-from propagation.model.clients.client import (
+from propagation.model import (
     Client,
     ClientChange,
     ClientKey,
     ClientKind,
     ClientOutcome,
+    EntryKind,
+    NewInteraction,
 )
-from propagation.model.interactions.interaction import NewInteraction
-from propagation.model.interactions.log import EntryKind
-from propagation.ports.graph.record import RecordResult
+from propagation.ports import RecordResult
 
 EVENTS_PER_COMMIT = 4_000
 

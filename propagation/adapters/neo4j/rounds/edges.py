@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import RoutingEdge
+from propagation.model import Round, RoutingEdge
 
 EDGES_PER_COMMIT = 20_000
 ROUTERS_PER_READ = 4

@@ -15,11 +15,8 @@ from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_lo
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.rounds import check_round_is_next, publish_staged_round
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
-from propagation.model.interactions.log import EntryKind
-from propagation.model.routers.evolution import EvolutionRun, LineageStep
-from propagation.model.routers.router_maps import RouterMap, RouterMaps
-from propagation.ports.graph.evolution import Publication
-from propagation.ports.graph.leases import Lease
+from propagation.model import EntryKind, EvolutionRun, LineageStep, RouterMap, RouterMaps
+from propagation.ports import Lease, Publication
 
 NEWEST = 1 << 62
 

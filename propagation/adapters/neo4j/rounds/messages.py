@@ -5,7 +5,7 @@ from dataclasses import astuple, replace
 from typing import Any
 
 from propagation.adapters.neo4j.connection.database import StorePart, Transaction
-from propagation.model.routers.router import IntegratedAttribute, RouterVersion
+from propagation.model import IntegratedAttribute, RouterVersion
 from propagation.reception.message_buffer import (
     ClientEdge,
     MessageKey,

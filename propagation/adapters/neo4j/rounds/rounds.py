@@ -23,12 +23,8 @@ from propagation.adapters.neo4j.rounds.staged_rows import (
     split_by_size,
 )
 from propagation.adapters.shared.json_text import without_nul
-from propagation.model.clients.attribute import Attribute
-from propagation.model.errors import LeaseLost
-from propagation.model.interactions.log import EntryKind
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import RouterVersion, RoutingEdge
-from propagation.ports.graph.leases import Lease
+from propagation.model import Attribute, EntryKind, LeaseLost, Round, RouterVersion, RoutingEdge
+from propagation.ports import Lease
 
 ROWS_PER_COMMIT = 10_000
 ROWS_PER_GROUP = 1 << 31

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from propagation.model.routers.router import RoutingEdge
-from propagation.ports.graph.leases import Lease
+from propagation.model import RoutingEdge
+from propagation.ports import Lease
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from propagation.ports.graph.leases import BlobStore
+from propagation.ports import BlobStore
 
 DIGEST = 16
 log = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from propagation.adapters.openai.answer_json import ParsedAnswer, plain
 from propagation.adapters.openai.prompting.prompt import Wanted
-from propagation.model.errors import ReasonerFailed
-from propagation.ports.reasoner import AnswerPart
+from propagation.model import ReasonerFailed
+from propagation.ports import AnswerPart
 
 REASON_CHARS = 200
 WRAPPERS = 8

@@ -14,8 +14,8 @@ from typing import Any
 
 from propagation.adapters.openai.answer_json import parse_answer
 from propagation.adapters.openai.endpoint.endpoint import Endpoint
-from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
-from propagation.ports.graph.leases import BlobStore
+from propagation.model import ReasonerFailed, ReasonerUnavailable
+from propagation.ports import BlobStore
 
 LABEL = "probe@1"
 TOKENS = 200

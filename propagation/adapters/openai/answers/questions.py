@@ -26,9 +26,15 @@ from propagation.adapters.openai.prompting.prompt import (
     describe_shape,
 )
 from propagation.adapters.openai.prompting.prompt_data import document, tokens_in
-from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
-from propagation.model.usage import NO_USAGE, PromptCost, Usage
-from propagation.ports.reasoner import AnswerPart
+from propagation.model import (
+    NO_USAGE,
+    PromptCost,
+    ReasonerFailed,
+    ReasonerGaveUp,
+    ReasonerUnavailable,
+    Usage,
+)
+from propagation.ports import AnswerPart
 
 SHOWN_AGAIN = 1_500
 THOUGHTS = 3_000

@@ -15,9 +15,16 @@ from typing import Any, Protocol
 import orjson
 
 from propagation.adapters.openai.options import OpenAIOptions, Period
-from propagation.model.errors import LeaseLost, ReasonerUnavailable
-from propagation.model.usage import NO_USAGE, BudgetState, Expenses, PromptCost, Usage
-from propagation.ports.graph.leases import BlobStore, Lease, LeaseStore
+from propagation.model import (
+    NO_USAGE,
+    BudgetState,
+    Expenses,
+    LeaseLost,
+    PromptCost,
+    ReasonerUnavailable,
+    Usage,
+)
+from propagation.ports import BlobStore, Lease, LeaseStore
 
 PLACE, LEASE, LEASE_MS = "llm_spending", "llm_spending", 5_000
 GRANTS = 20

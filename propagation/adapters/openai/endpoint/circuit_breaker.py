@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from propagation.model.errors import EndpointUnavailable
+from propagation.model import EndpointUnavailable
 
 FAILURES = 12
 FIRST_SECONDS, LONGEST_SECONDS = 2.0, 5.0

@@ -29,14 +29,16 @@ from propagation.adapters.openai.endpoint.failures import (
 from propagation.adapters.openai.endpoint.rate_limiter import RateLimiter
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.prompting.prompt_data import tokens_in
-from propagation.model.errors import (
+from propagation.model import (
+    NO_USAGE,
     EndpointUnavailable,
+    PromptCost,
     PropagationError,
     ReasonerGaveUp,
     ReasonerStopping,
     ReasonerUnavailable,
+    Usage,
 )
-from propagation.model.usage import NO_USAGE, PromptCost, Usage
 
 Messages = Sequence[Mapping[str, str]]
 Response = Completion | Embeddings

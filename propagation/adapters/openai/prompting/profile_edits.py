@@ -15,8 +15,7 @@ from propagation.adapters.openai.prompting.answer_types import (
     several,
 )
 from propagation.adapters.openai.prompting.prompt_data import spelled
-from propagation.model.clients.attribute import normalize_name
-from propagation.model.clients.profile import (
+from propagation.model import (
     LINE_MAX_WORDS,
     AddLine,
     Author,
@@ -26,8 +25,9 @@ from propagation.model.clients.profile import (
     Profile,
     ReplaceLine,
     Source,
+    normalize_name,
 )
-from propagation.ports.reasoner import Party
+from propagation.ports import Party
 
 EDITS = 2
 ATTRIBUTES = 4

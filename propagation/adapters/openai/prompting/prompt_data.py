@@ -6,10 +6,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from propagation.model.clients.client import Client, ClientKind
-from propagation.model.clients.profile import Author, Profile
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.reasoner import Party
+from propagation.model import Author, Client, ClientKind, Profile, RouterVersion
+from propagation.ports import Party
 
 TITLE_CHARS, DESCRIPTION_CHARS, LINE_CHARS, MESSAGE_CHARS = 160, 600, 240, 480
 NAMES = 6

@@ -24,9 +24,8 @@ from propagation.adapters.openai.prompts.optimizer import (
     edits_of,
     rules_of,
 )
-from propagation.model.clients.gradient import Gradient
-from propagation.model.interactions.reasoning import ReasonWork
-from propagation.ports.reasoner import OptimizeAnswer, Party
+from propagation.model import Gradient, ReasonWork
+from propagation.ports import OptimizeAnswer, Party
 
 CLIENT_TOKENS = 260
 PROMPT = Prompt(

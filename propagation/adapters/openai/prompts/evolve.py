@@ -10,8 +10,7 @@ from propagation.adapters.openai.prompting.profile_edits import words
 from propagation.adapters.openai.prompting.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
 from propagation.adapters.openai.prompting.prompt_data import MESSAGE_CHARS, TITLE_CHARS, as_data
 from propagation.adapters.openai.prompts.summarize import NAME_WORDS, TEXT_WORDS
-from propagation.model.routers.evolution import EvolutionKind
-from propagation.model.routers.router_case import RouterCase, RouterDecision
+from propagation.model import EvolutionKind, RouterCase, RouterDecision
 
 GRADIENTS, NAMES = 20, 8
 REASON_WORDS, TOKENS = 25, 450

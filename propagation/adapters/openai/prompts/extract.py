@@ -7,8 +7,7 @@ from propagation.adapters.openai.prompting.answer_types import Answer, Several, 
 from propagation.adapters.openai.prompting.profile_edits import CatalogueLine, names, words
 from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
 from propagation.adapters.openai.prompting.prompt_data import own_text
-from propagation.model.clients.client import Client
-from propagation.model.clients.profile import LINE_MAX_WORDS, AddLine, Author, Edit, Line
+from propagation.model import LINE_MAX_WORDS, AddLine, Author, Client, Edit, Line
 
 LINES, WEIGHT = 2, 2.0
 TOKENS_A_CLIENT = 150

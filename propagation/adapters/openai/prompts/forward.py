@@ -6,7 +6,7 @@ from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question
 from propagation.adapters.openai.prompting.prompt_data import lettered
 from propagation.adapters.openai.prompting.prompt_data import party as shown
 from propagation.adapters.openai.prompts import merge, predict
-from propagation.ports.reasoner import Party
+from propagation.ports import Party
 
 PROMPT = Prompt(
     "forward", 3, f"{RULES}\n{merge.HOW}\nWith what was taken in, answer too:\n{predict.HOW}"

@@ -17,9 +17,8 @@ from propagation.adapters.openai.prompting.profile_edits import words
 from propagation.adapters.openai.prompting.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
 from propagation.adapters.openai.prompting.prompt_data import letter_in, lettered, spelled
 from propagation.adapters.openai.prompting.prompt_data import party as shown
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.interactions.reasoning import ReasonWork
-from propagation.ports.reasoner import Party
+from propagation.model import Gradient, Module, ReasonWork
+from propagation.ports import Party
 
 SUGGESTION_WORDS, GRADIENT_CHARS, MESSAGES = 16, 120, 12
 TOKENS, TOKENS_A_MESSAGE = 130, 60

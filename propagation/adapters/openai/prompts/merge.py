@@ -13,9 +13,8 @@ from propagation.adapters.openai.prompting.profile_edits import (
 from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
 from propagation.adapters.openai.prompting.prompt_data import letter_in, lettered
 from propagation.adapters.openai.prompting.prompt_data import party as shown
-from propagation.model.clients.client_text import MERGED_OUTCOME
-from propagation.model.clients.profile import Source
-from propagation.ports.reasoner import MergeAnswer, Party
+from propagation.model import MERGED_OUTCOME, Source
+from propagation.ports import MergeAnswer, Party
 
 TOKENS = 160
 MESSAGES = 12

@@ -18,11 +18,8 @@ from propagation.adapters.openai.prompting.prompt_data import (
 )
 from propagation.adapters.openai.prompting.prompt_data import party as shown
 from propagation.adapters.openai.prompts.gradient import outcome
-from propagation.model.clients.attribute import normalize_name
-from propagation.model.clients.filter_memory import FilterRule
-from propagation.model.clients.gradient import Gradient
-from propagation.model.interactions.reasoning import ReasonWork
-from propagation.ports.reasoner import OptimizeAnswer, Party
+from propagation.model import FilterRule, Gradient, ReasonWork, normalize_name
+from propagation.ports import OptimizeAnswer, Party
 
 RULES_A_CALL, RULE_WORDS, EVIDENCE = 2, 25, 8
 PROFILE_TOKENS, RULES_TOKENS = 160, 110

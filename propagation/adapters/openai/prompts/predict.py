@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from propagation.adapters.openai.prompting.answer_types import Answer, Number, Words, most
 from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
 from propagation.adapters.openai.prompting.prompt_data import party as shown
-from propagation.ports.reasoner import Party, Prediction
+from propagation.ports import Party, Prediction
 
 TOKENS, WHY_CHARS = 200, 600
 HOW = """`prediction`: which of the two candidates the user would choose next, by the profiles. First `why`, 40 to 60 words that

@@ -9,7 +9,7 @@ from propagation.adapters.openai.prompting.answer_types import Answer, Number, a
 from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
 from propagation.adapters.openai.prompting.prompt_data import brief
 from propagation.adapters.openai.prompting.prompt_data import party as shown
-from propagation.ports.reasoner import Party
+from propagation.ports import Party
 
 TOKENS, TOKENS_A_CANDIDATE = 60, 8
 LINES, CANDIDATES = 3, 1_000

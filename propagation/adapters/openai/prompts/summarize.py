@@ -7,8 +7,8 @@ from propagation.adapters.openai.prompting.answer_types import Answer, most
 from propagation.adapters.openai.prompting.profile_edits import words
 from propagation.adapters.openai.prompting.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
 from propagation.adapters.openai.prompting.prompt_data import MESSAGE_CHARS, TITLE_CHARS, as_data
-from propagation.model.clients.attribute import rank_by_distinctiveness
-from propagation.ports.reasoner import Integration, Summary
+from propagation.model import rank_by_distinctiveness
+from propagation.ports import Integration, Summary
 
 NAME_WORDS, TEXT_WORDS = 6, 60
 STANDING, ARRIVED, EXAMPLES = 8, 12, 3

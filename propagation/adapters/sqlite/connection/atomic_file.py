@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from propagation.model.errors import PropagationError
+from propagation.model import PropagationError
 
 PARTIAL = ".partial"
 BESIDE = ("-wal", "-shm", "-journal")

@@ -3,8 +3,8 @@
 import sqlite3
 
 from propagation.adapters.sqlite.connection.json_rows import one
-from propagation.model.clients.client import ClientKey, ClientKind, kind_of, ref_of
-from propagation.ports.clock import Clock
+from propagation.model import ClientKey, ClientKind, kind_of, ref_of
+from propagation.ports import Clock
 
 Mark = tuple[int, ...]
 

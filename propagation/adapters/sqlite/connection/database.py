@@ -25,7 +25,7 @@ from propagation.adapters.sqlite.connection.schema import (
     open_reader,
     translated,
 )
-from propagation.model.errors import StoreBusy, StoreCorrupt
+from propagation.model import StoreBusy, StoreCorrupt
 
 GROUP = 64
 READERS = 4

@@ -4,9 +4,8 @@ import sqlite3
 
 from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import one
-from propagation.model.errors import LeaseLost
-from propagation.ports.clock import Clock
-from propagation.ports.graph.leases import Lease
+from propagation.model import LeaseLost
+from propagation.ports import Clock, Lease
 
 LONGEST_MS = 600_000
 """No lease is longer: one that seems so was given before the clock jumped back, and has expired."""

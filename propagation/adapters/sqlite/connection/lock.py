@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from propagation.model.errors import StoreBusy
+from propagation.model import StoreBusy
 
 # SQLite locks with fcntl. On Linux flock's locks have nothing to do with those; elsewhere they may
 # be the same.

@@ -7,13 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
-from propagation.model.errors import (
-    PropagationError,
-    SchemaTooNew,
-    StoreBusy,
-    StoreCorrupt,
-    StoreFull,
-)
+from propagation.model import PropagationError, SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
 
 DEVELOPMENT_APPLICATION_ID = 0x50525031
 APPLICATION_ID = 0x50525032

@@ -16,9 +16,7 @@ import orjson
 from propagation.adapters.shared.erasure import ascii_word, says
 from propagation.adapters.sqlite.connection.json_rows import one
 from propagation.adapters.sqlite.reason.text_bodies import BodyReader, plain_body
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.profile import Profile
-from propagation.model.interactions.withdrawal import Citations, CitationSearch, StoredText
+from propagation.model import Citations, CitationSearch, ClientText, Profile, StoredText
 
 VERSIONS_A_READ = 10_000
 FEW = 4

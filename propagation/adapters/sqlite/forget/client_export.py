@@ -10,8 +10,8 @@ from propagation.adapters.shared.learned_blocks import written_records
 from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.forget.learned_rows import written_by
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
-from propagation.model.clients.client import ClientKind, kind_of, ref_of
-from propagation.ports.graph.forget import ExportRecord
+from propagation.model import ClientKind, kind_of, ref_of
+from propagation.ports import ExportRecord
 
 NAMED = "(SELECT iif(n.kind, 'item:', 'user:') || n.id FROM client n WHERE n.ref = {})"
 CONTENT = (

@@ -24,24 +24,26 @@ from propagation.adapters.sqlite.reason.texts import bodies_of
 from propagation.adapters.sqlite.record.forgotten_events import forgotten_among
 from propagation.adapters.sqlite.record.record import signed
 from propagation.adapters.sqlite.rounds.messages import brief_versions, last_round
-from propagation.model.clients.client_text import MERGED_OUTCOME, MessageMerge
-from propagation.model.errors import StoreBusy
-from propagation.model.interactions.interaction import InteractionRow, seed_of
-from propagation.model.interactions.learned_block import StagedCheckpoint
-from propagation.model.interactions.withdrawal import (
+from propagation.model import (
+    MERGED_OUTCOME,
     AffectedMessage,
     Citations,
     CitationSearch,
     EventState,
     EventStatus,
+    IntegratedAttribute,
+    InteractionRow,
     LearnedWeights,
+    MessageMerge,
+    StagedCheckpoint,
+    StoreBusy,
     StoredText,
     UserChoices,
     Withdrawal,
     WithdrawalResult,
+    seed_of,
 )
-from propagation.model.routers.router import IntegratedAttribute
-from propagation.ports.graph.leases import Lease
+from propagation.ports import Lease
 
 TRAILS_A_READ = 500
 LOG_TRIES, LOG_PAUSE_SECONDS = 300, 0.2

@@ -17,7 +17,7 @@ from propagation.adapters.shared.learned_blocks import (
     row_of,
     row_parts,
 )
-from propagation.model.interactions.withdrawal import LearnedWeights, PromotedRepeat
+from propagation.model import LearnedWeights, PromotedRepeat
 
 
 def written_by(connection: sqlite3.Connection, sequences: Sequence[int]) -> LearnedWeights:

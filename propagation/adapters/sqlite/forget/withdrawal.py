@@ -22,12 +22,14 @@ from propagation.graph_rules.withdrawal_order import (
     remaining_holders,
     withdrawal_steps,
 )
-from propagation.model.clients.client_text import ClientText
-from propagation.model.interactions.learned_block import StagedCheckpoint
-from propagation.model.interactions.withdrawal import Withdrawal, WithdrawalResult
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.graph.graph_store import VersionClash
-from propagation.ports.graph.leases import Lease
+from propagation.model import (
+    ClientText,
+    RouterVersion,
+    StagedCheckpoint,
+    Withdrawal,
+    WithdrawalResult,
+)
+from propagation.ports import Lease, VersionClash
 
 OF_INTERACTIONS = (("reasoned", "sequence"), ("dead_letter", "sequence"), ("gradient", "sequence"))
 OF_CLIENT = (

@@ -8,13 +8,8 @@ import orjson
 from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import dumped, one, put
 from propagation.adapters.sqlite.connection.leases import check_fence
-from propagation.model.clients.client import ClientKind, kind_of
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import RouterVersion
-from propagation.ports.clock import Clock
-from propagation.ports.graph.leases import Lease
-from propagation.ports.graph.outbox import IndexChange
-from propagation.ports.vector_index import Collection
+from propagation.model import ClientKind, Round, RouterVersion, kind_of
+from propagation.ports import Clock, Collection, IndexChange, Lease
 
 COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.ITEMS}
 PUT = (

@@ -8,7 +8,7 @@ import orjson
 
 from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import dumped, one
-from propagation.ports.vector_index import Point
+from propagation.ports import Point
 
 DESCRIPTION = "vector_index"
 FLOAT_BYTES = 4

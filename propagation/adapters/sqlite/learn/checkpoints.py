@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import counted, dumped
 from propagation.adapters.sqlite.connection.leases import check_fence
-from propagation.model.errors import LeaseLost, StoreCorrupt
-from propagation.model.interactions.learned_block import Checkpoint, StagedCheckpoint
-from propagation.ports.graph.leases import Lease
+from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint, StoreCorrupt
+from propagation.ports import Lease
 
 log = logging.getLogger(__name__)
 

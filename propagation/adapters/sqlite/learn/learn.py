@@ -10,11 +10,8 @@ from propagation.adapters.sqlite.connection.json_rows import one
 from propagation.adapters.sqlite.connection.leases import check_fence
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints, completed, covers
 from propagation.adapters.sqlite.record.record import append_entry
-from propagation.model.errors import LeaseLost
-from propagation.model.interactions.learned_block import Checkpoint, LearnedBlock
-from propagation.model.interactions.log import EntryKind
-from propagation.model.routers.epoch import Epoch
-from propagation.ports.graph.leases import Lease
+from propagation.model import Checkpoint, EntryKind, Epoch, LearnedBlock, LeaseLost
+from propagation.ports import Lease
 
 BLOCK = "start, through, epoch, size, columns"
 EPOCH = "number, sequence, session_k, taste_k, tau, embedder, era"

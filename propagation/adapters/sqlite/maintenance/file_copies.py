@@ -24,7 +24,7 @@ from propagation.adapters.sqlite.connection.schema import (
 )
 from propagation.adapters.sqlite.maintenance.consistency_check import findings
 from propagation.adapters.sqlite.maintenance.leftovers import drop_leftovers
-from propagation.model.errors import PropagationError, StoreBusy, StoreCorrupt
+from propagation.model import PropagationError, StoreBusy, StoreCorrupt
 
 PAGES_A_STEP = 1_024
 # After each step the disk has what was copied, so that a service's commit never waits for more than

@@ -28,7 +28,7 @@ from propagation.adapters.sqlite.connection.schema import (
 )
 from propagation.adapters.sqlite.maintenance.file_copies import OnProgress, in_place_of, look_over
 from propagation.adapters.sqlite.reason.text_bodies import packed_body, plain_body
-from propagation.model.errors import BrokenData, SchemaTooNew
+from propagation.model import BrokenData, SchemaTooNew
 
 FORM = 1
 DEVELOPMENT_SCHEMA = 14

@@ -4,7 +4,7 @@ import sqlite3
 
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
-from propagation.model.plurals import pluralize
+from propagation.model import pluralize
 
 COUNTS = (
     ("lease", "of a process that is gone", "SELECT count(*) FROM lease WHERE expires > 0"),

@@ -46,20 +46,23 @@ from propagation.graph_rules.claims import (
     read_draws,
     reason_work,
 )
-from propagation.model.clients.client_text import ClientText, MessageMerge
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.errors import LeaseLost
-from propagation.model.interactions.interaction import InteractionRow, seed_of
-from propagation.model.interactions.reasoning import (
+from propagation.model import (
+    ClientText,
     DeadLetter,
+    Gradient,
+    InteractionRow,
+    LeaseLost,
+    MessageMerge,
+    MessageReach,
+    Module,
+    NumberedMerge,
+    NumberedText,
     ReasonClaim,
     ReasonedInteraction,
     ReasonWork,
+    seed_of,
 )
-from propagation.model.routers.router import MessageReach
-from propagation.model.watch_events import NumberedMerge, NumberedText
-from propagation.ports.clock import Clock
-from propagation.ports.graph.graph_store import VersionClash
+from propagation.ports import Clock, VersionClash
 
 TEXT_ROWS = 8
 HELD_STILL = "SELECT token FROM claim WHERE token = ?"

@@ -14,12 +14,7 @@ from propagation.adapters.sqlite.reason.texts import (
     put_texts,
     text_rows,
 )
-from propagation.model.clients.client_text import ClientText
-from propagation.model.interactions.reasoning import (
-    ReasonedInteraction,
-    ReasonedSummary,
-    summarize_reasoned,
-)
+from propagation.model import ClientText, ReasonedInteraction, ReasonedSummary, summarize_reasoned
 
 
 @dataclass(frozen=True)

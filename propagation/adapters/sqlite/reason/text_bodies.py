@@ -16,8 +16,7 @@ import orjson
 import zstandard
 
 from propagation.adapters.shared.json_text import without_nul
-from propagation.model.clients.filter_memory import FilterMemory, FilterRule
-from propagation.model.clients.profile import Author, Line, Source
+from propagation.model import Author, FilterMemory, FilterRule, Line, Source
 
 ZSTD_LEVEL = 3
 SOURCES_HELD = 65_536

@@ -17,11 +17,15 @@ from propagation.adapters.sqlite.connection.json_rows import (
 )
 from propagation.adapters.sqlite.index.outbox import put_texts_out
 from propagation.adapters.sqlite.reason.text_bodies import body_of, parts_of
-from propagation.model.clients.client_text import ClientText, MessageMerge
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.clients.profile import Profile
-from propagation.model.interactions.reasoning import ReasonedInteraction
-from propagation.ports.graph.graph_store import VersionClash
+from propagation.model import (
+    ClientText,
+    Gradient,
+    MessageMerge,
+    Module,
+    Profile,
+    ReasonedInteraction,
+)
+from propagation.ports import VersionClash
 
 TEXTS_AT_ONCE = 8
 MERGED = "ref, profile_version, router, router_version, outcome"

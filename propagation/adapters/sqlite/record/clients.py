@@ -9,7 +9,7 @@ import orjson
 from propagation.adapters.sqlite.connection.client_ids import Directory
 from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import dumped, fields
-from propagation.model.clients.client import Client, ClientKey, ClientKind
+from propagation.model import Client, ClientKey, ClientKind
 
 CONTENT = ("title", "description", "attributes", "categories", "hidden", "metadata", "sequence")
 COLUMNS = ", ".join(("ref", "kind", "id", *CONTENT))

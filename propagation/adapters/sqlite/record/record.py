@@ -23,16 +23,19 @@ from propagation.graph_rules.event_outcome import (
     RecordedEvent,
     clients_of_event,
 )
-from propagation.model.clients.client import (
+from propagation.model import (
     Client,
     ClientChange,
     ClientKey,
     ClientKind,
     ClientOutcome,
+    EntryKind,
+    Interactions,
+    LogEntry,
+    LogSlice,
+    NewInteraction,
 )
-from propagation.model.interactions.interaction import NewInteraction
-from propagation.model.interactions.log import EntryKind, Interactions, LogEntry, LogSlice
-from propagation.ports.graph.record import RecordResult
+from propagation.ports import RecordResult
 
 # Rows in the order of their sequences, which are counted from the first.
 INSERT = (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from propagation.adapters.sqlite.connection.json_rows import dumped, fields
 from propagation.adapters.sqlite.rounds.messages import last_round
-from propagation.model.routers.router import RoutingEdge
+from propagation.model import RoutingEdge
 
 SEQUENCED = (
     "SELECT e.router, e.ref, e.score, o.sequence{} FROM ({}) e JOIN round o ON o.number = e.opened"

@@ -16,11 +16,8 @@ from propagation.adapters.sqlite.reason.text_bodies import plain_body
 from propagation.adapters.sqlite.reason.texts import bodies_of, put_texts, text_rows
 from propagation.adapters.sqlite.record.record import append_entry
 from propagation.adapters.sqlite.rounds.rounds import check_next, put_round
-from propagation.model.interactions.log import EntryKind
-from propagation.model.routers.evolution import EvolutionRun, LineageStep
-from propagation.model.routers.router_maps import RouterMaps
-from propagation.ports.graph.evolution import Publication
-from propagation.ports.graph.leases import Lease
+from propagation.model import EntryKind, EvolutionRun, LineageStep, RouterMaps
+from propagation.ports import Lease, Publication
 
 RULE = re.compile(rb'"router":(\d+)')
 CURRENT = (

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from propagation.adapters.sqlite.connection.json_rows import dumped, many, one
-from propagation.model.routers.router import IntegratedAttribute, RouterVersion
+from propagation.model import IntegratedAttribute, RouterVersion
 
 VERSION = (
     "json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes), "

@@ -22,12 +22,16 @@ from propagation.adapters.sqlite.rounds.messages import (
     whole_version,
 )
 from propagation.adapters.sqlite.rounds.messages import contributions as contributed
-from propagation.model.clients.attribute import Attribute
-from propagation.model.errors import LeaseLost
-from propagation.model.interactions.log import EntryKind
-from propagation.model.routers.round import Round
-from propagation.model.routers.router import IntegratedAttribute, RouterVersion, RoutingEdge
-from propagation.ports.graph.leases import Lease
+from propagation.model import (
+    Attribute,
+    EntryKind,
+    IntegratedAttribute,
+    LeaseLost,
+    Round,
+    RouterVersion,
+    RoutingEdge,
+)
+from propagation.ports import Lease
 
 SENDERS_KEPT = 2
 STAGING = "staging"

@@ -5,10 +5,15 @@ import pytest
 
 from propagation.adapters.fallback.reasoner import FallbackReasoner
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.model.clients.client import Client, ClientKey, ClientKind
-from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
-from propagation.model.interactions.interaction import InteractionRow
-from propagation.ports.reasoner import ExtractAnswer
+from propagation.model import (
+    Client,
+    ClientKey,
+    ClientKind,
+    InteractionRow,
+    ReasonerFailed,
+    ReasonerUnavailable,
+)
+from propagation.ports import ExtractAnswer
 from services.grpc.convert.paths import path_to_proto
 from services.grpc.convert.references import References
 from services.security.roles import Caller

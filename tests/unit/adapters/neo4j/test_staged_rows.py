@@ -10,7 +10,7 @@ from propagation.adapters.neo4j.rounds.staged_rows import (
     split_by_client,
     split_by_size,
 )
-from propagation.ports.graph.leases import Lease
+from propagation.ports import Lease
 from tests.contract.graph_store import edge
 
 LEASE = Lease(name="round", holder="test", token=1, expires=0)

@@ -11,7 +11,7 @@ from propagation.adapters.neo4j.connection.schema import schema_steps
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.neo4j.connection.statements import load_statements, parse_statement
 from propagation.adapters.neo4j.store import Neo4jStore
-from propagation.model.errors import BrokenData
+from propagation.model import BrokenData
 
 ADAPTER = Path("propagation/adapters/neo4j")
 GOOD = (

@@ -7,8 +7,8 @@ import pytest
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.offline.sentences import titles_in
-from propagation.model.clients.profile import Profile
-from propagation.ports.reasoner import Integration, Party
+from propagation.model import Profile
+from propagation.ports import Integration, Party
 from tests.unit.parties import USER, item, line, message, party, profile, user, work
 
 FILMS = [

@@ -10,7 +10,7 @@ import pytest
 from propagation.adapters.openai.answers.json_mode import Mode
 from propagation.adapters.openai.build import openai_embedder, openai_endpoint, openai_reasoner
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.model.errors import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
+from propagation.model import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.unit.adapters.openai.other_server import BADLY, READ, UNANSWERED, base64_of, other_server

@@ -17,8 +17,7 @@ from propagation.adapters.openai.prompts import (
     rank,
     summarize,
 )
-from propagation.model.clients.profile import AddLine, DropLine, ReplaceLine
-from propagation.model.errors import ReasonerFailed
+from propagation.model import AddLine, DropLine, ReasonerFailed, ReplaceLine
 from tests.unit.parties import NEGATIVE, heard, item, line, message, party, user, work
 
 EDIT = {"op": "add", "line": 0, "text": "It likes soul.", "attributes": ["soul"]}

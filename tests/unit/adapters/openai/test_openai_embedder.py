@@ -9,8 +9,14 @@ import pytest
 
 from propagation.adapters.openai.build import openai_embedder
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, index_of
-from propagation.model.errors import IncompatibleSettings, ReasonerGaveUp
+from propagation.model import (
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    IncompatibleSettings,
+    ReasonerGaveUp,
+    index_of,
+)
 from propagation.workflow.index.embedding import embed_within_deadline
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine

@@ -8,9 +8,8 @@ from unittest.mock import patch
 import pytest
 
 from propagation.adapters.openai.answers.json_mode import LOOK_SECONDS, Mode
-from propagation.model.clients.profile import AddLine, Author
-from propagation.model.errors import ReasonerGaveUp, ReasonerUnavailable
-from propagation.ports.reasoner import Integration
+from propagation.model import AddLine, Author, ReasonerGaveUp, ReasonerUnavailable
+from propagation.ports import Integration
 from services.fake_llm.rule import data_of
 from services.fake_llm.server import Refused
 from tests.unit.parties import NEGATIVE, item, line, message, party, user, work

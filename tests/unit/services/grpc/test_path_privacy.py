@@ -3,8 +3,7 @@ a user."""
 
 import pytest
 
-from propagation.model.clients.client import ClientKey, ClientKind
-from propagation.model.interactions.interaction import InteractionRow
+from propagation.model import ClientKey, ClientKind, InteractionRow
 from propagation.workflow.history.trace import ProfileHop
 from services.grpc.convert.paths import path_to_proto
 from services.grpc.convert.references import References

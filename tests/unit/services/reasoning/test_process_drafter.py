@@ -12,12 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.profile import AddLine, Author, Line
-from propagation.model.errors import PropagationError, StoreCorrupt
+from propagation.model import AddLine, Author, ClientText, Line, PropagationError, StoreCorrupt
 from propagation.numbers.seeded_hash import mixed
 from propagation.optimization.prediction import seeded_word
-from propagation.ports.vector_index import Collection
+from propagation.ports import Collection
 from propagation.workflow.reason.interaction import clients_of_all
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine

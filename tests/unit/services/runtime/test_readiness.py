@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from propagation.model.errors import StoreUnreachable
+from propagation.model import StoreUnreachable
 from services.runtime import readiness as readiness_module
 from services.runtime.errors import Starting
 from services.runtime.readiness import Readiness, StartCancelled

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.errors import ReasonerFailed
+from propagation.model import ReasonerFailed
 from propagation.workflow.concurrency.leases import Leases
 from services.config.cron import Calendar
 from services.config.settings import ScheduleSettings

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from propagation.model.errors import EndpointUnavailable, ReasonerUnavailable, StoreUnreachable
+from propagation.model import EndpointUnavailable, ReasonerUnavailable, StoreUnreachable
 from services.worker import loops
 from services.worker.call_priority import CallPriority
 from services.worker.loops import WorkerContext, repeat_job, repeat_step

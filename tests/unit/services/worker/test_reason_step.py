@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from propagation.ports.graph.graph_store import VersionClash
+from propagation.ports import VersionClash
 from propagation.workflow.reason.reason_step import CLAIM
 from services.worker.call_priority import CallPriority
 from services.worker.loops import WorkerContext

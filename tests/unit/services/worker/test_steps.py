@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from propagation.model.errors import IndexUnavailable, NotFound, StoreUnreachable
+from propagation.model import IndexUnavailable, NotFound, StoreUnreachable
 from services.worker import steps
 from services.worker.call_priority import CallPriority
 from services.worker.loops import WorkerContext

@@ -2,8 +2,7 @@
 
 import asyncio
 
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings

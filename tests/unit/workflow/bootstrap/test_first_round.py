@@ -5,9 +5,13 @@ import contextlib
 
 import pytest
 
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.errors import ReasonerUnavailable
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import (
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    NewInteraction,
+    ReasonerUnavailable,
+)
 from propagation.workflow.concurrency.leases import ROUND_LEASE
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine

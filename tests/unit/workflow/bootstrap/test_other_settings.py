@@ -7,10 +7,15 @@ import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.errors import IncompatibleSettings, IndexUnavailable
-from propagation.model.interactions.interaction import NewInteraction
-from propagation.ports.vector_index import Collection
+from propagation.model import (
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    IncompatibleSettings,
+    IndexUnavailable,
+    NewInteraction,
+)
+from propagation.ports import Collection
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import numpy_index, sqlite_store

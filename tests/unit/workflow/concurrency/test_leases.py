@@ -8,9 +8,7 @@ import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.interactions.interaction import NewInteraction
-from propagation.model.interactions.reasoning import ReasonClaim
+from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction, ReasonClaim
 from propagation.workflow.concurrency.leases import LEARN_LEASE, Leases
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.reason.pipeline import ClaimRenewal

@@ -7,8 +7,7 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.learn.learned_weights import TASTE, read_aligned_blocks
 from propagation.workflow.settings import BankSettings, WorkflowSettings

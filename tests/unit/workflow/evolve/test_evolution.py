@@ -12,12 +12,17 @@ from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
-from propagation.model.errors import InvalidInput, LeaseLost, ReasonerFailed, StoreBusy
-from propagation.model.routers.evolution import EvolutionKind
-from propagation.model.routers.router_case import RouterDecision
+from propagation.model import (
+    EvolutionKind,
+    InvalidInput,
+    LeaseLost,
+    ReasonerFailed,
+    RouterDecision,
+    StoreBusy,
+)
 from propagation.numbers.rules.features import Feature
 from propagation.optimization.holdout_judge import Verdict
-from propagation.ports.graph.graph_store import VersionClash
+from propagation.ports import VersionClash
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.learn.rebuild import rebuild_view

@@ -7,11 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from propagation.model.clients.client import ClientChange, index_of
-from propagation.model.errors import LeaseLost, NotFound
-from propagation.model.interactions.interaction import RecordStatus
-from propagation.model.interactions.withdrawal import EventStatus
-from propagation.model.routers.router_maps import RouterMap, RouterMaps
+from propagation.model import (
+    ClientChange,
+    EventStatus,
+    LeaseLost,
+    NotFound,
+    RecordStatus,
+    RouterMap,
+    RouterMaps,
+    index_of,
+)
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.forget import withdrawal
 from propagation.workflow.forget.learned_histories import in_current_routers

@@ -4,12 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from propagation.model.clients.client import ClientKind, ref_of
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.filter_memory import FilterMemory, FilterRule
-from propagation.model.clients.profile import Author, Line, Profile, Source
-from propagation.model.interactions.withdrawal import AffectedMessage
-from propagation.model.routers.router import IntegratedAttribute, RouterVersion
+from propagation.model import (
+    AffectedMessage,
+    Author,
+    ClientKind,
+    ClientText,
+    FilterMemory,
+    FilterRule,
+    IntegratedAttribute,
+    Line,
+    Profile,
+    RouterVersion,
+    Source,
+    ref_of,
+)
 from propagation.workflow.forget.name_matching import OwnWords
 from propagation.workflow.forget.redaction import (
     Gone,

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from propagation.model.clients.client import ClientKey, ClientKind
-from propagation.model.interactions.learned_block import LearnedBlock
-from propagation.model.routers.router_maps import RouterMap, RouterMaps
+from propagation.model import ClientKey, ClientKind, LearnedBlock, RouterMap, RouterMaps
 from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings

@@ -3,8 +3,7 @@
 import pytest
 
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.errors import TooNew, TooOld
-from propagation.model.watch_events import WatchEventKind
+from propagation.model import TooNew, TooOld, WatchEventKind
 from propagation.workflow.data_settings import DataSettings, data_settings_blob
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.watch import Position, Watcher, newest_position

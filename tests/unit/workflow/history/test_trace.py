@@ -9,10 +9,15 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.clients.client_text import ClientText
-from propagation.model.clients.profile import DropLine, ReplaceLine
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import (
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    ClientText,
+    DropLine,
+    NewInteraction,
+    ReplaceLine,
+)
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.history.trace import AttributeHop, ProfileHop
 from propagation.workflow.settings import BankSettings, WorkflowSettings

@@ -12,10 +12,8 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.qdrant.connection import RECONNECT
 from propagation.adapters.qdrant.index import QdrantIndex
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.errors import IndexUnavailable
-from propagation.model.interactions.interaction import NewInteraction
-from propagation.ports.vector_index import Collection, Point
+from propagation.model import ClientChange, ClientKey, ClientKind, IndexUnavailable, NewInteraction
+from propagation.ports import Collection, Point
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.index import maintenance
 from propagation.workflow.read.recommend import RecommendRequest

@@ -8,9 +8,14 @@ import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.errors import StoreCorrupt, StoreFull
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import (
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    NewInteraction,
+    StoreCorrupt,
+    StoreFull,
+)
 from propagation.numbers.rules.combiner import packed
 from propagation.numbers.state import State
 from propagation.workflow.concurrency.leases import Leases

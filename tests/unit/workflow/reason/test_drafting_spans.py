@@ -9,7 +9,7 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import NewInteraction
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.reason.drafting import ClaimDrafter, _spans
 from propagation.workflow.settings import BankSettings, WorkflowSettings

@@ -13,11 +13,18 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.clients.profile import AddLine, Line, ReplaceLine
-from propagation.model.errors import LeaseLost, ReasonerUnavailable
-from propagation.model.interactions.interaction import NewInteraction
-from propagation.ports.reasoner import BackwardAnswer, OptimizeAnswer
+from propagation.model import (
+    AddLine,
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    LeaseLost,
+    Line,
+    NewInteraction,
+    ReasonerUnavailable,
+    ReplaceLine,
+)
+from propagation.ports import BackwardAnswer, OptimizeAnswer
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings

@@ -9,13 +9,19 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.clients.profile import AddLine, Author, DropLine, Line
-from propagation.model.errors import LeaseLost, ReasonerFailed
-from propagation.model.interactions.interaction import NewInteraction
-from propagation.ports.graph.graph_store import VersionClash
-from propagation.ports.reasoner import OptimizeAnswer
-from propagation.ports.vector_index import Collection
+from propagation.model import (
+    AddLine,
+    Author,
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    DropLine,
+    LeaseLost,
+    Line,
+    NewInteraction,
+    ReasonerFailed,
+)
+from propagation.ports import Collection, OptimizeAnswer, VersionClash
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.concurrency.lru_cache import CountedLruCache
 from propagation.workflow.index import maintenance

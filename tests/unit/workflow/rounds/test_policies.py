@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 
 from propagation.evaluation.control_policies import CONTROL_POLICIES
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind, kind_of
-from propagation.model.clients.profile import Author
-from propagation.model.errors import IncompatibleSettings
-from propagation.model.interactions.interaction import NewInteraction
-from propagation.model.routers.router import FIRST_SENDER
+from propagation.model import (
+    FIRST_SENDER,
+    Author,
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    IncompatibleSettings,
+    NewInteraction,
+    kind_of,
+)
 from propagation.routing.initial_clustering import spherical_kmeans
 from propagation.routing.semantic_policy import SemanticPolicy
 from propagation.workflow.rounds.policies import ROUTING_POLICIES, PolicyPorts, build_policy

@@ -11,9 +11,14 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.errors import LeaseLost, ReasonerFailed
-from propagation.model.interactions.interaction import NewInteraction
+from propagation.model import (
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    LeaseLost,
+    NewInteraction,
+    ReasonerFailed,
+)
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.settings import BankSettings, WorkflowSettings

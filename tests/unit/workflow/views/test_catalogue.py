@@ -4,9 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from propagation.model.clients.client import Client, ClientKey, ClientKind, ref_of
-from propagation.model.interactions.interaction import NewInteraction, RecordOutcome, RecordStatus
-from propagation.model.interactions.log import Interactions, LogSlice
+from propagation.model import (
+    Client,
+    ClientKey,
+    ClientKind,
+    Interactions,
+    LogSlice,
+    NewInteraction,
+    RecordOutcome,
+    RecordStatus,
+    ref_of,
+)
 from propagation.workflow.views.catalogue import Catalogue
 from propagation.workflow.views.pending_events import PendingEvents
 

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.model.interactions.interaction import NewInteraction, RecordOutcome, RecordStatus
-from propagation.model.interactions.log import Interactions, LogSlice
+from propagation.model import Interactions, LogSlice, NewInteraction, RecordOutcome, RecordStatus
 from propagation.workflow.views.pending_events import PendingEvents
 
 

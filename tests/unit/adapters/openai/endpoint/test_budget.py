@@ -8,8 +8,7 @@ import pytest
 
 from propagation.adapters.openai.endpoint.budget import BudgetLedger
 from propagation.adapters.openai.options import BudgetOptions, OpenAIOptions
-from propagation.model.errors import LeaseLost, ReasonerUnavailable
-from propagation.model.usage import PromptCost
+from propagation.model import LeaseLost, PromptCost, ReasonerUnavailable
 from tests.unit.adapters.openai.test_server_habits import outcome
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from propagation.adapters.fallback.reasoner import FallbackReasoner
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.model.errors import ReasonerStopping
+from propagation.model import ReasonerStopping
 from tests.unit.adapters.openai.test_server_habits import parties
 from tests.unit.parties import work
 

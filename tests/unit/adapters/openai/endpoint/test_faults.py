@@ -13,7 +13,7 @@ from propagation.adapters.openai.endpoint import rate_limiter as limiter_module
 from propagation.adapters.openai.endpoint.circuit_breaker import CircuitBreaker
 from propagation.adapters.openai.endpoint.failures import error_message, requested_pause
 from propagation.adapters.openai.endpoint.rate_limiter import RateLimiter
-from propagation.model.errors import (
+from propagation.model import (
     EndpointUnavailable,
     ReasonerFailed,
     ReasonerGaveUp,

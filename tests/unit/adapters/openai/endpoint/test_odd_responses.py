@@ -13,7 +13,7 @@ from propagation.adapters.openai.build import openai_endpoint, openai_reasoner
 from propagation.adapters.openai.endpoint.client import LimitedStream
 from propagation.adapters.openai.endpoint.failures import requested_pause
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.model.errors import ReasonerFailed, ReasonerUnavailable
+from propagation.model import ReasonerFailed, ReasonerUnavailable
 from tests.unit.adapters.openai.test_server_habits import parties
 from tests.unit.parties import work
 

@@ -8,8 +8,7 @@ import pytest
 
 from propagation.evaluation.protocols import by_reasoner
 from propagation.evaluation.protocols.by_reasoner import _retry_patiently
-from propagation.model.clients.client import ClientChange, ClientKey, ClientKind
-from propagation.model.errors import ReasonerUnavailable
+from propagation.model import ClientChange, ClientKey, ClientKind, ReasonerUnavailable
 from propagation.workflow.read.reasoner_ranking import ReasonerRanking
 from propagation.workflow.read.recommend import Recommendations, Recommended
 from services.fake_llm.server import Refused

@@ -4,11 +4,16 @@ carried out."""
 import pytest
 
 from propagation.adapters.openai.prompts.evolve import Decision, build_question, read_decision
-from propagation.model.clients.client import ClientKind, ref_of
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.routers.evolution import EvolutionKind
-from propagation.model.routers.router import RouterVersion
-from propagation.model.routers.router_case import RouterCase, RouterHalf
+from propagation.model import (
+    ClientKind,
+    EvolutionKind,
+    Gradient,
+    Module,
+    RouterCase,
+    RouterHalf,
+    RouterVersion,
+    ref_of,
+)
 
 ROUTER = RouterVersion(
     router=3, version=1, round=1, epoch=1, name="jazz", text="A community drawn to jazz."

@@ -7,10 +7,9 @@ import pytest
 
 from propagation.adapters.openai.prompting.prompt_data import AFTER
 from propagation.adapters.openai.prompts import optimizer
-from propagation.model.clients.filter_memory import FACTOR_MIN, FilterMemory
-from propagation.model.clients.gradient import Gradient, Module
-from propagation.model.clients.profile import Author
-from propagation.ports.reasoner import ForwardAnswer
+from propagation.model import Author, FilterMemory, Gradient, Module
+from propagation.model.clients.filter_memory import FACTOR_MIN
+from propagation.ports import ForwardAnswer
 from services.fake_llm.rule import data_of
 from tests.unit.parties import NEGATIVE, item, line, message, party, user, work
 

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.model.clients.client import ClientKey, ClientKind
-from propagation.model.clients.profile import Author
+from propagation.model import Author, ClientKey, ClientKind
 from services.assembly import build_engine
 from services.config.settings import Settings
 from services.fake_llm import rule

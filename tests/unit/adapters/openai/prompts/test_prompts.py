@@ -8,7 +8,7 @@ from propagation.adapters.openai.answers.answer_parts import check_part
 from propagation.adapters.openai.prompting.prompt_data import document
 from propagation.adapters.openai.prompting.prompt_data import party as shown
 from propagation.adapters.openai.prompts import backward, forward, gradient, optimizer
-from propagation.model.clients.filter_memory import FilterRule
+from propagation.model import FilterRule
 from tests.unit.parties import NEGATIVE, item, line, message, party, user, work
 
 SOUL, OPERA = message(3, "soul", name="soul and funk"), message(5, "opera", name="opera at home")
