@@ -37,18 +37,20 @@ class EventDecisions:
         self,
         recorded: Mapping[str, RecordedEvent],
         forgotten: Container[str],
-        known: Container[NamedClient],
+        users: Container[str],
+        items: Container[str],
     ) -> None:
         """Start a commit.
 
         Args:
             recorded: What the log holds, by event id.
             forgotten: Event ids of clients that were forgotten.
-            known: The clients that the graph has, at least those that the events name.
+            users: Ids of users that the graph has, at least those that the events name.
+            items: Ids of items, likewise.
         """
         self._recorded = dict(recorded)
         self._forgotten = forgotten
-        self._known = known
+        self._users, self._items = users, items
         self._outcomes: list[RecordOutcome | None] = []
         self.accepted: list[NewInteraction] = []
         self.created: dict[NamedClient, None] = {}
@@ -97,14 +99,18 @@ class EventDecisions:
         return RecordOutcome(status=RecordStatus.DUPLICATE, sequence=earlier.sequence)
 
     def _unknown_clients(self, event: NewInteraction) -> dict[NamedClient, RecordStatus]:
-        known, created = self._known, self.created
-        named = clients_of_event(event)
-        missing = [client for client in named if client not in known and client not in created]
+        users, items, negative = self._users, self._items, event.negative_id
+        if (
+            event.user_id in users
+            and event.item_id in items
+            and (negative is None or negative in items)
+        ):  # nearly always
+            return _NONE
         unknown: dict[NamedClient, RecordStatus] = {}
-        if missing:  # rarely: most events name known clients only
-            for client, status in zip(named, _UNKNOWN, strict=False):
-                if client in missing:
-                    unknown.setdefault(client, status)
+        for client, status in zip(clients_of_event(event), _UNKNOWN, strict=False):
+            kind, id_ = client
+            if id_ not in (items if kind else users) and client not in self.created:
+                unknown.setdefault(client, status)
         return unknown
 
     def _accept(self, event: NewInteraction, unknown: Mapping[NamedClient, RecordStatus]) -> None:
@@ -126,4 +132,5 @@ def clients_of_event(event: NewInteraction) -> list[NamedClient]:
 
 # Read once: a look-up of an enum's member costs as much as the rest of a commit's check.
 _USER, _ITEM = ClientKind.USER, ClientKind.ITEM
+_NONE: dict[NamedClient, RecordStatus] = {}
 _UNKNOWN = (RecordStatus.UNKNOWN_USER, RecordStatus.UNKNOWN_ITEM, RecordStatus.UNKNOWN_NEGATIVE)

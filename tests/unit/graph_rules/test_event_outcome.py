@@ -4,7 +4,8 @@ from propagation.graph_rules.event_outcome import EventDecisions, RecordedEvent
 from propagation.model import ClientKind, NewInteraction, RecordStatus
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
-KNOWN = {(USER, "ann"), (ITEM, "blue"), (ITEM, "red")}
+USERS = {"ann"}
+ITEMS = {"blue", "red"}
 
 
 def event(event_id, user="ann", item="blue", negative=None, content_hash="h"):
@@ -19,7 +20,7 @@ def event(event_id, user="ann", item="blue", negative=None, content_hash="h"):
 
 
 def decide(*events, recorded=None, forgotten=(), auto_create=False):
-    decisions = EventDecisions(recorded or {}, forgotten, KNOWN)
+    decisions = EventDecisions(recorded or {}, forgotten, USERS, ITEMS)
     for each in events:
         decisions.decide(each, auto_create=auto_create)
     return decisions

@@ -116,7 +116,8 @@ async def _record_calls(
     decisions = EventDecisions(
         {id_: RecordedEvent(hash_, sequence) for id_, hash_, sequence in recorded},
         await find_forgotten(transaction, key, ids),
-        set(refs),
+        {id_ for kind, id_ in refs if kind == ClientKind.USER},
+        {id_ for kind, id_ in refs if kind == ClientKind.ITEM},
     )
     created: list[Mapping[tuple[int, str], int]] = []
     for call in calls:

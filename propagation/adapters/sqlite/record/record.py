@@ -1,7 +1,7 @@
 """RecordStore on SQLite."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import orjson
@@ -17,12 +17,7 @@ from propagation.adapters.sqlite.connection.json_rows import dumped, fields, man
 from propagation.adapters.sqlite.record.clients import clients_of, put_clients
 from propagation.adapters.sqlite.record.forgotten_events import forgotten_among
 from propagation.graph_rules.client_upsert import keys_to_create, merge_changes
-from propagation.graph_rules.event_outcome import (
-    EventDecisions,
-    NamedClient,
-    RecordedEvent,
-    clients_of_event,
-)
+from propagation.graph_rules.event_outcome import EventDecisions, RecordedEvent
 from propagation.model import (
     Client,
     ClientChange,
@@ -72,13 +67,18 @@ class SqliteRecords:
         # Hashed and dumped before the writer's turn, whose time limits how much can be recorded.
         seeds = {event.event_id: signed(event.seed) for event in events}
         ids_and_seeds = dumped(list(seeds.items()))
+        user_ids = {event.user_id for event in events}
+        item_ids = {event.item_id for event in events}
+        item_ids.update(event.negative_id for event in events if event.negative_id is not None)
 
         def work(connection: sqlite3.Connection) -> RecordResult:
-            refs = self._refs_of(events)
+            users = self._refs_of(ClientKind.USER, user_ids)
+            items = self._refs_of(ClientKind.ITEM, item_ids)
             decisions = EventDecisions(
                 _recorded_events(connection, ids_and_seeds),
                 forgotten_among(connection, list(seeds)),
-                refs,
+                users,
+                items,
             )
             for event in events:
                 decisions.decide(event, auto_create=auto_create)
@@ -86,25 +86,22 @@ class SqliteRecords:
                 Client(ref=self._directory.add(kind, id_), key=ClientKey(kind, id_))
                 for kind, id_ in decisions.created
             ]
-            refs.update({(client.key.kind, client.key.id): client.ref for client in new})
+            for client in new:
+                (items if client.key.kind else users)[client.key.id] = client.ref
             self._put_clients(connection, new)
             first = self._directory.take_sequences(len(decisions.accepted))
-            rows = [_interaction_row(event, seeds, refs) for event in decisions.accepted]
+            rows = [_interaction_row(event, seeds, users, items) for event in decisions.accepted]
             if rows:
                 connection.execute(INSERT, (first, self._directory.now(), dumped(rows)))
-            created = {(int(kind), id_): refs[kind, id_] for kind, id_ in decisions.created}
+            created = {(int(client.key.kind), client.key.id): client.ref for client in new}
             return RecordResult(outcomes=decisions.outcomes(first), created=created)
 
         return await self._database.write(work)
 
-    def _refs_of(self, events: Sequence[NewInteraction]) -> dict[NamedClient, int]:
-        """Map those clients that the events name and the graph has to their refs."""
-        refs: dict[NamedClient, int] = {}
-        for event in events:
-            for client in clients_of_event(event):
-                if client not in refs and (ref := self._directory.ref_now(*client)) is not None:
-                    refs[client] = ref
-        return refs
+    def _refs_of(self, kind: ClientKind, ids: Collection[str]) -> dict[str, int]:
+        """Map those ids that the graph has to their refs."""
+        found = {id_: self._directory.ref_now(kind, id_) for id_ in ids}
+        return {id_: ref for id_, ref in found.items() if ref is not None}
 
     def _put_clients(self, connection: sqlite3.Connection, clients: Sequence[Client]) -> int:
         """Store clients at a log entry of their own; return its sequence, 0 without clients."""
@@ -146,14 +143,17 @@ def append_entry(
 
 
 def _interaction_row(
-    event: NewInteraction, seeds: Mapping[str, int], refs: Mapping[NamedClient, int]
+    event: NewInteraction,
+    seeds: Mapping[str, int],
+    users: Mapping[str, int],
+    items: Mapping[str, int],
 ) -> tuple[object, ...]:
     return (
         event.event_id,
         event.content_hash,
-        refs[ClientKind.USER, event.user_id],
-        refs[ClientKind.ITEM, event.item_id],
-        None if event.negative_id is None else refs[ClientKind.ITEM, event.negative_id],
+        users[event.user_id],
+        items[event.item_id],
+        None if event.negative_id is None else items[event.negative_id],
         event.time,
         event.weight,
         seeds[event.event_id],
