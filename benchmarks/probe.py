@@ -25,7 +25,7 @@ from propagation.numbers.rules.features import READ_ROUTERS
 from propagation.numbers.rules.trust import routing_weights
 from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import NumbersView
 from services.assembly import build_engine, graph_store
 from services.client.stub import connect
 from services.config.settings import Settings

@@ -20,7 +20,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.evaluation.control_policies import CONTROL_POLICIES
 from propagation.ports import Clock, Embedder, GraphStore, Reasoner, VectorIndex
 from propagation.workflow.compose import Ports, Process, compose
-from propagation.workflow.concurrency.tasks import yield_to_loop
+from propagation.workflow.concurrency import yield_to_loop
 from propagation.workflow.engine import Engine
 from propagation.workflow.rounds.policies import ROUTING_POLICIES
 from services.config.settings import Settings

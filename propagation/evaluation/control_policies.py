@@ -23,7 +23,7 @@ from propagation.routing.integration import integrated_attributes
 from propagation.routing.policy import Arrival, ArrivalsByRouter, UpdatedRouters
 from propagation.routing.routing_table import RoutingTable
 from propagation.workflow.rounds.policies import LiveTasteWeights, PolicyFactory, PolicyPorts
-from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views import NumbersOwner
 
 
 class ShuffledWeights:

@@ -10,7 +10,7 @@ import orjson
 
 from propagation.model import PropagationError
 from propagation.ports import BlobStore
-from propagation.workflow.concurrency.tasks import background_task
+from propagation.workflow.concurrency import background_task
 
 PLACE = "evaluation_runs"
 WRITE_SECONDS = 2.0

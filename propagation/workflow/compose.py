@@ -6,9 +6,7 @@ from typing import Any
 
 from propagation.ports import Embedder, GraphStore, Reasoner, VectorIndex
 from propagation.workflow.bootstrap.stage0 import Stage0
-from propagation.workflow.concurrency.exclusion import Exclusion
-from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.concurrency.tasks import yield_to_loop
+from propagation.workflow.concurrency import Exclusion, Leases, yield_to_loop
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.engine import Engine
 from propagation.workflow.evolve.evolution import Evolution
@@ -17,6 +15,7 @@ from propagation.workflow.forget.retention import Retention
 from propagation.workflow.history.profile_reader import ProfileReader
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
+from propagation.workflow.index.client_texts import client_text_cache
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.outbox_feed import OutboxFeed
 from propagation.workflow.index.vector_sync import VectorSync
@@ -40,12 +39,13 @@ from propagation.workflow.rounds.policies import (
 )
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.catalogue import Catalogue
-from propagation.workflow.views.client_memory import ClientMemory
-from propagation.workflow.views.client_texts import client_text_cache
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.pending_events import PendingEvents
-from propagation.workflow.views.reasoned_watermark import ReasonedWatermark
+from propagation.workflow.views import (
+    Catalogue,
+    ClientMemory,
+    NumbersOwner,
+    PendingEvents,
+    ReasonedWatermark,
+)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import orjson
 from propagation.model import IncompatibleSettings, Term
 from propagation.ports import Embedder, FittableEmbedder, GraphStore
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
+from propagation.workflow.views import NumbersView, seeded_directions
 
 
 class DataSettings(Term):

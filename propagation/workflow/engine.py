@@ -24,8 +24,7 @@ from propagation.model import (
 from propagation.ports import Embedder, GraphStore, Reasoner, RecordResult, VectorIndex
 from propagation.workflow.bootstrap.new_epoch import OnStep, ignore_step
 from propagation.workflow.bootstrap.stage0 import Stage0
-from propagation.workflow.concurrency.exclusion import Activity, Exclusion
-from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.concurrency import Activity, Exclusion, Leases
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.forget.client_export import export_lines
@@ -50,11 +49,13 @@ from propagation.workflow.reason.reason_step import CLAIM, Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.catalogue import Catalogue
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import NumbersView
-from propagation.workflow.views.pending_events import PendingEvents
-from propagation.workflow.views.reasoned_watermark import ReasonedWatermark
+from propagation.workflow.views import (
+    Catalogue,
+    NumbersOwner,
+    NumbersView,
+    PendingEvents,
+    ReasonedWatermark,
+)
 from propagation.workflow.warm_up import warm_up
 
 P = ParamSpec("P")

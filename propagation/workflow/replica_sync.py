@@ -6,7 +6,7 @@ learner.
 
 from propagation.ports import Embedder, GraphStore
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.views.client_memory import ClientMemory
+from propagation.workflow.views import ClientMemory
 
 LOG_PART = 10_000
 TEXTS_A_STEP = 2_000

@@ -18,9 +18,9 @@ from propagation.adapters.sqlite.interaction_reader import SqliteInteractionRead
 from propagation.adapters.sqlite.reason.reasoned_rows import packed, texts_of
 from propagation.adapters.sqlite.reason.texts import bodies_now
 from propagation.model import PropagationError
+from propagation.workflow.index.client_texts import client_text_cache
 from propagation.workflow.reason.drafting import ClaimDrafter, DraftedPart
 from propagation.workflow.reason.interaction import InteractionReasoning, newest_texts
-from propagation.workflow.views.client_texts import client_text_cache
 from services.reasoning.pipe_messages import (
     END_EARLY_SIGNAL,
     Begin,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import structlog
 
 from propagation.ports import VersionClash
-from propagation.workflow.concurrency.tasks import background_task
+from propagation.workflow.concurrency import background_task
 from propagation.workflow.reason.reason_step import CLAIM
 from services.worker.loops import WorkerContext
 

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from functools import partial
 
 from propagation.evaluation.protocols.one_pass import Ranked
-from propagation.workflow.concurrency.core_pool import usable_cores
+from propagation.workflow.concurrency import usable_cores
 
 OnEvents = Callable[[int], None]
 Pass = Callable[[OnEvents], Ranked]

@@ -26,7 +26,7 @@ from propagation.numbers.rules.seen_items import has_seen
 from propagation.workflow.engine import Engine
 from propagation.workflow.read.scoring import ReadRequest
 from propagation.workflow.replay import replay
-from propagation.workflow.views.numbers_view import OFF, ON
+from propagation.workflow.views import OFF, ON
 
 WITHOUT_TEXT = 2
 STEP = 16

@@ -19,8 +19,7 @@ from propagation.workflow.index.embedding import content_text
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.learn.item_embedding import apply_clients
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import NumbersOwner, NumbersView
 
 PAGE = 5_000
 ENTRIES_A_BLOCK = 2_048

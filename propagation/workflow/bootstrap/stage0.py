@@ -7,8 +7,7 @@ from propagation.model import Epoch, LeaseHeld
 from propagation.ports import Embedder, GraphStore
 from propagation.routing.semantic_policy import SemanticPolicy
 from propagation.workflow.bootstrap.new_epoch import NewEpoch, OnStep, catalogue_of, ignore_step
-from propagation.workflow.concurrency.exclusion import Activity, Exclusion
-from propagation.workflow.concurrency.leases import ROUND_LEASE, Leases
+from propagation.workflow.concurrency import ROUND_LEASE, Activity, Exclusion, Leases
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.repair import OnProgress, no_progress
@@ -18,7 +17,7 @@ from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.policies import QuantileThreshold
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views import NumbersOwner
 
 log = logging.getLogger(__name__)
 

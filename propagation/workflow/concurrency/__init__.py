@@ -1,1 +1,29 @@
 """Locks, leases, background tasks and caches that all rooms of the workflow use."""
+
+from propagation.workflow.concurrency.core_pool import CorePool, usable_cores
+from propagation.workflow.concurrency.exclusion import (
+    Activity,
+    CommitLock,
+    Exclusion,
+    ReadersWriterLock,
+)
+from propagation.workflow.concurrency.leases import LEARN_LEASE, ROUND_LEASE, WAIT_SECONDS, Leases
+from propagation.workflow.concurrency.lru_cache import CountedLruCache
+from propagation.workflow.concurrency.tasks import background_task, keep_renewing, yield_to_loop
+
+__all__ = [
+    "LEARN_LEASE",
+    "ROUND_LEASE",
+    "WAIT_SECONDS",
+    "Activity",
+    "CommitLock",
+    "CorePool",
+    "CountedLruCache",
+    "Exclusion",
+    "Leases",
+    "ReadersWriterLock",
+    "background_task",
+    "keep_renewing",
+    "usable_cores",
+    "yield_to_loop",
+]

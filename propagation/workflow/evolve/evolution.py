@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from propagation.model import Epoch, EvolutionRun, RouterMaps
 from propagation.optimization.holdout_judge import Verdict
 from propagation.ports import GraphStore, Reasoner, VersionClash
-from propagation.workflow.concurrency.exclusion import Activity, Exclusion
-from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.concurrency import Activity, Exclusion, Leases
 from propagation.workflow.evolve.holdout import (
     Holdout,
     Snapshot,
@@ -34,8 +33,7 @@ from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.learned_weights import gather
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import NumbersOwner, NumbersView
 
 PUBLISH_ATTEMPTS = 3
 NEWEST_RUNS = 1_000

@@ -32,7 +32,7 @@ from propagation.optimization.holdout_judge import Verdict, judge, lift_slopes, 
 from propagation.ports import GraphStore
 from propagation.workflow.evolve.plan import Plan
 from propagation.workflow.learn.learned_weights import TASTE, AlignedBlock, read_aligned_blocks
-from propagation.workflow.views.numbers_view import ON, NumbersView
+from propagation.workflow.views import ON, NumbersView
 
 I64 = NDArray[np.int64]
 F32 = NDArray[np.float32]

@@ -31,16 +31,14 @@ from propagation.numbers.state import State
 from propagation.optimization.router_lineage import follow_edges, follow_rules, moved_routers
 from propagation.ports import Collection, GraphStore, IndexChange, Lease, Publication
 from propagation.routing.routing_table import TableChange, stage_table_change
-from propagation.workflow.concurrency.exclusion import Activity, Exclusion
-from propagation.workflow.concurrency.leases import ROUND_LEASE, WAIT_SECONDS, Leases
+from propagation.workflow.concurrency import ROUND_LEASE, WAIT_SECONDS, Activity, Exclusion, Leases
 from propagation.workflow.evolve.plan import DecidedPlan, catch_up
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.checkpoint_patch import make_patch
 from propagation.workflow.learn.checkpoints import Arrays, borrow_checkpoint, take_checkpoint
 from propagation.workflow.learn.learner import Learner
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import NumbersOwner, NumbersView
 
 CLIENTS_A_CALL = 2_000
 SMALL_TAIL = 500

@@ -26,7 +26,7 @@ from propagation.optimization.router_lineage import Numbering
 from propagation.ports import GraphStore
 from propagation.workflow.evolve.plan import ATTRIBUTES, DecidedPlan, Division
 from propagation.workflow.learn.learned_weights import Written, read_aligned_blocks, sum_by_place
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import NumbersView
 
 
 async def plan_undo(store: GraphStore, view: NumbersView, run: int, through: int) -> DecidedPlan:

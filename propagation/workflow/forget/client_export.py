@@ -6,8 +6,7 @@ import orjson
 
 from propagation.model import ClientKey, ClientKind, NotFound, index_of, kind_of
 from propagation.ports import ForgettingGraph
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import NumbersOwner, NumbersView
 
 
 async def export_lines(

@@ -15,16 +15,14 @@ from propagation.model import (
     sender_router,
 )
 from propagation.ports import Embedder, ForgettingGraph, GraphStore
-from propagation.workflow.concurrency.exclusion import Activity, Exclusion
-from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.concurrency import Activity, Exclusion, Leases
 from propagation.workflow.forget.text_changes import own_names
 from propagation.workflow.forget.withdrawal import ErasedClient, Withdrawer, Withdrawn
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.client_memory import ClientMemory
-from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views import ClientMemory, NumbersOwner
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from propagation.model import InteractionRow, LearnedWeights, RouterMaps, UserChoices, index_of
 from propagation.ports import Embedder, ForgettingGraph
-from propagation.workflow.concurrency.tasks import background_task
+from propagation.workflow.concurrency import background_task
 from propagation.workflow.forget.number_changes import History
 from propagation.workflow.index.embedding import attribute_text, content_text
 

@@ -36,7 +36,7 @@ from propagation.numbers.subtract import (
     unwrite,
 )
 from propagation.workflow.learn.learned_weights import TASTE
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import NumbersView
 
 LEAST_CHANGE = 1e-6
 Vectors = tuple[NDArray[np.float32], NDArray[np.float32]]

@@ -31,8 +31,7 @@ from propagation.ports import (
     Lease,
     VersionClash,
 )
-from propagation.workflow.concurrency.leases import ROUND_LEASE, WAIT_SECONDS, Leases
-from propagation.workflow.concurrency.tasks import background_task
+from propagation.workflow.concurrency import ROUND_LEASE, WAIT_SECONDS, Leases, background_task
 from propagation.workflow.forget.learned_histories import Histories, in_current_routers
 from propagation.workflow.forget.number_changes import Subtraction
 from propagation.workflow.forget.text_changes import TextChangeFinder, TextChanges
@@ -40,7 +39,7 @@ from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import COLLECTIONS, VectorSync
 from propagation.workflow.learn.checkpoints import borrow_own_rows, borrow_remainder
 from propagation.workflow.learn.learner import Learner
-from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views import NumbersOwner
 
 ATTEMPTS = 5
 USERS_A_TURN = 16

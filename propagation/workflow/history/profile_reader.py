@@ -10,7 +10,7 @@ from propagation.model import Client, ClientText, NotFound, RouterVersion
 from propagation.ports import GraphStore, Reasoner, VersionClash
 from propagation.reception.merge import receive
 from propagation.reception.message_buffer import fill_buffer
-from propagation.workflow.concurrency.exclusion import ReadersWriterLock
+from propagation.workflow.concurrency import ReadersWriterLock
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.settings import WorkflowSettings

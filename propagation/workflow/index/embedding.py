@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from propagation.model import Client, ReasonerFailed, normalize_name
 from propagation.ports import Embedder
-from propagation.workflow.concurrency.lru_cache import CountedLruCache
-from propagation.workflow.views.client_texts import IndexedText
+from propagation.workflow.concurrency import CountedLruCache
+from propagation.workflow.index.client_texts import IndexedText
 
 READ_DEADLINE_SECONDS = 1.0
 log = logging.getLogger(__name__)

@@ -11,12 +11,11 @@ import numpy as np
 
 from propagation.model import IncompatibleSettings, IndexUnavailable, LeaseHeld
 from propagation.ports import Collection, Embedder, GraphStore, IndexChange, Point, VectorIndex
-from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.concurrency import Leases
 from propagation.workflow.index.outbox_feed import OutboxFeed
 from propagation.workflow.index.repair import IndexRepair, OnProgress, no_progress
 from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, COLLECTIONS, VectorSync
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import NumbersOwner, NumbersView
 
 REINDEX_LEASE, FIND_LEASE = "reindex", "index"
 START_WAIT_SECONDS = 60.0

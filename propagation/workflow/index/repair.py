@@ -11,7 +11,7 @@ from propagation.workflow.index.vector_sync import (
     VectorSync,
     group_by_kind,
 )
-from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views import NumbersOwner
 
 UNWRITTEN = 0
 SECOND_LOOK_SECONDS = 1.0

@@ -8,13 +8,12 @@ import numpy as np
 from propagation.model import ClientKind, ClientText, Round, RouterVersion, kind_of
 from propagation.ports import Collection, Embedder, GraphStore, IndexChange, Point
 from propagation.routing.canonical_attributes import to_canonical
-from propagation.workflow.concurrency.lru_cache import CountedLruCache
+from propagation.workflow.concurrency import CountedLruCache
 from propagation.workflow.index.canonical_names import CanonicalNames
+from propagation.workflow.index.client_texts import IndexedText, indexed_text, indexed_text_cache
 from propagation.workflow.index.embedding import LineVectors, profile_vectors
 from propagation.workflow.index.outbox_feed import OutboxFeed
-from propagation.workflow.views.client_texts import IndexedText, indexed_text, indexed_text_cache
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import NumbersOwner, NumbersView
 
 VERSIONS_KEPT = 65_536
 CLIENTS_A_CALL = 2_000

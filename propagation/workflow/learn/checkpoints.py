@@ -17,7 +17,7 @@ from propagation.numbers.resize import with_room
 from propagation.numbers.rules.combiner import packed, unpack
 from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, SEEN, Bank
 from propagation.workflow.learn.checkpoint_patch import ROWS, VALUES, apply_patch
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import NumbersView
 
 BANKS = ("session", "taste")
 COUNTED = ("clock", "totals")

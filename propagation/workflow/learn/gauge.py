@@ -4,7 +4,7 @@ import numpy as np
 
 from propagation.model import Gauge, GaugePoint
 from propagation.numbers.gauge import Gauge as Sums
-from propagation.workflow.views.numbers_view import OFF, ON, NumbersView
+from propagation.workflow.views import OFF, ON, NumbersView
 
 LEAST = 2
 

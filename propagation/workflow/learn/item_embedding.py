@@ -19,9 +19,7 @@ from propagation.model import (
 )
 from propagation.ports import ClientStore, Embedder, FittableEmbedder
 from propagation.workflow.index.embedding import attribute_text, content_text
-from propagation.workflow.views.catalogue import Catalogue
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import Catalogue, NumbersOwner, NumbersView
 
 EVERY_SECONDS = 1_000.0
 TEXTS_A_CALL = 2_000

@@ -23,14 +23,11 @@ from propagation.model import (
 )
 from propagation.numbers.state import INTERACTIONS
 from propagation.ports import Embedder, GraphStore, Lease
-from propagation.workflow.concurrency.leases import LEARN_LEASE, WAIT_SECONDS, Leases
+from propagation.workflow.concurrency import LEARN_LEASE, WAIT_SECONDS, Leases
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.learn.item_embedding import apply_clients
-from propagation.workflow.views.catalogue import Catalogue
-from propagation.workflow.views.client_memory import erased_clients
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import Catalogue, NumbersOwner, NumbersView, erased_clients
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.5

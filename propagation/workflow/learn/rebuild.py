@@ -7,12 +7,11 @@ for bit.
 
 from propagation.model import StoreBusy
 from propagation.ports import Embedder, GraphStore
-from propagation.workflow.concurrency.leases import LEARN_LEASE, Leases
+from propagation.workflow.concurrency import LEARN_LEASE, Leases
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.learn.item_embedding import apply_clients
 from propagation.workflow.learn.learner import BLOCKS_A_READ
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import NumbersOwner, NumbersView
 
 
 async def rebuild_view(store: GraphStore, embedder: Embedder, first: NumbersView) -> NumbersView:

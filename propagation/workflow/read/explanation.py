@@ -11,7 +11,7 @@ from propagation.numbers.rules.features import PROPAGATED, Feature
 from propagation.ports import Embedder, RoundStore
 from propagation.workflow.index.embedding import embed_within_deadline
 from propagation.workflow.read.scoring import BankCommunities, ReadResult
-from propagation.workflow.views.numbers_view import OFF
+from propagation.workflow.views import OFF
 
 ROUTERS_A_BANK = 5
 REASONS = 3

@@ -3,7 +3,7 @@
 import asyncio
 
 from propagation.workflow.read.scoring import CatalogueScorer, ReadRequest, ReadResult
-from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views import NumbersOwner
 
 BATCH = 8
 # In items looked at: the cost of handing a read to the numbers' thread, and of one exact score.

@@ -17,10 +17,7 @@ from propagation.workflow.read.filter_memory_cache import FilterMemoryCache
 from propagation.workflow.read.read_batching import ReadBatcher
 from propagation.workflow.read.router_communities import RouterAttributes
 from propagation.workflow.read.scoring import EMPTY_ROWS, EVERYTHING, ReadRequest
-from propagation.workflow.views.catalogue import Catalogue
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import OFF, ON
-from propagation.workflow.views.pending_events import PendingEvents
+from propagation.workflow.views import OFF, ON, Catalogue, NumbersOwner, PendingEvents
 
 LISTED_ROWS = 4_096
 

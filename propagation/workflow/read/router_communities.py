@@ -10,8 +10,7 @@ from propagation.model import BankName, ClientKind, ref_of
 from propagation.numbers.limits import LEAST_SUPPORT
 from propagation.ports import GraphStore
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import NumbersOwner, NumbersView
 
 FRESH_SECONDS = 1.0
 

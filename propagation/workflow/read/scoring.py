@@ -29,8 +29,8 @@ from propagation.numbers.ranking.rank import (
 )
 from propagation.numbers.rules.combiner import Combiner, for_newcomers
 from propagation.numbers.rules.mass import lifts, share
-from propagation.workflow.concurrency.core_pool import CorePool
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.concurrency import CorePool
+from propagation.workflow.views import NumbersView
 
 SHORTLIST, SHORTLIST_A_PLACE = 48, 4
 BANKS = 2

@@ -12,8 +12,7 @@ from propagation.numbers.limits import withheld
 from propagation.numbers.rules.mass import lifts, share
 from propagation.numbers.seeded_hash import mixed
 from propagation.ports import ClientStore
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import NumbersView
+from propagation.workflow.views import NumbersOwner, NumbersView
 
 CHUNK = 4_096
 By = Literal["profile", "routers"]

@@ -33,10 +33,10 @@ from propagation.model import (
 from propagation.ports import AnswerPart, GraphStore, Reasoner
 from propagation.reception.merge import Reception, receive
 from propagation.routing.policy import RoutingPolicy
+from propagation.workflow.index.client_texts import indexed_text
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import TextDrafter
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.client_texts import indexed_text
 
 PROGRESS = "described_through"
 FAILED = "undescribed"

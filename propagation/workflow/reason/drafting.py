@@ -18,8 +18,8 @@ from propagation.model import (
     summarize_reasoned,
 )
 from propagation.ports import GraphStore
+from propagation.workflow.index.client_texts import IndexedText, indexed_text
 from propagation.workflow.reason.interaction import InteractionReasoning, newest_texts
-from propagation.workflow.views.client_texts import IndexedText, indexed_text
 
 T = TypeVar("T")
 

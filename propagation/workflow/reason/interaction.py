@@ -34,9 +34,9 @@ from propagation.ports import (
     Reasoner,
 )
 from propagation.reception.merge import Inbox, apply_merge, fill_inbox
-from propagation.workflow.concurrency.tasks import yield_to_loop
+from propagation.workflow.concurrency import yield_to_loop
+from propagation.workflow.index.client_texts import ClientTextCache
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.client_texts import ClientTextCache
 
 
 @dataclass

@@ -22,9 +22,7 @@ from propagation.model import (
     Usage,
 )
 from propagation.ports import GraphStore, VersionClash
-from propagation.workflow.concurrency.exclusion import CommitLock
-from propagation.workflow.concurrency.leases import Leases
-from propagation.workflow.concurrency.tasks import keep_renewing
+from propagation.workflow.concurrency import CommitLock, Leases, keep_renewing
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.interaction import (
     DraftedInteraction,

@@ -10,10 +10,10 @@ from propagation.routing.attribute_extraction import changed_attributes, recount
 from propagation.routing.canonical_attributes import canonical_names, to_canonical, words_likeness
 from propagation.routing.perception import CentrePerception
 from propagation.routing.policy import Arrival
+from propagation.workflow.index.client_texts import ClientTextCache, IndexedText
 from propagation.workflow.rounds.trigger import PendingChanges
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.client_texts import ClientTextCache, IndexedText
-from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views import NumbersOwner
 
 
 @dataclass(frozen=True)

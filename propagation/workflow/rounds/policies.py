@@ -12,9 +12,9 @@ from propagation.routing.adoption_policy import AdoptionPolicy, Weights
 from propagation.routing.policy import Arrival, RoutingPolicy
 from propagation.routing.semantic_policy import SemanticPolicy
 from propagation.routing.threshold import FixedThreshold, quantile_tau
-from propagation.workflow.concurrency.leases import ROUND_LEASE, Leases
+from propagation.workflow.concurrency import ROUND_LEASE, Leases
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views import NumbersOwner
 
 
 @dataclass(frozen=True)

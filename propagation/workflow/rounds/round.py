@@ -16,8 +16,7 @@ from propagation.ports import AnswerPart, GraphStore, Integration, Lease, Reason
 from propagation.routing.integration import integration_requests, next_version
 from propagation.routing.policy import ArrivalsByRouter, Perception, RoutingPolicy, UpdatedRouters
 from propagation.routing.routing_table import TableChange, stage_table_change, table_changes
-from propagation.workflow.concurrency.leases import ROUND_LEASE, Leases
-from propagation.workflow.concurrency.tasks import background_task
+from propagation.workflow.concurrency import ROUND_LEASE, Leases, background_task
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.rounds.perception import AttributePerception, PerceivedAttributes
 from propagation.workflow.rounds.trigger import (

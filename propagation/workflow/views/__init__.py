@@ -1,1 +1,21 @@
 """Views that a process holds in memory, fed by the log."""
+
+from propagation.workflow.views.catalogue import Catalogue
+from propagation.workflow.views.client_memory import ClientMemory, erased_clients
+from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views.numbers_view import OFF, ON, NumbersView, seeded_directions
+from propagation.workflow.views.pending_events import PendingEvents
+from propagation.workflow.views.reasoned_watermark import ReasonedWatermark
+
+__all__ = [
+    "OFF",
+    "ON",
+    "Catalogue",
+    "ClientMemory",
+    "NumbersOwner",
+    "NumbersView",
+    "PendingEvents",
+    "ReasonedWatermark",
+    "erased_clients",
+    "seeded_directions",
+]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
 from propagation.model import NotReached
-from propagation.workflow.concurrency.core_pool import CorePool
+from propagation.workflow.concurrency import CorePool
 from propagation.workflow.views.numbers_view import NumbersView
 
 CLIENTS_A_CALL = 256

@@ -9,7 +9,7 @@ import pytest
 
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ReasonerFailed
-from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.concurrency import Leases
 from services.config.cron import Calendar
 from services.config.settings import ScheduleSettings
 from services.runtime.measurements import Counters, Failures

@@ -12,7 +12,7 @@ from propagation.model import (
     NewInteraction,
     ReasonerUnavailable,
 )
-from propagation.workflow.concurrency.leases import ROUND_LEASE
+from propagation.workflow.concurrency import ROUND_LEASE
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings

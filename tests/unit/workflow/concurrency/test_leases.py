@@ -9,11 +9,10 @@ import pytest
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction, ReasonClaim
-from propagation.workflow.concurrency.leases import LEARN_LEASE, Leases
+from propagation.workflow.concurrency import LEARN_LEASE, Leases
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.reason.pipeline import ClaimRenewal
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
+from propagation.workflow.views import NumbersOwner, NumbersView, seeded_directions
 from services.runtime.process import SystemClock
 
 SECONDS, SLOW = 0.3, 0.8

@@ -17,12 +17,12 @@ from propagation.model import (
     RouterMaps,
     index_of,
 )
-from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.concurrency import Leases
 from propagation.workflow.forget import withdrawal
 from propagation.workflow.forget.learned_histories import in_current_routers
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild_view
-from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views import NumbersOwner
 from tests.unit.workflow.learn.comparison import differing_arrays
 from tests.unit.workflow.lived import (
     ITEMS,

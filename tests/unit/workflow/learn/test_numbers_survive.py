@@ -18,7 +18,7 @@ from propagation.model import (
 )
 from propagation.numbers.rules.combiner import packed
 from propagation.numbers.state import State
-from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.concurrency import Leases
 from propagation.workflow.learn import learner as learning
 from propagation.workflow.learn.checkpoints import (
     PROFILES,
@@ -28,8 +28,7 @@ from propagation.workflow.learn.checkpoints import (
 )
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild, rebuild_view
-from propagation.workflow.views.numbers_owner import NumbersOwner
-from propagation.workflow.views.numbers_view import NumbersView, seeded_directions
+from propagation.workflow.views import NumbersOwner, NumbersView, seeded_directions
 from services.runtime.process import SystemClock
 from tests.unit.workflow.learn.comparison import differing_arrays
 

@@ -23,7 +23,7 @@ from propagation.model import (
 )
 from propagation.ports import Collection, OptimizeAnswer, VersionClash
 from propagation.workflow.compose import Ports, Process, compose
-from propagation.workflow.concurrency.lru_cache import CountedLruCache
+from propagation.workflow.concurrency import CountedLruCache
 from propagation.workflow.index import maintenance
 from propagation.workflow.index.vector_sync import LineVectors
 from propagation.workflow.reason import cold_start

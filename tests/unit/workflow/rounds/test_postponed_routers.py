@@ -20,7 +20,7 @@ from propagation.model import (
     ReasonerFailed,
 )
 from propagation.workflow.compose import Ports, Process, compose
-from propagation.workflow.concurrency.leases import Leases
+from propagation.workflow.concurrency import Leases
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
 

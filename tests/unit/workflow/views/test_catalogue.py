@@ -15,8 +15,7 @@ from propagation.model import (
     RecordStatus,
     ref_of,
 )
-from propagation.workflow.views.catalogue import Catalogue
-from propagation.workflow.views.pending_events import PendingEvents
+from propagation.workflow.views import Catalogue, PendingEvents
 
 
 def item(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propagation.model import Interactions, LogSlice, NewInteraction, RecordOutcome, RecordStatus
-from propagation.workflow.views.pending_events import PendingEvents
+from propagation.workflow.views import PendingEvents
 
 
 def logged(unlearned, after, through):
