@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-
+AnswerT = TypeVar("AnswerT", bound=Message)
 PIPED_WIDTH = 160
 
 
@@ -38,6 +41,14 @@ def print_result(document: object, sentence: str, *, json: bool) -> None:
         print_json(document)
     else:
         console().print(sentence, markup=False)
+
+
+def print_answer(answer: AnswerT, show: Callable[[AnswerT], None], *, json: bool) -> None:
+    """Print an answer of the service: as one JSON document, or as `show` prints it for people."""
+    if json:
+        print_json(answer)
+    else:
+        show(answer)
 
 
 def print_json_line(value: object) -> None:
@@ -95,6 +106,11 @@ def progress_of(name: str) -> Iterator[Callable[[int, int | None], None]]:
 
 
 def _plain(value: Any) -> object:
+    """Return a value that is no JSON value as one, or as values that are converted in turn."""
+    if isinstance(value, Timestamp):
+        return value.ToJsonString()
+    if isinstance(value, Message):
+        return _fields(value)
     if isinstance(value, Path):
         return str(value)
     if hasattr(value, "model_dump"):
@@ -104,3 +120,38 @@ def _plain(value: Any) -> object:
     if hasattr(value, "item"):
         return value.item()
     return str(value)
+
+
+def _fields(message: Message) -> dict[str, object]:
+    """Return a message's fields under the proto's names.
+
+    Every field is in it: numbers as numbers, enums by name, times in ISO 8601, absent optional
+    fields as null. Of a oneof only the field that is set is in it.
+    """
+    return {
+        field.name: _field_value(message, field)
+        for field in message.DESCRIPTOR.fields
+        if not _is_other_of_oneof(message, field)
+    }
+
+
+def _is_other_of_oneof(message: Message, field: Any) -> bool:
+    oneof = field.containing_oneof
+    return (
+        oneof is not None and len(oneof.fields) > 1 and message.WhichOneof(oneof.name) != field.name
+    )
+
+
+def _field_value(message: Message, field: Any) -> object:
+    value = getattr(message, field.name)
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        return dict(value)
+    if field.is_repeated:
+        return [_element(field, element) for element in value]
+    if field.has_presence and not message.HasField(field.name):
+        return None
+    return _element(field, value)
+
+
+def _element(field: Any, value: Any) -> object:
+    return field.enum_type.values_by_number[value].name if field.enum_type is not None else value

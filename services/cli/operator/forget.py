@@ -14,10 +14,10 @@ from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.exits import ExitCode
 from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.service_call import ask, client_key, kind_name, print_answer, to_json_values
+from services.cli.service_call import ask, client_key, kind_name
 from services.client.errors import UsageProblem
 from services.runtime.atomic_file import write_atomically
-from services.runtime.console import console, print_result
+from services.runtime.console import console, print_answer, print_result
 
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
@@ -111,7 +111,7 @@ def forget(
         address, lambda stub: stub.ForgetClient(pb.ForgetClientRequest(key=key, wipe=wipe)), GOES_ON
     )
     print_result(
-        to_json_values(answer),
+        answer,
         f"Forgotten: {pluralize(answer.events_erased, 'event')}; "
         f"{pluralize(answer.lines_dropped, 'line')} of others went with it,"
         f" at sequence {answer.sequence:,}.",

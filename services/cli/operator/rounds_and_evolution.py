@@ -8,9 +8,9 @@ import typer
 from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.service_call import ask, print_answer, to_json_values
+from services.cli.service_call import ask
 from services.client.errors import UsageProblem
-from services.runtime.console import console, print_json, print_result, print_table
+from services.runtime.console import console, print_answer, print_json, print_result, print_table
 
 GOES_ON = "the service goes on with it; `propagation evolve --list` shows what came of it"
 Drain = Annotated[
@@ -40,9 +40,7 @@ def evolve(
         if dry_run or undo is not None:
             raise UsageProblem("--list only shows runs; leave out --dry-run and --undo")
         runs = ask(address, lambda stub: stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest())).runs
-        print_json({"runs": [to_json_values(run) for run in runs]}) if json else _print_runs(
-            list(runs)
-        )
+        print_json({"runs": list(runs)}) if json else _print_runs(list(runs))
         return
     run = ask(
         address,
@@ -114,7 +112,7 @@ def run_round(drain: Drain = False, address: Address = LOOPBACK, json: AsJson = 
     """
     answer = ask(address, lambda stub: stub.RunRound(pb.RunRoundRequest(drain=drain)))
     sentence = round_in_words(answer.round) if answer.HasField("round") else answer.note
-    print_result(to_json_values(answer), sentence, json=json)
+    print_result(answer, sentence, json=json)
 
 
 def round_in_words(done: pb.RoundReport) -> str:

@@ -12,8 +12,8 @@ from propagation.v1 import propagation_pb2 as pb
 from services.cli.exits import ExitCode
 from services.cli.operator.rounds_and_evolution import round_in_words, run_in_words
 from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.service_call import ask, print_answer
-from services.runtime.console import print_result, print_table
+from services.cli.service_call import ask
+from services.runtime.console import print_answer, print_result, print_table
 
 
 def status(address: Address = LOOPBACK, json: AsJson = False) -> None:

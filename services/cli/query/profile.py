@@ -6,8 +6,8 @@ import typer
 
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.options import LOOPBACK, Address, AsJson, Count, Moment, parse_as_of
-from services.cli.service_call import ask, client_key, kind_name, print_answer
-from services.runtime.console import console, print_table
+from services.cli.service_call import ask, client_key, kind_name
+from services.runtime.console import console, print_answer, print_table
 
 Kind = Annotated[str, typer.Argument(metavar="user|item", help="Which id space.")]
 Id = Annotated[str, typer.Argument(help="The client's id.")]

@@ -7,8 +7,8 @@ import typer
 
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.options import LOOPBACK, Address, AsJson, Count
-from services.cli.service_call import ask, print_answer
-from services.runtime.console import console, print_table
+from services.cli.service_call import ask
+from services.runtime.console import console, print_answer, print_table
 
 User = Annotated[
     str, typer.Argument(help="The user's id; one that was never seen gets a sensible list.")

@@ -8,9 +8,9 @@ from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.options import LOOPBACK, Address, AsJson, Moment, parse_as_of
 from services.cli.query.recommend import bank_name
-from services.cli.service_call import ask, kind_name, print_answer, to_json_values
+from services.cli.service_call import ask, kind_name
 from services.client.errors import UsageProblem
-from services.runtime.console import console, print_json, print_table
+from services.runtime.console import console, print_answer, print_json, print_table
 
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
@@ -41,9 +41,9 @@ def routers(
         raise UsageProblem(f"--bank is {bank!r}; give taste or session")
     if number is None:
         everyone = ask(address, lambda stub: all_routers(stub, banks[bank], parse_as_of(as_of)))
-        print_json(
-            {"routers": [to_json_values(router) for router in everyone]}
-        ) if json else _print_all(everyone, past=as_of is not None)
+        print_json({"routers": list(everyone)}) if json else _print_all(
+            everyone, past=as_of is not None
+        )
     else:
         request = pb.GetRouterRequest(
             number=number, bank=banks[bank], page_size=members, as_of=parse_as_of(as_of)

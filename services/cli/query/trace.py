@@ -7,9 +7,9 @@ import typer
 
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.service_call import ask, print_answer, split_key
+from services.cli.service_call import ask, split_key
 from services.client.errors import UsageProblem
-from services.runtime.console import console
+from services.runtime.console import console, print_answer
 
 Event = Annotated[
     str | None,

@@ -10,7 +10,7 @@ from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.operator.rounds_and_evolution import round_in_words
 from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.service_call import ask, kind_name, to_json_values
+from services.cli.service_call import ask, kind_name
 from services.client.errors import UsageProblem
 from services.runtime.console import console, print_json_line
 
@@ -71,7 +71,7 @@ async def _watched(
     reached(str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, request.resume_token)))
     shown = 0
     async for event in call:
-        print_json_line(to_json_values(event)) if json else console().print(
+        print_json_line(event) if json else console().print(
             event_in_words(event), markup=False, soft_wrap=True
         )
         reached(event.resume_token)
