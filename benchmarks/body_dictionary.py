@@ -16,7 +16,7 @@ import zstandard
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
 from propagation.datasets.generated_town import generate_town
 from services.assembly import build_engine
-from services.cli.research.replay import checked
+from services.cli.research.datasets import checked
 from services.config.settings import Settings
 from services.runtime.kernel_cache import use_kernel_cache
 

@@ -11,7 +11,7 @@ from benchmarks.run import Figures, Run
 from benchmarks.service.real_service import serving
 from benchmarks.service.town import lived_town
 from propagation.v1 import propagation_pb2 as pb
-from services.cli.service_call import ask
+from services.cli.access import ask
 
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub

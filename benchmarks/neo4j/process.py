@@ -13,7 +13,7 @@ from benchmarks.service.process import worked_off
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.datasets.dataset import Dataset
 from services.assembly import build_engine
-from services.cli.research.replay import checked
+from services.cli.research.datasets import checked
 from services.config.settings import Settings
 from services.runtime.process import SystemClock, collect_garbage_rarely
 from services.worker.call_priority import CallPriority

@@ -16,7 +16,7 @@ from propagation.evaluation.protocols.whole_loop import (
     rank_in_loop,
 )
 from services.assembly import build_engine
-from services.cli.research.replay import checked
+from services.cli.research.datasets import checked
 from services.config.settings import Settings
 
 EVENTS, SHORT_EVENTS = 10_000, 800

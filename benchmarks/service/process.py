@@ -18,7 +18,7 @@ from propagation.model import ClientChange, ClientKey, ClientKind, NewInteractio
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
-from services.cli.research.replay import checked
+from services.cli.research.datasets import checked
 from services.config.settings import ScheduleSettings, Settings
 from services.grpc.requests.validation import parse_interaction
 from services.runtime.process import SystemClock, collect_garbage_rarely

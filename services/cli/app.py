@@ -8,26 +8,27 @@ from typing import Annotated
 
 import typer
 
-from services.cli.operator.backup import backup, compact, export, restore
-from services.cli.operator.dead_letters import dead_letters
 from services.cli.operator.doctor import doctor
 from services.cli.operator.forget import export_client, forget, retract
-from services.cli.operator.init_rebuild_reindex import init, rebuild, reindex
-from services.cli.operator.rounds_and_evolution import evolve, run_round
-from services.cli.operator.serve_and_settings import serve, settings
-from services.cli.operator.status_health_report import health, report, status
+from services.cli.operator.maintenance import (
+    backup,
+    compact,
+    dead_letters,
+    export,
+    init,
+    rebuild,
+    reindex,
+    restore,
+)
+from services.cli.operator.rounds_and_evolution import evolve, run_round, watch
+from services.cli.operator.service import health, report, serve, settings, status
 from services.cli.operator.token import token
+from services.cli.query.clients import profile, recommend, similar
 from services.cli.query.inspect import inspect
-from services.cli.query.profile import profile, similar
-from services.cli.query.recommend import recommend
-from services.cli.query.routers import routers
-from services.cli.query.trace import trace
-from services.cli.query.watch import watch
-from services.cli.research.demo import demo
+from services.cli.query.routers_and_paths import routers, trace
+from services.cli.research.datasets import import_, replay
+from services.cli.research.demo_and_fake_llm import demo, fake_llm
 from services.cli.research.evaluate import evaluate
-from services.cli.research.fake_llm import fake_llm
-from services.cli.research.import_dataset import import_
-from services.cli.research.replay import replay
 
 EPILOG = (
     "Exit codes: 0 done, 1 the command found a problem, 2 wrong use, 3 bad data or settings, "

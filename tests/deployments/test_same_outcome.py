@@ -20,7 +20,7 @@ from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.cli.research.replay import checked
+from services.cli.research.datasets import checked
 from services.runtime.process import SystemClock
 from tests.neo4j_server.shared import server_for
 

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from services.cli.database_access import existing_database, with_engine
+from services.cli.access import (
+    AsJson,
+    Assignments,
+    Config,
+    Database,
+    existing_database,
+    settings_of,
+    with_engine,
+)
 from services.cli.exits import ExitCode
-from services.cli.options import AsJson, Assignments, Config, Database, settings_of
 from services.client.errors import UsageProblem
 from services.runtime.console import console, print_json, print_table
 
@@ -18,15 +25,9 @@ if TYPE_CHECKING:
     from propagation.workflow.engine import Engine
     from services.config.settings import Settings
 
+
 FREE_SHARE = 1.0
 FREE_LEAST = 256 << 20
-Mend = Annotated[
-    bool,
-    typer.Option(
-        "--mend",
-        help="Repair what is derived, remove what a killed process left; say what was done.",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,13 @@ class Finding:
 
 
 def doctor(
-    mend: Mend = False,
+    mend: Annotated[
+        bool,
+        typer.Option(
+            "--mend",
+            help="Repair what is derived, remove what a killed process left; say what was done.",
+        ),
+    ] = False,
     database: Database = None,
     config: Config = None,
     assignments: Assignments = None,

@@ -12,9 +12,8 @@ import typer
 
 from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
+from services.cli.access import LOOPBACK, Address, AsJson, ask, client_key, kind_name
 from services.cli.exits import ExitCode
-from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.service_call import ask, client_key, kind_name
 from services.client.errors import UsageProblem
 from services.runtime.atomic_file import write_atomically
 from services.runtime.console import console, print_answer, print_result
@@ -22,26 +21,10 @@ from services.runtime.console import console, print_answer, print_result
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
-Events = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="EVENT...", help="Event ids, as they were recorded.", show_default=False
-    ),
-]
+
 User = Annotated[str | None, typer.Option("--user", metavar="ID", help="A user.")]
 Item = Annotated[str | None, typer.Option("--item", metavar="ID", help="An item.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-Wipe = Annotated[
-    bool,
-    typer.Option(
-        "--wipe",
-        help="Also remove its traces from the files of the database now, not in the night.",
-    ),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write there; default: stdout."),
-]
 GOES_ON = "what the service has begun it ends; ask again to see what came of it"
 WORDS = {
     "UNKNOWN": "was never recorded",
@@ -51,7 +34,15 @@ WORDS = {
 
 
 def retract(
-    events: Events, yes: Yes = False, address: Address = LOOPBACK, json: AsJson = False
+    events: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="EVENT...", help="Event ids, as they were recorded.", show_default=False
+        ),
+    ],
+    yes: Yes = False,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
 ) -> None:
     """Take events back, with what they wrote into numbers and texts.
 
@@ -88,7 +79,13 @@ def forget(
     user: User = None,
     item: Item = None,
     yes: Yes = False,
-    wipe: Wipe = False,
+    wipe: Annotated[
+        bool,
+        typer.Option(
+            "--wipe",
+            help="Also remove its traces from the files of the database now, not in the night.",
+        ),
+    ] = False,
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
@@ -120,7 +117,13 @@ def forget(
 
 
 def export_client(
-    user: User = None, item: Item = None, output: Output = None, address: Address = LOOPBACK
+    user: User = None,
+    item: Item = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write there; default: stdout."),
+    ] = None,
+    address: Address = LOOPBACK,
 ) -> None:
     """Export everything that is held on a client, as JSON Lines.
 

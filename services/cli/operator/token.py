@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from services.cli.options import AsJson, Assignments, Config, settings_of
+from services.cli.access import AsJson, Assignments, Config, settings_of
 from services.client.errors import UsageProblem
 from services.runtime.console import print_json, print_table
 from services.security.roles import Role
@@ -15,9 +15,6 @@ token = typer.Typer(
     no_args_is_help=True,
     help="Tokens of the service: made, listed, taken back. A running service follows.",
 )
-Roles = Annotated[
-    list[str], typer.Option("--role", metavar="write|read|analyst|admin", help="May be repeated.")
-]
 Name = Annotated[str, typer.Argument(help="Whose it is: small letters, digits and hyphens.")]
 File = Annotated[
     Path | None,
@@ -30,7 +27,10 @@ File = Annotated[
 @token.command()
 def new(
     name: Name,
-    role: Roles,
+    role: Annotated[
+        list[str],
+        typer.Option("--role", metavar="write|read|analyst|admin", help="May be repeated."),
+    ],
     tokens: File = None,
     config: Config = None,
     assignments: Assignments = None,

@@ -7,25 +7,24 @@ from typing import Annotated
 
 import typer
 
-from services.cli.options import AsJson, Assignments, Config, settings_of
+from services.cli.access import AsJson, Assignments, Config, settings_of
 from services.inspection.queries import format_parameters, load_queries, load_query
 from services.runtime.console import print_json, print_table
 from services.runtime.errors import NotInstalled
 
-Name = Annotated[str | None, typer.Argument(help="Which question; without one, all are listed.")]
-Params = Annotated[
-    list[str] | None,
-    typer.Option("--param", metavar="KEY=VALUE", help="Not the sample's; may be repeated."),
-]
-Csv = Annotated[
-    Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows there; - is stdout.")
-]
-
 
 def inspect(
-    name: Name = None,
-    param: Params = None,
-    to: Csv = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Which question; without one, all are listed.")
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option("--param", metavar="KEY=VALUE", help="Not the sample's; may be repeated."),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--csv", metavar="FILE", help="Write the rows there; - is stdout."),
+    ] = None,
     config: Config = None,
     assignments: Assignments = None,
     json: AsJson = False,

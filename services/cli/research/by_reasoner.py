@@ -15,8 +15,8 @@ from propagation.evaluation.protocols.by_reasoner import (
 )
 from propagation.model import pluralize
 from propagation.workflow.engine import Engine
-from services.cli.database_access import with_engine
-from services.cli.research.replay import checked, checked_clients
+from services.cli.access import with_engine
+from services.cli.research.datasets import checked, checked_clients
 from services.config.settings import Settings
 from services.runtime.console import console, print_json, print_table, progress_of
 from services.runtime.process import release

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from services.cli.options import AsJson, Assignments, Config, First, Folder, settings_of
+from services.cli.access import AsJson, Assignments, Config, First, Folder, settings_of
 from services.client.errors import UsageProblem
 from services.runtime.console import print_json
 
@@ -21,49 +21,44 @@ class Protocol(StrEnum):
     COLD_START = "cold-start"
 
 
-How = Annotated[
-    Protocol,
-    typer.Option(
-        help="Every event in time order; each user's last one; or by how little is known."
-    ),
-]
-Arms = Annotated[
-    str | None,
-    typer.Option(metavar="A,B", help="Show these arms only; all are measured in one pass."),
-]
-Seeds = Annotated[
-    int, typer.Option(min=1, max=100, help="Passes, each with its own seed; medians are reported.")
-]
-From = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", min=0, help="Report from event N on; default: the later three fifths."
-    ),
-]
-Every = Annotated[
-    int, typer.Option(metavar="N", min=1, help="Rank one event in N only; all are learned.")
-]
-Vary = Annotated[
-    str | None,
-    typer.Option(metavar="SETTING=A,B", help="Instead: the effect of k, tau, buffer or evolution."),
-]
-Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the whole report as JSON.")]
-Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Draw what the protocol shows (.png, .svg).")
-]
-
-
 def evaluate(
     folder: Folder,
-    protocol: How = Protocol.PREQUENTIAL,
-    arms: Arms = None,
-    seeds: Seeds = 3,
+    protocol: Annotated[
+        Protocol,
+        typer.Option(
+            help="Every event in time order; each user's last one; or by how little is known."
+        ),
+    ] = Protocol.PREQUENTIAL,
+    arms: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Show these arms only; all are measured in one pass."),
+    ] = None,
+    seeds: Annotated[
+        int,
+        typer.Option(min=1, max=100, help="Passes, each with its own seed; medians are reported."),
+    ] = 3,
     first: First = None,
-    report_from: From = None,
-    every: Every = 1,
-    vary: Vary = None,
-    save: Save = None,
-    plot: Plot = None,
+    report_from: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, help="Report from event N on; default: the later three fifths."
+        ),
+    ] = None,
+    every: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Rank one event in N only; all are learned.")
+    ] = 1,
+    vary: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SETTING=A,B", help="Instead: the effect of k, tau, buffer or evolution."
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the whole report as JSON.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw what the protocol shows (.png, .svg).")
+    ] = None,
     config: Config = None,
     assignments: Assignments = None,
     json: AsJson = False,

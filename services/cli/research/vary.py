@@ -29,8 +29,8 @@ from propagation.evaluation.stream import Stream
 from propagation.model import EvolutionKind, pluralize
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
+from services.cli.research.datasets import checked
 from services.cli.research.protocols import Outcome, Progress, embedder_of, print_cost, with_bar
-from services.cli.research.replay import checked
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
 from services.runtime.console import console, print_table

@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
-from services.cli.operator.status_health_report import gauge_in_words
+from services.cli.operator.service import gauge_in_words
 
 ANN = pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="ann")
 PROPAGATED = {"lift_session", "lift_taste", "profile"}

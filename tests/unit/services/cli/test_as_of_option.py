@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.cli.options import parse_as_of
+from services.cli.access import parse_as_of
 from services.client.errors import UsageProblem
 
 

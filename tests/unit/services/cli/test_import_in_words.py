@@ -4,7 +4,7 @@ from collections import Counter
 
 from propagation.datasets.dataset import assembled
 from propagation.datasets.event_columns import Events
-from services.cli.research.import_dataset import in_words
+from services.cli.research.datasets import in_words
 from services.client.upload import UploadReport
 
 

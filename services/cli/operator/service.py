@@ -1,4 +1,4 @@
-"""`propagation status`, `health` and `report`: the state of a running service."""
+"""`propagation serve`, `settings`, `status`, `health` and `report`: the service and its state."""
 
 import asyncio
 import os
@@ -9,11 +9,86 @@ import typer
 
 from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
+from services.cli.access import (
+    LOOPBACK,
+    Address,
+    AsJson,
+    Assignments,
+    Config,
+    Database,
+    ask,
+    load_settings,
+    settings_of,
+)
 from services.cli.exits import ExitCode
 from services.cli.operator.rounds_and_evolution import round_in_words, run_in_words
-from services.cli.options import LOOPBACK, Address, AsJson
-from services.cli.service_call import ask
-from services.runtime.console import print_answer, print_result, print_table
+from services.runtime.console import print_answer, print_json, print_result, print_table
+
+
+def serve(
+    database: Database = None,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            help="Address to bind; other than loopback needs TLS and tokens, or --insecure."
+        ),
+    ] = None,
+    port: Annotated[int | None, typer.Option(help="Port to bind; 0 takes a free one.")] = None,
+    insecure: Annotated[
+        bool | None, typer.Option("--insecure", help="Bind other addresses without TLS and tokens.")
+    ] = None,
+    auto_create: Annotated[
+        bool | None,
+        typer.Option(
+            "--auto-create", help="Create unknown users and items with their first event."
+        ),
+    ] = None,
+    config: Config = None,
+    log_format: Annotated[
+        str | None, typer.Option(metavar="console|json", help="How log lines are written (stderr).")
+    ] = None,
+    assignments: Assignments = None,
+) -> None:
+    """Run the service until SIGTERM or Ctrl-C.
+
+    It prints `listening on HOST:PORT` when it is ready. A second SIGTERM or Ctrl-C does not wait
+    for running calls. Everything that was acknowledged is on disk.
+    """
+    settings = settings_of(
+        config,
+        assignments,
+        database=database,
+        server__host=host,
+        server__port=port,
+        server__insecure=insecure,
+        auto_create=auto_create,
+        server__log_format=log_format,
+    )
+
+    from services.server import serve as run
+
+    asyncio.run(
+        run(settings, announce=lambda address: print(f"listening on {address}", flush=True))
+    )
+
+
+def settings(config: Config = None, assignments: Assignments = None, json: AsJson = False) -> None:
+    """Show the settings in force, and where each value comes from.
+
+    Later sources win: defaults, a preset, the settings file, the environment
+    (PROPAGATION_SERVER__PORT for server.port), flags.
+
+    JSON: {key: {"value", "source"}}.
+    """
+    rows = load_settings(config, assignments).rows()
+    if json:
+        print_json({key: {"value": value, "source": source} for key, value, source in rows})
+    else:
+        print_table(
+            "",
+            ("setting", "value", "from"),
+            [(key, "none" if value is None else value, source) for key, value, source in rows],
+        )
 
 
 def status(address: Address = LOOPBACK, json: AsJson = False) -> None:
@@ -144,13 +219,12 @@ def health(address: Address = LOOPBACK) -> None:
         raise typer.Exit(ExitCode.WRONG)
 
 
-Out = Annotated[
-    Path, typer.Option("--out", "-o", metavar="FILE", help="Where the page is written.")
-]
-
-
 def report(
-    out: Out = Path("propagation-report.html"), address: Address = LOOPBACK, json: AsJson = False
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Where the page is written.")
+    ] = Path("propagation-report.html"),
+    address: Address = LOOPBACK,
+    json: AsJson = False,
 ) -> None:
     """Write one HTML page about a running service; it opens without a network.
 

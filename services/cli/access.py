@@ -1,0 +1,241 @@
+"""Options that commands share, and access to what they name: settings, a service, a database."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from propagation.v1 import propagation_pb2 as pb
+from services.client.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from propagation.ports import GraphStore
+    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
+    from propagation.workflow.engine import Engine
+    from services.config.settings import Settings
+    from services.config.sources import LoadedSettings
+
+
+Address = Annotated[
+    str,
+    typer.Option(envvar="PROPAGATION_ADDRESS", metavar="HOST:PORT", help="The service to talk to."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, for programs.")]
+Config = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Settings file; default: propagation.toml here, if any."),
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Any setting; may be repeated."),
+]
+Database = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The SQLite file; default: the setting `database`."),
+]
+Moment = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="SEQUENCE|TIME",
+        help=(
+            "As it was at this sequence, or at this time of the service's clock "
+            "(2026-11-22T03:00:00+01:00; without a zone: UTC)."
+        ),
+    ),
+]
+Folder = Annotated[
+    Path,
+    typer.Argument(
+        help="MovieLens, RecBole atomic files, or clients.jsonl and events.jsonl: docs/data.md."
+    ),
+]
+First = Annotated[int | None, typer.Option(metavar="N", min=1, help="The earliest N events only.")]
+Count = Annotated[int, typer.Option("-n", "--count", min=1, max=1000, help="How many.")]
+LOOPBACK = "127.0.0.1:50051"
+
+
+def load_settings(
+    config: Path | None, assignments: list[str] | None, **flags: object
+) -> "LoadedSettings":
+    """Load the settings from all sources.
+
+    Args:
+        flags: By key, with __ for the dot; None if not given.
+    """
+    from services.config.sources import Entry, load_settings, parse_assignments
+
+    named = {
+        key.replace("__", "."): Entry(value, f"flag --{key.rpartition('__')[2].replace('_', '-')}")
+        for key, value in flags.items()
+        if value is not None
+    }
+    return load_settings(config, os.environ, named | parse_assignments(assignments or []))
+
+
+def settings_of(config: Path | None, assignments: list[str] | None, **flags: object) -> "Settings":
+    """Load the settings of a command."""
+    return load_settings(config, assignments, **flags).settings
+
+
+def parse_as_of(text: str | None) -> pb.AsOf | None:
+    """Parse digits as a sequence and anything else as a time in ISO 8601; None if empty.
+
+    Raises:
+        UsageProblem: It is neither.
+    """
+    if text is None:
+        return None
+    try:
+        if text.isascii() and text.isdigit():
+            return pb.AsOf(sequence=int(text))
+        time = datetime.fromisoformat(text)
+        time = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+        found = pb.AsOf()
+        found.commit_time.FromDatetime(time.astimezone(UTC).replace(tzinfo=None))
+    except (ValueError, OverflowError):
+        raise UsageProblem(
+            f"--as-of is {text!r}; give a sequence (4711) or a time (2026-11-22T03:00:00Z)"
+        ) from None
+    return found
+
+
+T = TypeVar("T")
+
+
+def ask(
+    address: str, call: "Callable[[PropagationServiceAsyncStub], Awaitable[T]]", goes_on: str = ""
+) -> T:
+    """Run `call` with a stub of the service.
+
+    Args:
+        goes_on: The message at Ctrl-C about work that the service does not break off.
+
+    Raises:
+        Unreachable: There is no service.
+        Refused: It refused the call.
+    """
+    from services.client.credentials import Credentials
+    from services.client.stub import connect
+
+    async def run() -> T:
+        async with connect(address, Credentials.from_environment(os.environ)) as stub:
+            return await call(stub)
+
+    try:
+        return asyncio.run(run())
+    except KeyboardInterrupt:
+        if goes_on:
+            print("propagation:", goes_on, file=sys.stderr)
+        raise
+
+
+def client_key(kind: str, name: str) -> pb.ClientKey:
+    """Return a key from what a person typed.
+
+    Raises:
+        UsageProblem: It is no key.
+    """
+    kinds = {"user": pb.CLIENT_KIND_USER, "item": pb.CLIENT_KIND_ITEM}
+    if kind not in kinds:
+        raise UsageProblem(f"{kind!r} is no kind of client; give user or item")
+    return pb.ClientKey(kind=kinds[kind], id=name)
+
+
+def split_key(text: str) -> pb.ClientKey:
+    """Split user:ID or item:ID at the first colon.
+
+    Raises:
+        UsageProblem: It is no key.
+    """
+    kind, colon, name = text.partition(":")
+    if not (colon and name):
+        raise UsageProblem(f"{text!r} names no client; give user:ID or item:ID")
+    return client_key(kind, name)
+
+
+def kind_name(kind: int) -> str:
+    """Return user or item."""
+    return "user" if kind == pb.CLIENT_KIND_USER else "item"
+
+
+def existing_database(settings: "Settings") -> "Settings":
+    """Return the settings if their database exists.
+
+    The existence of a server's database shows only when it is opened.
+
+    Raises:
+        UsageProblem: There is no such file.
+    """
+    if settings.store == "sqlite" and not settings.database.exists():
+        raise UsageProblem(f"{settings.database} is not there; name the database with --database")
+    return settings
+
+
+def database_in_file(settings: "Settings") -> "Settings":
+    """Return the settings if their database is an existing file.
+
+    Raises:
+        UsageProblem: It is not.
+    """
+    if settings.store != "sqlite":
+        raise UsageProblem(
+            f"the graph lies on {settings.graph}: keep and restore it with the server's own "
+            "tools (neo4j-admin)"
+        )
+    return existing_database(settings)
+
+
+def with_engine(
+    settings: "Settings",
+    work: "Callable[[Engine], Awaitable[T]]",
+    *,
+    create: bool = False,
+    adopt: bool = False,
+) -> T:
+    """Open the engine, run `work` on it, and close it in any case.
+
+    Args:
+        create: Create a file that does not exist.
+        adopt: Open data that was made with other settings, to make it fit.
+
+    Raises:
+        StoreBusy: Another process holds the database; the message names it.
+        UsageProblem: There is no such file.
+    """
+    if not create:
+        existing_database(settings)
+    from services.assembly import build_engine
+    from services.runtime.process import collect_garbage_rarely
+
+    async def run() -> T:
+        engine = build_engine(settings)
+        await (engine.open(adopt=True) if adopt else engine.open())
+        try:
+            return await work(engine)
+        finally:
+            await engine.close()
+
+    collect_garbage_rarely()
+    return asyncio.run(run())
+
+
+def with_store(settings: "Settings", work: "Callable[[GraphStore], Awaitable[T]]") -> T:
+    """Open the graph alone, which repairs nothing, and run `work` on it."""
+    existing_database(settings)
+    from services.assembly import graph_store
+
+    async def run() -> T:
+        store = graph_store(settings)
+        await store.open()
+        try:
+            return await work(store)
+        finally:
+            await store.close()
+
+    return asyncio.run(run())

@@ -1,0 +1,304 @@
+"""`propagation backup`, `restore`, `export`, `compact`, `init`, `rebuild`, `reindex`, `dead-letters`.
+
+All of them open the database themselves.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from services.cli.access import (
+    AsJson,
+    Assignments,
+    Config,
+    Database,
+    database_in_file,
+    settings_of,
+    with_engine,
+    with_store,
+)
+from services.client.errors import UsageProblem
+from services.runtime.console import console, print_json, print_result, print_table, progress_of
+
+if TYPE_CHECKING:
+    from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
+    from propagation.workflow.engine import Engine
+    from services.config.settings import Settings
+
+
+T = TypeVar("T")
+Target = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The file to write; its folder must be there.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+MIB = 1 << 20
+NICE = 5
+
+
+def backup(
+    file: Target,
+    force: Force = False,
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Copy the database as it is now into FILE; the service may run.
+
+    The copy holds what is forgotten later: keep back-ups no longer than you may keep that.
+
+    JSON: {"file", "bytes", "seconds"}.
+    """
+    settings = database_in_file(settings_of(config, assignments, database=database))
+    os.nice(NICE)  # a service on the same processors goes first
+    size, seconds = _timed(
+        "backup", lambda files, say: files.backup(file, say, replace=force), settings
+    )
+    print_result(
+        {"file": file, "bytes": size, "seconds": seconds},
+        f"{file} holds {size / MIB:,.1f} MiB, written in {seconds:.1f} s.",
+        json=json,
+    )
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `backup` or `export` wrote.")],
+    force: Force = False,
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Restore the database from a back-up or an export; stop the service first.
+
+    An existing database is overwritten only with --force. The content of FILE is checked before
+    anything is replaced; `propagation doctor` checks more.
+
+    JSON: {"database", "bytes", "seconds"}.
+    """
+    settings = settings_of(config, assignments, database=database)
+    if settings.store != "sqlite":
+        database_in_file(settings)
+    if not file.exists():
+        raise UsageProblem(f"{file} is not there; name what `propagation backup` or `export` wrote")
+    _, seconds = _timed(
+        "restore", lambda files, say: files.restore(file, say, replace=force), settings
+    )
+    size = settings.database.stat().st_size
+    print_result(
+        {"database": settings.database, "bytes": size, "seconds": seconds},
+        f"{settings.database} is restored from {file}: {size / MIB:,.1f} MiB in {seconds:.1f} s.",
+        json=json,
+    )
+
+
+def export(
+    file: Target,
+    force: Force = False,
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Write the whole database to FILE as JSON Lines; the service may run.
+
+    `restore` reads it again, without loss.
+
+    JSON: {"file", "rows", "bytes", "seconds"}.
+    """
+    settings = database_in_file(settings_of(config, assignments, database=database))
+    os.nice(NICE)  # a service on the same processors goes first
+    rows, seconds = _timed(
+        "export", lambda files, say: files.export(file, say, replace=force), settings
+    )
+    size = file.stat().st_size
+    print_result(
+        {"file": file, "rows": rows, "bytes": size, "seconds": seconds},
+        f"{file} holds {rows:,} rows, {size / MIB:,.1f} MiB, written in {seconds:.1f} s.",
+        json=json,
+    )
+
+
+def compact(
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Write the database file anew without holes; stop the service first.
+
+    It drops what retention no longer keeps, and needs room for a second file of the same size.
+
+    JSON: {"dropped", "bytes_before", "bytes", "seconds"}.
+    """
+    from propagation.workflow.forget.retention import retain_all
+
+    settings = database_in_file(settings_of(config, assignments, database=database))
+    started = time.monotonic()
+    dropped = with_store(settings, retain_all)
+    (before, after), _ = _timed("compact", lambda files, _: files.compact(), settings)
+    seconds = round(time.monotonic() - started, 3)
+    print_result(
+        {"dropped": dropped, "bytes_before": before, "bytes": after, "seconds": seconds},
+        f"{dropped:,} rows dropped; {before / MIB:,.1f} MiB are {after / MIB:,.1f} MiB now, "
+        f"after {seconds:.1f} s.",
+        json=json,
+    )
+
+
+def _timed(
+    what: str, work: "Callable[[SqliteFiles, Callable[[int, int], None]], T]", settings: "Settings"
+) -> tuple[T, float]:
+    """Run `work` under a progress bar; return its result and the seconds that it took."""
+    from services.assembly import sqlite_files
+
+    started = time.monotonic()
+    with progress_of(what) as progress:
+        found = work(sqlite_files(settings), progress)
+    return found, round(time.monotonic() - started, 3)
+
+
+def init(
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Bootstrap now (stage 0): fit the embedder, find routers, learn all interactions again.
+
+    It opens an epoch. It runs by itself at `bootstrap_items` items with text; run it by hand to do
+    so earlier, or after settings changed (taste.k, session.k, the embedder, the reasoner).
+
+    JSON: {"epoch", "sequence", "seconds"}.
+    """
+    settings = settings_of(config, assignments, database=database)
+    started = time.monotonic()
+    epoch = with_engine(settings, lambda engine: engine.init(_say), adopt=True)
+    seconds = round(time.monotonic() - started, 3)
+    print_result(
+        {"epoch": epoch.number, "sequence": epoch.sequence, "seconds": seconds},
+        f"Epoch {epoch.number} is open at sequence {epoch.sequence:,}, after {seconds:.1f} s.",
+        json=json,
+    )
+
+
+def _say(step: str) -> None:
+    if sys.stderr.isatty():
+        print(f"{step} ...", file=sys.stderr)
+
+
+def rebuild(
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Compute the numbers again from the log, from the newest barrier on.
+
+    The result is equal to the bit.
+
+    JSON: {"sequence", "seconds"}.
+    """
+    settings = settings_of(config, assignments, database=database)
+    started = time.monotonic()
+    sequence = with_engine(settings, lambda engine: engine.rebuild())
+    seconds = round(time.monotonic() - started, 3)
+    print_result(
+        {"sequence": sequence, "seconds": seconds},
+        f"The numbers stand at sequence {sequence:,}, made again in {seconds:.1f} s.",
+        json=json,
+    )
+
+
+def reindex(
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Empty the vector index and make it again from the graph.
+
+    JSON: {"points", "seconds"}.
+    """
+    settings = settings_of(config, assignments, database=database)
+    started = time.monotonic()
+    with progress_of("reindex") as progress:
+        points = with_engine(settings, lambda engine: engine.reindex(progress))
+    seconds = round(time.monotonic() - started, 3)
+    print_result(
+        {"points": points, "seconds": seconds},
+        f"The index holds {points:,} points, made in {seconds:.1f} s.",
+        json=json,
+    )
+
+
+dead_letters = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Interactions whose reasoning failed for good; their numbers were learned all the same.",
+)
+
+
+@dead_letters.command("list")
+def list_dead_letters(
+    count: Annotated[
+        int, typer.Option("-n", "--count", min=1, help="At most so many, oldest first.")
+    ] = 100,
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """List what failed, and why; opens the database.
+
+    `propagation status` shows the newest of a running service.
+
+    JSON: {"dead_letters": [{"sequence", "reason"}]}.
+    """
+    letters = with_engine(
+        settings_of(config, assignments, database=database),
+        lambda engine: engine.dead_letters(count),
+    )
+    if json:
+        print_json(
+            {
+                "dead_letters": [
+                    {"sequence": sequence, "reason": reason} for sequence, reason in letters
+                ]
+            }
+        )
+    elif letters:
+        print_table("", ("sequence", "reason"), letters, ("sequence",))
+    else:
+        console().print("No dead letters.")
+
+
+@dead_letters.command("replay")
+def replay_dead_letters(
+    database: Database = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Try dead letters again; their edits apply to the current profiles, marked late.
+
+    JSON: {"mended", "failed"}.
+    """
+    mended, failed = with_engine(settings_of(config, assignments, database=database), _replay_all)
+    sentence = f"{mended:,} mended, {failed:,} failed again."
+    print_result({"mended": mended, "failed": failed}, sentence, json=json)
+
+
+async def _replay_all(engine: "Engine") -> tuple[int, int]:
+    """Replay claim after claim until none repairs anything."""
+    mended, failed = 0, 0
+    while True:
+        done, left = await engine.replay_dead_letters()
+        mended, failed = mended + done, left
+        if not done:
+            return mended, failed

@@ -1,0 +1,240 @@
+"""`propagation profile`, `similar` and `recommend`: what is known of a client, and for it."""
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from propagation.v1 import propagation_pb2 as pb
+from services.cli.access import (
+    LOOPBACK,
+    Address,
+    AsJson,
+    Count,
+    Moment,
+    ask,
+    client_key,
+    kind_name,
+    parse_as_of,
+)
+from services.runtime.console import console, print_answer, print_table
+
+Kind = Annotated[str, typer.Argument(metavar="user|item", help="Which id space.")]
+Id = Annotated[str, typer.Argument(help="The client's id.")]
+
+
+def profile(
+    kind: Kind,
+    client: Id,
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="Merge waiting messages first, instead of answering at once."),
+    ] = False,
+    no_propagation: Annotated[
+        bool, typer.Option("--no-propagation", help="Leave out what came from others.")
+    ] = False,
+    as_of: Moment = None,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
+    """Show a client's profile, and which of its lines came from others.
+
+    JSON: the proto's GetProfileResponse (profile.lines[].author is AUTHOR_RECEPTION if a line came
+    from others).
+    """
+    request = pb.GetProfileRequest(
+        key=client_key(kind, client),
+        propagate=False if no_propagation else None,
+        freshness=pb.FRESHNESS_MERGED if fresh else pb.FRESHNESS_CACHED,
+        as_of=parse_as_of(as_of),
+    )
+    print_answer(ask(address, lambda stub: stub.GetProfile(request)), _print_profile, json=json)
+
+
+def _print_profile(answer: pb.GetProfileResponse) -> None:
+    for line in profile_in_words(answer.profile):
+        console().print(line, markup=False)
+
+
+def profile_in_words(profile: pb.Profile) -> list[str]:
+    """Return lines to print: own lines, lines from others, filter rules, waiting messages."""
+    title = f" ({profile.title})" if profile.title else ""
+    out = [f"{kind_name(profile.key.kind)} {profile.key.id}{title}, version {profile.version}"]
+    headings = {
+        pb.AUTHOR_CATALOGUE: "From the catalogue:",
+        pb.AUTHOR_INTERACTION: "From its own interactions:",
+        pb.AUTHOR_RECEPTION: "From others, through routers:",
+    }
+    for author, heading in headings.items():
+        lines = [line for line in profile.lines if line.author == author]
+        if lines:
+            out += ["", heading, *(f"  {line.text}{_through(line)}" for line in lines)]
+    if not profile.lines:
+        out += ["", "Nothing is known of it yet."]
+    if profile.filter_memory:
+        # Of a router that was split each half has the rule, in the same words.
+        out += [
+            "",
+            "How it filters what others bring:",
+            *(f"  {text}" for text in dict.fromkeys(rule.text for rule in profile.filter_memory)),
+        ]
+    if profile.waiting:
+        out += [
+            "",
+            "Waiting to be merged:",
+            *(f"  {message.router_name}: {message.text}" for message in profile.waiting),
+        ]
+    return out
+
+
+def _through(line: pb.Line) -> str:
+    names = dict.fromkeys(
+        source.message.router_name or f"router {source.message.router}"
+        for source in line.sources
+        if source.HasField("message")
+    )
+    return f"  (through {', '.join(names)})" if names else ""
+
+
+def similar(
+    kind: Kind,
+    client: Id,
+    count: Count = 10,
+    by_routers: Annotated[
+        bool, typer.Option("--by-routers", help="Compare communities instead of profiles.")
+    ] = False,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
+    """List the clients that are nearest to this one.
+
+    JSON: the proto's SimilarClientsResponse.
+    """
+    by = pb.SIMILARITY_ROUTERS if by_routers else pb.SIMILARITY_PROFILE
+    request = pb.SimilarClientsRequest(key=client_key(kind, client), by=by, limit=count)
+
+    def show(answer: pb.SimilarClientsResponse) -> None:
+        rows = [(near.key.id, near.title, f"{near.similarity:.3f}") for near in answer.neighbours]
+        print_table("", (kind, "title", "similarity"), rows, ("similarity",))
+
+    print_answer(ask(address, lambda stub: stub.SimilarClients(request)), show, json=json)
+
+
+Names = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Only items with one of these; may be repeated."),
+]
+
+
+def recommend(
+    user: Annotated[
+        str, typer.Argument(help="The user's id; one that was never seen gets a sensible list.")
+    ],
+    count: Count = 10,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain", help="The parts of each score, the routers, and the messages that counted."
+        ),
+    ] = False,
+    attribute: Names = None,
+    category: Names = None,
+    candidate: Annotated[
+        list[str] | None,
+        typer.Option("--candidate", metavar="ITEM", help="Rank these only; may be repeated."),
+    ] = None,
+    with_seen: Annotated[
+        bool, typer.Option("--with-seen", help="Keep items that the user has had.")
+    ] = False,
+    no_propagation: Annotated[
+        bool, typer.Option("--no-propagation", help="Rank as if propagation were off.")
+    ] = False,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
+    """Recommend items to a user, best first.
+
+    JSON: the proto's RecommendResponse (explanation is null without --explain).
+    """
+    request = pb.RecommendRequest(
+        user_id=user,
+        limit=count,
+        explain=explain,
+        attributes=attribute,
+        categories=category,
+        candidate_ids=candidate,
+        exclude_seen=not with_seen,
+        propagate=False if no_propagation else None,
+    )
+    print_answer(
+        ask(address, lambda stub: stub.Recommend(request)), partial(_print, user), json=json
+    )
+
+
+def _print(user: str, answer: pb.RecommendResponse) -> None:
+    note = " (no history yet: the catalogue's own order)" if answer.cold else ""
+    if not answer.recommendations:
+        console().print(
+            f"Nothing is left to recommend to {user}: no visible item passes what was asked for.",
+            markup=False,
+        )
+    else:
+        print_table(
+            f"For {user}{note}",
+            ("", "item", "title", "score"),
+            [
+                (place, one.item_id, one.title, f"{one.score:.3f}")
+                for place, one in enumerate(answer.recommendations, 1)
+            ],
+            ("", "score"),
+        )
+    for one in answer.recommendations:
+        if one.HasField("explanation"):
+            _explain(one)
+    if answer.unknown_candidate_ids:
+        console().print(
+            f"Left out, unknown or hidden: {', '.join(answer.unknown_candidate_ids)}", markup=False
+        )
+
+
+def _explain(one: pb.Recommendation) -> None:
+    why = one.explanation
+    rows = [
+        (
+            part.feature,
+            f"{part.raw:.3f}",
+            f"{part.value:+.2f}",
+            f"{part.weight:+.3f}",
+            f"{part.product:+.3f}",
+        )
+        for part in sorted(why.parts, key=lambda part: -abs(part.product))
+    ]
+    print_table(
+        f"{one.title or one.item_id}: {why.text}",
+        ("part of the score", "raw", "standardised", "weight", "product"),
+        rows,
+        ("raw", "standardised", "weight", "product"),
+    )
+    if why.routers:
+        print_table(
+            "",
+            ("through router", "bank", "share of the user", "lift of the item", "adopters"),
+            [
+                (
+                    router.name or router.router,
+                    bank_name(router.bank),
+                    f"{router.share:.0%}",
+                    f"{router.lift:+.2f}",
+                    router.adopters,
+                )
+                for router in why.routers
+            ],
+            ("share of the user", "lift of the item", "adopters"),
+        )
+    for message in why.messages:
+        console().print(f"  heard: {message.text}", markup=False)
+
+
+def bank_name(bank: int) -> str:
+    """Return session or taste."""
+    return "session" if bank == pb.BANK_SESSION else "taste"

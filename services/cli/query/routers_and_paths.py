@@ -1,0 +1,210 @@
+"""`propagation routers` and `trace`: the routers, and the paths of a preference in words."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from propagation.model import pluralize
+from propagation.v1 import propagation_pb2 as pb
+from services.cli.access import (
+    LOOPBACK,
+    Address,
+    AsJson,
+    Moment,
+    ask,
+    kind_name,
+    parse_as_of,
+    split_key,
+)
+from services.cli.query.clients import bank_name
+from services.client.errors import UsageProblem
+from services.runtime.console import console, print_answer, print_json, print_table
+
+if TYPE_CHECKING:
+    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
+
+
+NOTHING_LEFT = "Nothing is left of what it said: that was taken back."
+
+
+def routers(
+    number: Annotated[
+        int | None,
+        typer.Argument(min=0, help="One router, with its members; without: all of the bank."),
+    ] = None,
+    bank: Annotated[str, typer.Option(metavar="taste|session", help="Which bank.")] = "taste",
+    members: Annotated[
+        int, typer.Option(min=1, max=1000, help="How many members of one router.")
+    ] = 20,
+    as_of: Moment = None,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
+    """List the routers: what each stands for, its adoptions, its members.
+
+    JSON: {"routers": [...]} of the proto's Router; with a number, the proto's GetRouterResponse.
+    """
+    banks = {"taste": pb.BANK_TASTE, "session": pb.BANK_SESSION}
+    if bank not in banks:
+        raise UsageProblem(f"--bank is {bank!r}; give taste or session")
+    if number is None:
+        everyone = ask(address, lambda stub: all_routers(stub, banks[bank], parse_as_of(as_of)))
+        print_json({"routers": list(everyone)}) if json else _print_all(
+            everyone, past=as_of is not None
+        )
+    else:
+        request = pb.GetRouterRequest(
+            number=number, bank=banks[bank], page_size=members, as_of=parse_as_of(as_of)
+        )
+        print_answer(ask(address, lambda stub: stub.GetRouter(request)), _print_one, json=json)
+
+
+async def all_routers(
+    stub: "PropagationServiceAsyncStub", bank: "pb.Bank.ValueType", as_of: pb.AsOf | None = None
+) -> list[pb.Router]:
+    """Fetch the routers of all pages."""
+    out: list[pb.Router] = []
+    token = ""
+    while True:
+        page = await stub.ListRouters(
+            pb.ListRoutersRequest(bank=bank, page_token=token, as_of=as_of)
+        )
+        out += page.routers
+        token = page.next_page_token
+        if not token:
+            return out
+
+
+def _print_all(routers: list[pb.Router], *, past: bool) -> None:
+    """Print the routers; of the past there are texts and tables, and no numbers."""
+    print_table(
+        "",
+        ("router", "name", "members", "mass", "what it says"),
+        [
+            (
+                router.number,
+                router.name,
+                router.members,
+                "" if past else f"{router.mass:,.0f}",
+                router.text,
+            )
+            for router in routers
+        ],
+        ("router", "members", "mass"),
+    )
+
+
+def _print_one(answer: pb.GetRouterResponse) -> None:
+    router = answer.router
+    title = (
+        f"router {router.number} ({bank_name(router.bank)}), "
+        f"{router.name or 'not named yet'}, version {router.version}"
+    )
+    console().print(title, markup=False)
+    console().print(
+        router.text or (NOTHING_LEFT if router.version else "It has sent nothing yet."),
+        markup=False,
+    )
+    for step in answer.lineage:
+        if step.before == router.number and step.after != router.number:
+            console().print(
+                f"Part of it, or all, became router {step.after} in evolution run {step.run}.",
+                markup=False,
+            )
+    if router.written_by:
+        console().print(f"Written by {router.written_by}.", markup=False)
+    print_table(
+        pluralize(router.members, "member"),
+        ("member", "title", "score"),
+        [(_member(member), member.title, f"{member.score:.3f}") for member in answer.members],
+        ("score",),
+    )
+
+
+def _member(member: pb.RouterMember) -> str:
+    if member.HasField("client"):
+        return f"{kind_name(member.client.kind)} {member.client.id}"
+    return pluralize(member.count, "user")
+
+
+def trace(
+    event: Annotated[
+        str | None,
+        typer.Option("--event", metavar="ID", help="From an event to the profiles it reached."),
+    ] = None,
+    client: Annotated[
+        str | None,
+        typer.Option(
+            "--client", metavar="user:ID", help="From a client to the profiles it reached."
+        ),
+    ] = None,
+    attribute: Annotated[
+        str | None,
+        typer.Option(
+            "--attribute", metavar="NAME", help="From an attribute to the profiles it reached."
+        ),
+    ] = None,
+    line: Annotated[
+        str | None,
+        typer.Option(
+            "--line", metavar="user:ID#LINE", help="Back from a profile's line to where it began."
+        ),
+    ] = None,
+    count: Annotated[
+        int, typer.Option("-n", "--count", min=1, max=1000, help="At most so many paths.")
+    ] = 10,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
+    """Trace a preference: interaction, profile, attribute, router, message, another profile.
+
+    Give exactly one origin.
+
+    JSON: the proto's TracePropagationResponse.
+    """
+    request = _request(event, client, attribute, line, count)
+    print_answer(
+        ask(address, lambda stub: stub.TracePropagation(request)), partial(_print, count), json=json
+    )
+
+
+def _print(count: int, answer: pb.TracePropagationResponse) -> None:
+    if not answer.paths:
+        console().print(
+            (
+                "It reached nobody yet: run a round (`propagation round --drain`), or wait for the "
+                "next one."
+            ),
+            markup=False,
+        )
+    for place, path in enumerate(answer.paths, 1):
+        console().print(
+            f"{place}. {path.text or ' -> '.join(hop.text for hop in path.hops)}\n", markup=False
+        )
+    if answer.truncated:
+        console().print(f"There are more than {count}; ask for them with -n.", markup=False)
+
+
+def _request(
+    event: str | None, client: str | None, attribute: str | None, line: str | None, count: int
+) -> pb.TracePropagationRequest:
+    if sum(origin is not None for origin in (event, client, attribute, line)) != 1:
+        raise UsageProblem("give exactly one of --event, --client, --attribute, --line")
+    if event is not None:
+        return pb.TracePropagationRequest(event_id=event, limit=count)
+    if client is not None:
+        return pb.TracePropagationRequest(client=split_key(client), limit=count)
+    if attribute is not None:
+        return pb.TracePropagationRequest(attribute=attribute, limit=count)
+    return pb.TracePropagationRequest(line=_line(str(line)), limit=count)
+
+
+def _line(text: str) -> pb.LineOfProfile:
+    key, hash_, number = text.rpartition("#")
+    if not (hash_ and number.isdecimal()):
+        raise UsageProblem(
+            f"--line is {text!r}; give user:ID#LINE, such as user:ann#3 (`propagation profile "
+            "--json` has ids)"
+        )
+    return pb.LineOfProfile(client=split_key(key), line_id=int(number))

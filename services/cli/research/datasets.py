@@ -1,0 +1,215 @@
+"""`propagation import` and `replay`: a dataset into a service, or through the whole loop."""
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from propagation.model import pluralize
+from services.cli.access import (
+    LOOPBACK,
+    Address,
+    AsJson,
+    Assignments,
+    Config,
+    Database,
+    First,
+    Folder,
+    ask,
+    settings_of,
+    with_engine,
+)
+from services.cli.exits import ExitCode
+from services.client.errors import UsageProblem
+from services.runtime.console import console, print_json, progress_bar, progress_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from propagation.datasets.dataset import Dataset
+    from propagation.datasets.event_columns import Event
+    from propagation.model import ClientChange, NewInteraction
+    from propagation.workflow.engine import Engine
+    from propagation.workflow.replay import ReplayReport
+    from services.client.upload import UploadReport
+
+
+def import_(
+    folder: Folder,
+    first: First = None,
+    seed: Annotated[int, typer.Option(min=0, help="Orders events of equal time.")] = 7,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
+    """Load a dataset into a running service, through its API.
+
+    docs/data.md has the formats, their fields and limits. The whole folder is read and checked
+    before anything is sent; a line that the service would refuse is named with its file and field,
+    and nothing is loaded.
+
+    It can be interrupted and run again: events that are stored already are duplicates and change
+    nothing. Exit code 1 if events were rejected.
+
+    JSON: {"name", "clients", "clients_changed", "accepted", "duplicate", "rejected", "examples",
+    "sequence", "notes"}.
+    """
+    from propagation.datasets.load import load_dataset
+
+    dataset = load_dataset(folder, seed)
+    dataset = dataset.first(first) if first else dataset
+    report = _uploaded(dataset, address)
+    if json:
+        print_json({"name": dataset.name, **as_json(report), "notes": dataset.notes})
+    else:
+        for line in in_words(dataset, report):
+            console().print(line, markup=False)
+    if report.outcomes["rejected"]:
+        raise typer.Exit(ExitCode.WRONG)
+
+
+def _uploaded(dataset: "Dataset", address: str) -> "UploadReport":
+    from services.client.upload import upload
+
+    clients = len(dataset.items) + len(dataset.users)
+    if not clients:
+        raise UsageProblem(f"{dataset.name} holds nothing to import")
+    with progress_bar() as bar:
+        task = bar.add_task(dataset.name, total=clients + len(dataset))
+        return ask(
+            address,
+            lambda stub: upload(
+                stub, dataset.clients, dataset.events, lambda more: bar.advance(task, more)
+            ),
+        )
+
+
+def as_json(report: "UploadReport") -> dict[str, object]:
+    """Return the report as JSON values."""
+    return {
+        "clients": report.clients,
+        "clients_changed": report.clients_changed,
+        **{name: report.outcomes[name] for name in ("accepted", "duplicate", "rejected")},
+        "examples": report.examples,
+        "sequence": report.sequence,
+    }
+
+
+def in_words(dataset: "Dataset", report: "UploadReport") -> list[str]:
+    """Print the report."""
+    counts = ", ".join(
+        f"{report.outcomes[name]:,} {name}" for name in ("accepted", "duplicate", "rejected")
+    )
+    return [
+        (
+            f"{dataset.name}: {pluralize(report.clients, 'client')} ({report.clients_changed:,} "
+            "new "
+            f"or changed); events: {counts}"
+        ),
+        *dataset.notes,
+        *_left_out(report),
+        *(f"rejected: {example}" for example in report.examples),
+    ]
+
+
+def _left_out(report: "UploadReport") -> list[str]:
+    """Return what is in the service now and what is not, if that is not everything."""
+    accepted, known, rejected = (
+        report.outcomes[name] for name in ("accepted", "duplicate", "rejected")
+    )
+    if not rejected:
+        return []
+    return [
+        f"Loaded: all clients and {pluralize(accepted, 'new event')}; there already: {known:,}."
+        f" Not loaded: {pluralize(rejected, 'event')}; of those that the service has with other "
+        "content it keeps what it had."
+        " The first of them:"
+    ]
+
+
+def replay(
+    folder: Folder,
+    database: Database = None,
+    first: First = None,
+    step: Annotated[int, typer.Option(min=1, help="Events recorded at a time.")] = 256,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Run a dataset through the whole loop on a database file, in lockstep.
+
+    Two runs are equal to the bit: every step of events is recorded, learned and reasoned before the
+    next, and rounds run by counts, not by time.
+
+    JSON: {"name", "clients", "events", "rounds", "outcomes": {status: count}, "seconds"}.
+    """
+    from propagation.datasets.load import load_dataset
+
+    settings = settings_of(config, assignments, database=database)
+    dataset = load_dataset(folder, settings.workflow.seed)
+    dataset = dataset.first(first) if first else dataset
+    started = time.monotonic()
+    clients = list(checked_clients(dataset.clients))
+    report = with_engine(
+        settings, lambda engine: _replayed(engine, dataset, clients, step), create=True
+    )
+    seconds = time.monotonic() - started
+    outcomes = {str(status): count for status, count in report.outcomes.items()}
+    if json:
+        print_json(
+            {
+                "name": dataset.name,
+                "clients": report.clients,
+                "events": report.events,
+                "rounds": report.rounds,
+                "outcomes": outcomes,
+                "seconds": round(seconds, 3),
+            }
+        )
+    else:
+        counts = ", ".join(f"{count:,} {status}" for status, count in outcomes.items()) or "none"
+        console().print(
+            f"{dataset.name}: {pluralize(report.clients, 'client')}, "
+            f"{pluralize(report.rounds, 'round')}; "
+            f"events: {counts}; {seconds:.1f} s; in {settings.graph}",
+            markup=False,
+        )
+
+
+async def _replayed(
+    engine: "Engine", dataset: "Dataset", clients: "Sequence[ClientChange]", step: int
+) -> "ReplayReport":
+    from propagation.workflow.replay import replay
+
+    with progress_of(dataset.name) as progress:
+        return await replay(
+            engine,
+            clients,
+            checked(dataset.events),
+            step=step,
+            progress=lambda now: progress(now.events, len(dataset)),
+        )
+
+
+def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange]":
+    """Check clients as the service does.
+
+    Raises:
+        InvalidInput: The service would refuse one.
+    """
+    from services.client.upload import client_to_proto
+    from services.grpc.requests.validation import parse_client_change
+
+    for change in changes:
+        yield parse_client_change(
+            client_to_proto(change), None, f"{change.key.kind.name.lower()} {change.key.id!r}"
+        )
+
+
+def checked(events: "Iterable[Event]") -> "Iterator[NewInteraction]":
+    """Check events as the service does, so that a later import finds duplicates."""
+    from services.client.upload import event_to_proto
+    from services.grpc.requests.validation import parse_interaction
+
+    now = time.time_ns() // 1_000_000
+    for event in events:
+        yield parse_interaction(event_to_proto(event), now)

@@ -1,0 +1,109 @@
+"""`propagation demo` and `fake-llm`: a tour, and a scripted language model for trying things."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from services.client.errors import UsageProblem
+
+
+def demo(
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Your own data; default: a generated town with planted waves."
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of the generated town, and of everything that is drawn.")
+    ] = 7,
+    llm: Annotated[
+        str | None,
+        typer.Option(
+            "--llm", metavar="fake", help="A scripted language model reasons, over fewer events."
+        ),
+    ] = None,
+) -> None:
+    """Run a service, load a dataset through its API, and show what propagation does to it.
+
+    It takes less than three minutes and leaves a picture and a page in demo-out. The service and
+    its database go when the demo ends.
+    """
+    from services.demo.run import demo as show
+
+    if llm not in (None, "fake"):
+        raise UsageProblem(
+            f"--llm is {llm!r}: there is only fake; a real endpoint belongs into the "
+            "settings of "
+            "`serve`"
+        )
+    asyncio.run(show(data, seed, scripted=llm == "fake"))
+
+
+def fake_llm(
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0, max=65535, help="Port of this machine to listen on; 0 takes a free one."
+        ),
+    ] = 8089,
+    latency: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="How long an answer takes.")
+    ] = 0.0,
+    jitter: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="How much longer or shorter.")
+    ] = 0.0,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=SHARE", help="What goes wrong how often, e.g. 429=0.05."),
+    ] = None,
+    habit: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A habit of real servers, e.g. think.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of faults and jitter.")] = 7,
+    dimension: Annotated[int, typer.Option(min=2, max=4096, help="Of its embeddings.")] = 16,
+) -> None:
+    """Run a scripted model behind the OpenAI wire format until Ctrl-C; it answers by a rule.
+
+    Use it with `propagation serve --set reasoner=openai --set
+    openai.base_url=http://127.0.0.1:8089/v1 --set openai.model=scripted`. GET /seen counts the
+    requests that it got.
+    """
+    from services.fake_llm.script import Script
+    from services.fake_llm.server import FakeLLM
+
+    try:
+        script = Script(
+            latency=latency,
+            jitter=jitter,
+            faults=_shares(fault or []),
+            habits=frozenset(habit or []),
+            seed=seed,
+            dimension=dimension,
+        )
+    except ValueError as error:
+        raise UsageProblem(str(error)) from error
+
+    async def run() -> None:
+        server = FakeLLM(script)
+        await server.start(port)
+        print(f"listening on {server.base_url}", flush=True)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await server.close()
+
+    asyncio.run(run())
+
+
+def _shares(given: list[str]) -> dict[str, float]:
+    out = {}
+    for one in given:
+        name, _, share = one.partition("=")
+        try:
+            out[name] = float(share)
+        except ValueError:
+            raise UsageProblem(f"--fault {one}: give NAME=SHARE, for example 429=0.05") from None
+    return out
