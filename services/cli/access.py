@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -57,6 +57,7 @@ Folder = Annotated[
 ]
 First = Annotated[int | None, typer.Option(metavar="N", min=1, help="The earliest N events only.")]
 Count = Annotated[int, typer.Option("-n", "--count", min=1, max=1000, help="How many.")]
+T = TypeVar("T")
 LOOPBACK = "127.0.0.1:50051"
 
 
@@ -94,18 +95,13 @@ def parse_as_of(text: str | None) -> pb.AsOf | None:
     try:
         if text.isascii() and text.isdigit():
             return pb.AsOf(sequence=int(text))
-        time = datetime.fromisoformat(text)
-        time = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
-        found = pb.AsOf()
-        found.commit_time.FromDatetime(time.astimezone(UTC).replace(tzinfo=None))
+        moment = pb.AsOf()
+        moment.commit_time.FromDatetime(datetime.fromisoformat(text))
     except (ValueError, OverflowError):
         raise UsageProblem(
             f"--as-of is {text!r}; give a sequence (4711) or a time (2026-11-22T03:00:00Z)"
         ) from None
-    return found
-
-
-T = TypeVar("T")
+    return moment
 
 
 def ask(
@@ -215,7 +211,7 @@ def with_engine(
 
     async def run() -> T:
         engine = build_engine(settings)
-        await (engine.open(adopt=True) if adopt else engine.open())
+        await engine.open(adopt=adopt)
         try:
             return await work(engine)
         finally:

@@ -1,6 +1,6 @@
 """All commands of the command line.
 
-Each is in a file of its own; heavy imports happen only when a command runs.
+Heavy imports happen only when a command runs.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,7 @@
-"""`propagation backup`, `restore`, `export`, `compact`, `init`, `rebuild`, `reindex`, `dead-letters`.
+"""Commands that open the database themselves: copies of it, and what is made again from it.
 
-All of them open the database themselves.
+`propagation backup`, `restore`, `export` and `compact`; `init`, `rebuild`, `reindex` and
+`dead-letters`.
 """
 
 import os
