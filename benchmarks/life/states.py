@@ -24,7 +24,7 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.config.settings import Settings
-from services.grpc.requests.validation import parse_interaction
+from services.grpc.requests import parse_interaction
 from services.runtime.kernel_cache import use_kernel_cache
 
 ROOT = Path(__file__).parent.parent.parent

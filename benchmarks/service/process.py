@@ -20,7 +20,7 @@ from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.cli.research.datasets import checked
 from services.config.settings import ScheduleSettings, Settings
-from services.grpc.requests.validation import parse_interaction
+from services.grpc.requests import parse_interaction
 from services.runtime.process import SystemClock, collect_garbage_rarely
 from services.worker.call_priority import CallPriority
 from services.worker.worker import Worker

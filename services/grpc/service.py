@@ -6,16 +6,12 @@ from grpc_reflection.v1alpha import reflection
 
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
-from services.grpc.handlers.forget_client import ForgetClientHandler
-from services.grpc.handlers.get_profile import GetProfileHandler
+from services.grpc.handlers.clients import ClientsHandler
 from services.grpc.handlers.get_status import GetStatusHandler
+from services.grpc.handlers.interactions import InteractionsHandler
 from services.grpc.handlers.recommend import RecommendHandler
-from services.grpc.handlers.record_interactions import RecordInteractionsHandler
-from services.grpc.handlers.rounds_and_evolution import RoundsAndEvolutionHandler
 from services.grpc.handlers.routers import RoutersHandler
-from services.grpc.handlers.similar_clients import SimilarClientsHandler
 from services.grpc.handlers.trace_propagation import TracePropagationHandler
-from services.grpc.handlers.upsert_clients import UpsertClientsHandler
 from services.grpc.handlers.watch_propagation import WatchPropagationHandler
 from services.grpc.interceptor import CallInterceptor
 
@@ -26,17 +22,13 @@ CALLS_A_CONNECTION = 1_000
 
 
 class PropagationService(
-    UpsertClientsHandler,
-    RecordInteractionsHandler,
-    GetProfileHandler,
+    ClientsHandler,
+    InteractionsHandler,
     RecommendHandler,
-    SimilarClientsHandler,
     RoutersHandler,
     TracePropagationHandler,
     WatchPropagationHandler,
-    RoundsAndEvolutionHandler,
     GetStatusHandler,
-    ForgetClientHandler,
     pb_grpc.PropagationServiceServicer,
 ):
     """Every call of propagation.v1."""

@@ -27,7 +27,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class CalendarTask:
-    """A task for the calendar; one row of JOBS in jobs.py.
+    """A task for the calendar; one row of JOBS.
 
     Attributes:
         name: Shown in the status, the metrics and the log.
@@ -60,14 +60,6 @@ class JobState(Term):
     failed: int = 0
     retry_at: int = 0
     error: str = ""
-
-
-@dataclass(frozen=True)
-class JobStatus:
-    """A job's state, None before its first check, and its next time (in the past if overdue)."""
-
-    state: JobState | None
-    next_time: datetime | None
 
 
 class CalendarJob:
@@ -106,11 +98,13 @@ class CalendarJob:
         async with self._leases.hold(self._key) as lease:
             return lease is not None and await self._check_alone(lease)
 
-    async def status(self) -> JobStatus:
-        """Read the state and compute the next time."""
-        state = await self._load()
-        start = self._clock.now_ms() if state is None else state.through
-        return JobStatus(state, self._calendar.after(_time(start)))
+    async def state(self) -> JobState:
+        """Read the state; before its first check a job is due from now on."""
+        return await self._load() or JobState(through=self._clock.now_ms())
+
+    def next_time(self, state: JobState) -> datetime | None:
+        """Return when the job is due next, a time in the past if it is overdue."""
+        return self._calendar.after(_time(state.through))
 
     @property
     def _key(self) -> str:
@@ -157,7 +151,7 @@ class CalendarJob:
             return True
         if state.retry_at - self._schedule.retry_longest * 1_000 <= now < state.retry_at:
             return False
-        due = self._calendar.after(_time(state.through))
+        due = self.next_time(state)
         return due is not None and due <= _time(now)
 
     def _is_too_late(self, state: JobState, now: int) -> bool:
@@ -176,7 +170,7 @@ class CalendarJob:
         afterwards.
         """
         log.info("job begins", job=self.name)
-        due = self._calendar.after(_time(state.through))
+        due = self.next_time(state)
         try:
             if due is None or not await self._task.ran_between(
                 self._engine, int(due.timestamp() * 1_000), now
@@ -225,3 +219,42 @@ def retry_delay_ms(schedule: ScheduleSettings, failures: int) -> int:
 
 def _time(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1_000, UTC)
+
+
+async def _evolved_between(engine: Engine, since_ms: int, until_ms: int) -> bool:
+    return any(since_ms <= run.time <= until_ms for run in await engine.evolution_runs(1))
+
+
+async def _never_between(engine: Engine, since_ms: int, until_ms: int) -> bool:
+    return False
+
+
+JOBS = (
+    CalendarTask(
+        "evolution",
+        cron=lambda schedule, engine: schedule.evolution if engine.settings.propagate else None,
+        run=lambda engine: engine.evolve(),
+        ran_between=_evolved_between,
+    ),
+    CalendarTask(
+        "wiping",
+        cron=lambda schedule, engine: schedule.wiping,
+        run=lambda engine: engine.forgetting.wipe_if_due(),
+        ran_between=_never_between,
+    ),
+)
+
+
+def calendar_jobs(
+    schedule: ScheduleSettings,
+    engine: Engine,
+    clock: Clock,
+    uninterrupted: UninterruptedWork,
+    failures: Failures,
+) -> tuple[CalendarJob, ...]:
+    """Make a job of each row that has a cron line."""
+    return tuple(
+        CalendarJob(task, cron, engine, schedule, clock, uninterrupted, failures)
+        for task in JOBS
+        if (cron := task.cron(schedule, engine)) is not None
+    )

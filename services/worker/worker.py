@@ -11,7 +11,7 @@ from propagation.ports import Clock
 from propagation.workflow.engine import Engine
 from services.config.settings import ScheduleSettings
 from services.runtime.measurements import Counters, Timings
-from services.schedule.jobs import calendar_jobs
+from services.schedule.calendar_job import calendar_jobs
 from services.worker.call_priority import CallPriority
 from services.worker.loops import WorkerContext, repeat_job, repeat_step
 from services.worker.reason_step import ReasonStep

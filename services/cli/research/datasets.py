@@ -197,7 +197,7 @@ def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange
         InvalidInput: The service would refuse one.
     """
     from services.client.upload import client_to_proto
-    from services.grpc.requests.validation import parse_client_change
+    from services.grpc.requests import parse_client_change
 
     for change in changes:
         yield parse_client_change(
@@ -208,7 +208,7 @@ def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange
 def checked(events: "Iterable[Event]") -> "Iterator[NewInteraction]":
     """Check events as the service does, so that a later import finds duplicates."""
     from services.client.upload import event_to_proto
-    from services.grpc.requests.validation import parse_interaction
+    from services.grpc.requests import parse_interaction
 
     now = time.time_ns() // 1_000_000
     for event in events:

@@ -1,18 +1,103 @@
-"""GetStatus."""
+"""GetStatus and its parts."""
 
-from propagation.model import ClientKind
+from collections.abc import Callable
+
+from propagation.model import ClientKind, Gauge, MessageReach, Usage
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.convert.status import (
-    gauge_to_proto,
-    job_to_proto,
-    reach_to_proto,
-    spending_to_proto,
-    timings_to_proto,
-)
-from services.grpc.convert.vocabulary import evolution_to_proto, round_to_proto
+from propagation.workflow.engine import Engine
 from services.grpc.handlers.servicer import Context, Servicer
+from services.grpc.vocabulary import evolution_to_proto, round_to_proto, time_to_proto
+from services.runtime.measurements import Timings
 from services.runtime.process import release
+from services.schedule.calendar_job import CalendarJob
 from services.security.roles import current_caller
+
+
+def reach_to_proto(reach: MessageReach) -> pb.RouterReach:
+    """Convert the reach of a router's messages."""
+    return pb.RouterReach(
+        router=reach.router,
+        clients=reach.clients,
+        merged=reach.merged,
+        filtered=reach.filtered,
+        empty=reach.empty,
+        fell_out=reach.fell_out,
+    )
+
+
+def timings_to_proto(timings: Timings) -> list[pb.TimedPart]:
+    """Convert the timings of calls and steps, the longest total time first."""
+    return [
+        pb.TimedPart(
+            name=name, calls=part.calls, seconds=part.seconds, longest_seconds=part.longest
+        )
+        for name, part in sorted(timings.parts.items(), key=lambda named: -named[1].seconds)
+    ]
+
+
+def spending_to_proto(engine: Engine) -> pb.Spending | None:
+    """Convert the cost of models; None for a reasoner that has cost nothing."""
+    expenses, pipeline = engine.expenses, engine.pipeline
+    if not expenses.all_runs:
+        return None
+    return pb.Spending(
+        prompts=_usage_to_proto(expenses.this_run),
+        ever=_usage_to_proto(expenses.all_runs),
+        interactions=pipeline.done,
+        redone=pipeline.redone,
+    )
+
+
+def _usage_to_proto(usage: Usage) -> list[pb.PromptSpending]:
+    return [
+        pb.PromptSpending(
+            prompt=name,
+            calls=cost.calls,
+            cached=cost.cached,
+            lost_parts=cost.lost,
+            prompt_tokens=cost.prompt_tokens,
+            completion_tokens=cost.completion_tokens,
+            seconds=cost.seconds,
+            money=cost.money,
+        )
+        for name, cost in usage.by_prompt
+    ]
+
+
+def gauge_to_proto(gauge: Gauge, *, with_course: bool) -> pb.Gauge:
+    """Convert the gauge of propagation's worth."""
+    return pb.Gauge(
+        interactions=gauge.interactions,
+        with_propagation=gauge.with_propagation,
+        without=gauge.without,
+        standard_error=gauge.standard_error,
+        course=[
+            pb.GaugePoint(
+                through=point.through,
+                interactions=point.interactions,
+                with_propagation=point.with_propagation,
+                without=point.without,
+            )
+            for point in gauge.course
+        ]
+        if with_course
+        else (),
+    )
+
+
+async def job_to_proto(job: CalendarJob, redact: Callable[[str], str]) -> pb.ScheduledJob:
+    """Convert the state of a calendar job, its error as the caller may see it."""
+    state = await job.state()
+    due = job.next_time(state)
+    return pb.ScheduledJob(
+        name=job.name,
+        last=time_to_proto(state.finished),
+        next=time_to_proto(int(due.timestamp() * 1_000)) if due is not None else None,
+        failures=state.failures,
+        error=redact(state.error) if state.failures else None,
+        retry=time_to_proto(state.retry_at),
+    )
+
 
 DEAD_LETTERS_SHOWN = 20
 DEAD_LETTERS_COUNTED = 100_000

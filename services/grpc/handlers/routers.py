@@ -1,9 +1,10 @@
-"""ListRouters and GetRouter."""
+"""Routers: ListRouters, GetRouter, RunRound, EvolveRouters and ListEvolutionRuns."""
 
 from propagation.model import (
     BankName,
     ClientKind,
     InvalidInput,
+    LeaseHeld,
     NotFound,
     RouterVersion,
     RoutingEdge,
@@ -15,11 +16,15 @@ from propagation.workflow.read.router_communities import (
     router_masses,
     session_community,
 )
-from services.grpc.convert.vocabulary import BANKS, key_to_proto, lineage_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
-from services.grpc.requests.as_of import parse_as_of
-from services.grpc.requests.paging import parse_page
-from services.grpc.requests.validation import parse_choice
+from services.grpc.requests import parse_as_of, parse_choice, parse_page
+from services.grpc.vocabulary import (
+    BANKS,
+    evolution_to_proto,
+    key_to_proto,
+    lineage_to_proto,
+    round_to_proto,
+)
 from services.security.roles import current_caller
 
 NO_LIMIT = 1 << 31
@@ -28,10 +33,12 @@ BANK_CHOICES = {
     pb.BANK_TASTE: (BankName.TASTE,),
     pb.BANK_SESSION: (BankName.SESSION,),
 }
+SWITCHED_OFF = "propagation is switched off (the setting propagate): no round was run"
+ELSEWHERE = "another process is running a round; GetStatus shows it when it is done"
 
 
 class RoutersHandler(Servicer):
-    """Reads routers of both banks and their members, as they are or were."""
+    """Reads routers as they are or were, and runs by hand what the schedule runs on them."""
 
     async def ListRouters(
         self, request: pb.ListRoutersRequest, context: Context
@@ -178,6 +185,55 @@ class RoutersHandler(Servicer):
             if edge.ref in clients
         ]
         return ([pb.RouterMember(count=hidden_users)] if hidden_users else []) + members
+
+    async def RunRound(self, request: pb.RunRoundRequest, context: Context) -> pb.RunRoundResponse:
+        try:
+            done = await self._worker.run_round(drain=request.drain)
+        except LeaseHeld:
+            return pb.RunRoundResponse(note=ELSEWHERE)
+        if done is not None:
+            return pb.RunRoundResponse(round=round_to_proto(done))
+        if not self._engine.settings.propagate:
+            return pb.RunRoundResponse(note=SWITCHED_OFF)
+        return pb.RunRoundResponse(note=await self._explain_no_change(drained=request.drain))
+
+    async def _explain_no_change(self, *, drained: bool) -> str:
+        """Say since when nothing has changed, and what only a later round would see."""
+        last = await self._store.last_round()
+        note = (
+            f"nothing had changed since round {last.number}"
+            if last
+            else "there is nothing for a first round yet"
+        )
+        unreasoned = await self._store.recorded_through() - await self._store.reasoned_through()
+        if unreasoned <= 0 or drained:  # entries that wait after a drain are newer than the call
+            return note
+        return (
+            f"{note}; {unreasoned} entries of the log wait to be reasoned,"
+            " ask with drain to include them"
+        )
+
+    async def EvolveRouters(
+        self, request: pb.EvolveRoutersRequest, context: Context
+    ) -> pb.EvolveRoutersResponse:
+        undo = request.undo_run if request.HasField("undo_run") else None
+        if undo is not None and undo < 1:
+            raise InvalidInput("undo_run", f"is {undo}; runs are numbered from 1")
+        run = await self._worker.run_uninterrupted(
+            self._engine.evolve(dry_run=request.dry_run, undo=undo)
+        )
+        return pb.EvolveRoutersResponse(run=evolution_to_proto(run))
+
+    async def ListEvolutionRuns(
+        self, request: pb.ListEvolutionRunsRequest, context: Context
+    ) -> pb.ListEvolutionRunsResponse:
+        page = parse_page(request, "evolution runs")  # starts before the run that its token names
+        runs = await self._engine.evolution_runs(page.size + 1, page.start or None)
+        more = len(runs) > page.size
+        return pb.ListEvolutionRunsResponse(
+            runs=[evolution_to_proto(run) for run in runs[: page.size]],
+            next_page_token=page.next_token(runs[page.size - 1].run) if more else "",
+        )
 
 
 def _parse_banks(request: pb.ListRoutersRequest | pb.GetRouterRequest) -> tuple[BankName, ...]:

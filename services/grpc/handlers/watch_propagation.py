@@ -1,23 +1,139 @@
-"""WatchPropagation."""
+"""WatchPropagation: its events, and the opaque tokens that resume a watch.
+
+Tokens stay valid for as long as the graph exists.
+"""
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine
+import base64
+from collections.abc import AsyncGenerator, Collection, Coroutine
+from dataclasses import astuple, dataclass, fields
+from functools import partial
 from typing import Any
 
-from propagation.model import NumberedMerge, WatchEventKind
+import orjson
+
+from propagation.model import (
+    EvolutionRun,
+    Gap,
+    InvalidInput,
+    NumberedMerge,
+    Round,
+    RouterVersion,
+    WatchEventKind,
+    kind_of,
+)
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.watch import (
     MAX_BACKLOG,
+    Position,
     Watcher,
+    WatchEvent,
     graph_birth_time,
     newest_position,
 )
-from services.grpc.convert.references import load_references
-from services.grpc.convert.watch_events import event_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
-from services.grpc.requests.resume_tokens import ResumeTokens
-from services.grpc.requests.validation import parse_choice
+from services.grpc.profiles import References, load_references
+from services.grpc.requests import parse_choice
+from services.grpc.vocabulary import (
+    CLIENT_KINDS,
+    evolution_to_proto,
+    message_to_proto,
+    round_to_proto,
+)
 from services.security.roles import current_caller
+
+FORMAT = 2
+
+
+@dataclass(frozen=True)
+class ResumeTokens:
+    """Encodes and decodes the tokens of one stream.
+
+    `created` is the time of the graph's first entry, which tells graphs apart; a token that was
+    made before that entry holds 0.
+    """
+
+    kinds: Collection[WatchEventKind]
+    created: int
+
+    def encode(self, position: Position) -> str:
+        """Make the token of a position."""
+        content = [FORMAT, sorted(self.kinds), self.created, *astuple(position)]
+        return base64.urlsafe_b64encode(orjson.dumps(content)).decode()
+
+    def decode(self, token: str, newest: Position) -> Position:
+        """Read the position of a token.
+
+        Args:
+            token: The token.
+            newest: The graph's newest position; a later one is from another graph.
+
+        Raises:
+            InvalidInput: The token is malformed, or belongs to other kinds or another graph.
+        """
+        try:
+            format_, kinds, created, *numbers = orjson.loads(
+                base64.b64decode(token.encode(), altchars=b"-_", validate=True)
+            )
+            position = Position(*numbers)
+            valid = (
+                format_ == FORMAT
+                and len(numbers) == len(fields(Position))
+                and kinds == [str(kind) for kind in kinds]
+                and all(type(number) is int for number in (created, *numbers))
+            )
+        except (ValueError, TypeError):
+            valid = False
+        if not valid:
+            problem = "is malformed; give resume_token of an answer of this stream, or nothing"
+        elif kinds != sorted(self.kinds):
+            problem = f"belongs to the kinds {', '.join(kinds)}; ask for the same ones"
+        elif created not in (0, self.created):
+            problem = "belongs to another graph; start again without it"
+        elif (
+            position.round > newest.round
+            or position.merge > newest.merge
+            or position.evolution > newest.evolution
+        ):
+            problem = "belongs to a graph that was further than this one; start again without it"
+        else:
+            return position
+        raise InvalidInput("resume_token", problem)
+
+
+OUTCOMES = {
+    "merged": pb.MERGE_OUTCOME_MERGED,
+    "filtered": pb.MERGE_OUTCOME_FILTERED,
+    "empty": pb.MERGE_OUTCOME_EMPTY,
+    "fell out": pb.MERGE_OUTCOME_FELL_OUT,
+}
+
+
+def event_to_proto(event: WatchEvent, references: References) -> pb.WatchPropagationResponse:
+    """Convert an event, without its resume token."""
+    answer = partial(pb.WatchPropagationResponse, sequence=event.sequence)
+    if isinstance(event, Round):
+        return answer(kind=pb.PROPAGATION_EVENT_KIND_ROUND, round=round_to_proto(event))
+    if isinstance(event, RouterVersion):
+        return answer(kind=pb.PROPAGATION_EVENT_KIND_MESSAGE, message=message_to_proto(event))
+    if isinstance(event, EvolutionRun):
+        return answer(kind=pb.PROPAGATION_EVENT_KIND_EVOLUTION, evolution=evolution_to_proto(event))
+    if isinstance(event, Gap):
+        return answer(kind=pb.PROPAGATION_EVENT_KIND_GAP, missed=event.missed)
+    return answer(kind=pb.PROPAGATION_EVENT_KIND_MERGE, merge=_merge_to_proto(event, references))
+
+
+def _merge_to_proto(event: NumberedMerge, references: References) -> pb.MergeReport:
+    merge = event.merge
+    return pb.MergeReport(
+        client=references.parties([merge.ref]),
+        kind=CLIENT_KINDS[kind_of(merge.ref)],
+        profile_version=merge.profile_version,
+        router=merge.router,
+        router_version=merge.router_version,
+        outcome=OUTCOMES.get(merge.outcome, pb.MERGE_OUTCOME_UNSPECIFIED),
+    )
+
 
 KINDS = {
     pb.PROPAGATION_EVENT_KIND_ROUND: WatchEventKind.ROUND,

@@ -23,7 +23,7 @@ from services.assembly import build_engine
 from services.config.settings import Settings
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
-from services.grpc.convert.status import spending_to_proto
+from services.grpc.handlers.get_status import spending_to_proto
 
 STYLES = ("opera", "jazz")
 TEXTS = ["jazz trumpet", "opera", "", "jazz trumpet", "jazz piano"]

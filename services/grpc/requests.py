@@ -3,7 +3,10 @@
 Every refusal is an InvalidInput that names the field, the value's problem and the limit.
 """
 
+import base64
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, TypeVar
 
@@ -25,7 +28,9 @@ from propagation.model import (
     check_weight,
 )
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.convert.vocabulary import CLIENT_KINDS
+from propagation.workflow.history.time_travel import TimeTravel
+from services.grpc.vocabulary import CLIENT_KINDS
+from services.runtime.process import SystemClock
 
 KINDS = {number: kind for kind, number in CLIENT_KINDS.items()}
 ITEMS_A_CALL = 1_000
@@ -137,3 +142,80 @@ def parse_client_change(client: pb.Client, mask: frozenset[str] | None, field: s
 
 def _is_set(client: pb.Client, name: str) -> bool:
     return client.HasField(name) if name in SCALARS else bool(getattr(client, name))  # type: ignore[arg-type]
+
+
+async def parse_as_of(
+    request: pb.GetProfileRequest | pb.ListRoutersRequest | pb.GetRouterRequest, past: TimeTravel
+) -> int | None:
+    """Return the sequence of `as_of`; None means now.
+
+    Raises:
+        InvalidInput: It is malformed, or earlier than min_sequence.
+        TooNew: It is in the future.
+        TooOld: Retention no longer keeps it.
+    """
+    if not request.HasField("as_of"):
+        return None
+    sequence = await _find_sequence(request.as_of, past)
+    if request.min_sequence > sequence:
+        raise InvalidInput(
+            "min_sequence",
+            f"is {request.min_sequence}, later than as_of, which is {sequence}; leave it out",
+        )
+    return sequence
+
+
+async def _find_sequence(as_of: pb.AsOf, past: TimeTravel) -> int:
+    if as_of.HasField("sequence"):
+        if as_of.sequence < 1:
+            raise InvalidInput("as_of.sequence", f"is {as_of.sequence}; sequences start at 1")
+        return await past.check_sequence(as_of.sequence)
+    if not as_of.HasField("commit_time"):
+        raise InvalidInput("as_of", "is empty; give sequence or commit_time")
+    time_ms = parse_time(as_of.commit_time, "as_of.commit_time")
+    return await past.sequence_at_time(time_ms, SystemClock().now_ms())
+
+
+PAGE_SIZE = 100
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page: `size` entries from `start` on, of the list that answers `question`."""
+
+    question: str
+    start: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        """The place after the last entry."""
+        return self.start + self.size
+
+    def next_token(self, start: int) -> str:
+        """Make the token of a page of the same list that starts at another place."""
+        return base64.urlsafe_b64encode(f"{self.question}|{start}".encode()).decode()
+
+
+def parse_page(request: Any, question: str) -> Page:
+    """Read page_size and page_token; without a token the page starts at 0.
+
+    Args:
+        request: The request.
+        question: Names the list with all that determines its order; a token of another is refused.
+
+    Raises:
+        InvalidInput: The size is out of range, or the token belongs to another question.
+    """
+    size = parse_limit(request, "page_size", PAGE_SIZE)
+    if not request.page_token:
+        return Page(question, 0, size)
+    with contextlib.suppress(ValueError):
+        token = base64.urlsafe_b64decode(request.page_token.encode()).decode()
+        token_question, _, start = token.rpartition("|")
+        if token_question == question:
+            return Page(question, int(start), size)
+    raise InvalidInput(
+        "page_token",
+        "does not belong to this question; give next_page_token of the last answer, or nothing",
+    )

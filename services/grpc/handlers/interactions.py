@@ -1,12 +1,19 @@
-"""RecordInteractions and StreamInteractions: durable, then acknowledged."""
+"""Events: RecordInteractions, StreamInteractions and RetractInteractions."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
-from propagation.model import InvalidInput, NewInteraction, RecordOutcome, RecordStatus
+from propagation.model import (
+    EventStatus,
+    InvalidInput,
+    NewInteraction,
+    RecordOutcome,
+    RecordStatus,
+    check_id,
+)
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.handlers.servicer import Context, Servicer
-from services.grpc.requests.validation import check_count, parse_interaction
+from services.grpc.requests import check_count, parse_interaction
 from services.runtime.errors import Stopping
 from services.runtime.process import SystemClock
 
@@ -38,10 +45,17 @@ REJECTIONS = {
     ),
     RecordStatus.FORGOTTEN: ("event_id", "FORGOTTEN", "was erased with its client"),
 }
+KEPT = {
+    EventStatus.UNKNOWN: "UNKNOWN",
+    EventStatus.RETRACTED: "RETRACTED",
+    EventStatus.FORGOTTEN: "FORGOTTEN",
+}
 
 
-class RecordInteractionsHandler(Servicer):
-    """Records events of batches and streams; a bad event is rejected, and the others recorded.
+class InteractionsHandler(Servicer):
+    """Records events of batches and streams, and takes events back.
+
+    A bad event is rejected, and the others recorded.
 
     A stream has three steps (read, commit, acknowledge) with bounded queues between them. A caller
     that does not read its acknowledgements thus stops the last step, then the second, then the
@@ -76,6 +90,27 @@ class RecordInteractionsHandler(Servicer):
             await asyncio.gather(reading, committing, stopping, return_exceptions=True)
         if self.stopping.is_set():
             raise Stopping
+
+    async def RetractInteractions(
+        self, request: pb.RetractInteractionsRequest, context: Context
+    ) -> pb.RetractInteractionsResponse:
+        check_count(request.event_ids, "event_ids")
+        ids = [
+            check_id(event_id, f"event_ids[{place}]")
+            for place, event_id in enumerate(request.event_ids)
+        ]
+        done = await self._worker.run_uninterrupted(self._engine.retract(ids))
+        return pb.RetractInteractionsResponse(
+            sequence=done.sequence,
+            outcomes=[
+                pb.RetractInteractionsResponse.Outcome(
+                    event_id=event.event_id,
+                    retracted=event.retracted,
+                    reason=None if event.retracted else KEPT[event.before],
+                )
+                for event in done.events
+            ],
+        )
 
     async def _cancel_at_stop(self, reading: asyncio.Task[None]) -> None:
         await self.stopping.wait()

@@ -1,1 +1,0 @@
-"""Conversion of the model's types to the proto's messages."""

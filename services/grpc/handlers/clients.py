@@ -1,0 +1,143 @@
+"""Clients: UpsertClients, GetProfile, SimilarClients, ExportClient and ForgetClient."""
+
+from collections.abc import AsyncGenerator
+
+from propagation.model import ClientKind, InvalidInput
+from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.history.profile_reader import ProfileReading
+from propagation.workflow.read.similar_clients import By
+from services.grpc.handlers.servicer import Context, Servicer
+from services.grpc.profiles import load_references, profile_to_proto
+from services.grpc.requests import (
+    KINDS,
+    check_count,
+    parse_as_of,
+    parse_choice,
+    parse_client_change,
+    parse_field_mask,
+    parse_key,
+    parse_limit,
+)
+from services.grpc.vocabulary import key_to_proto
+from services.security.roles import Role, current_caller
+
+SIMILAR_CLIENTS = 10  # unless the request says how many
+MERGES = {
+    pb.FRESHNESS_UNSPECIFIED: False,
+    pb.FRESHNESS_CACHED: False,
+    pb.FRESHNESS_MERGED: True,
+}
+SIMILARITIES: dict[int, By] = {
+    pb.SIMILARITY_UNSPECIFIED: "profile",
+    pb.SIMILARITY_PROFILE: "profile",
+    pb.SIMILARITY_ROUTERS: "routers",
+}
+
+
+class ClientsHandler(Servicer):
+    """Creates and changes clients, reads their profiles and neighbours, and erases them."""
+
+    async def UpsertClients(
+        self, request: pb.UpsertClientsRequest, context: Context
+    ) -> pb.UpsertClientsResponse:
+        check_count(request.clients, "clients")
+        mask = parse_field_mask(request.field_mask)
+        changes = [
+            parse_client_change(client, mask, f"clients[{place}]")
+            for place, client in enumerate(request.clients)
+        ]
+        with self._worker.recording():
+            outcomes = await self._engine.upsert_clients(changes) if changes else ()
+        return pb.UpsertClientsResponse(
+            outcomes=[
+                pb.UpsertClientsResponse.Outcome(
+                    key=key_to_proto(change.key),
+                    created=outcome.created,
+                    changed=outcome.changed,
+                    sequence=outcome.sequence,
+                )
+                for change, outcome in zip(changes, outcomes, strict=True)
+            ],
+            sequence=max((outcome.sequence for outcome in outcomes), default=0),
+        )
+
+    async def GetProfile(
+        self, request: pb.GetProfileRequest, context: Context
+    ) -> pb.GetProfileResponse:
+        """Read a client's profile: as it is, merged first, or as it was."""
+        key = parse_key(request.key, "key")
+        merge = parse_choice(
+            request.freshness, "freshness", MERGES, "FRESHNESS_CACHED, FRESHNESS_MERGED, or nothing"
+        )
+        if merge and request.HasField("as_of"):
+            raise InvalidInput(
+                "as_of", "cannot be combined with FRESHNESS_MERGED: the past takes no more messages"
+            )
+        at = await parse_as_of(request, self._past)
+        await self._wait_for(request, context, texts=merge)
+        reflects = await self._reflects(exact=merge)
+        reading = await self._read_profile(await self._engine.find_ref(key), at, merge=merge)
+        references = await load_references(
+            self._store, current_caller(), reading.text.profile.lines
+        )
+        return pb.GetProfileResponse(
+            profile=profile_to_proto(reading, references, propagate=self._propagates(request)),
+            reflects=reflects,
+        )
+
+    async def _read_profile(self, ref: int, at: int | None, *, merge: bool) -> ProfileReading:
+        if at is not None:
+            return await self._engine.profile(ref, as_of=at)
+        if merge:
+            return await self._engine.merged_profile(ref)
+        reading = await self._engine.profile(ref)
+        if reading.waiting:
+            self._worker.merge_later(ref)
+        return reading
+
+    async def SimilarClients(
+        self, request: pb.SimilarClientsRequest, context: Context
+    ) -> pb.SimilarClientsResponse:
+        key = parse_key(request.key, "key")
+        limit = parse_limit(request, "limit", SIMILAR_CLIENTS)
+        by = parse_choice(
+            request.by, "by", SIMILARITIES, "SIMILARITY_PROFILE, SIMILARITY_ROUTERS, or nothing"
+        )
+        kind = parse_choice(
+            request.kind,
+            "kind",
+            KINDS | {pb.CLIENT_KIND_UNSPECIFIED: key.kind},
+            "CLIENT_KIND_USER, CLIENT_KIND_ITEM, or nothing",
+        )
+        if kind == ClientKind.USER:
+            current_caller().require(Role.ANALYST, "SimilarClients of users")
+        await self._wait_for(request, context)
+        ref = await self._engine.find_ref(key)
+        answer = await self._engine.neighbours(ref, kind, by, limit)
+        return pb.SimilarClientsResponse(
+            neighbours=[
+                pb.SimilarClientsResponse.Neighbour(
+                    key=key_to_proto(client.key), title=client.title, similarity=cosine
+                )
+                for client, cosine in answer.clients
+            ],
+            reflects=await self._reflects(exact=False, applied_through=answer.applied_through),
+        )
+
+    async def ExportClient(
+        self, request: pb.ExportClientRequest, context: Context
+    ) -> AsyncGenerator[pb.ExportClientResponse, None]:
+        key = parse_key(request.key, "key")
+        async for line in self._engine.export_client(key):
+            yield pb.ExportClientResponse(json_line=line)
+
+    async def ForgetClient(
+        self, request: pb.ForgetClientRequest, context: Context
+    ) -> pb.ForgetClientResponse:
+        key = parse_key(request.key, "key")
+        done = await self._worker.run_uninterrupted(self._engine.forget(key, wipe=request.wipe))
+        return pb.ForgetClientResponse(
+            sequence=done.sequence,
+            events_erased=done.events_erased,
+            lines_dropped=done.lines_dropped,
+        )

@@ -1,1 +1,0 @@
-"""Validation of requests, and the opaque tokens of pages and streams."""
