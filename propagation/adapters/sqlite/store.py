@@ -36,21 +36,8 @@ class SqliteStore(
     """All ports on one file with one writing process; `max_bytes` limits the file."""
 
     def __init__(self, path: Path, clock: Clock, max_bytes: int | None = None) -> None:
-        directory = Directory(clock)
-        database = Database(path, directory, max_bytes)
-        SqliteRecords.__init__(self, database, directory)
-        SqliteClients.__init__(self, database, directory)
-        SqliteLearn.__init__(self, database, directory)
-        SqliteReason.__init__(self, database, directory, clock)
-        SqliteRounds.__init__(self, database, directory)
-        SqliteRetention.__init__(self, database)
-        SqliteOutbox.__init__(self, database, clock)
-        SqliteLeases.__init__(self, database, clock)
-        SqliteEvolution.__init__(self, database, directory, self)
-        SqliteErasure.__init__(self, database, directory, self)
-        SqliteExport.__init__(self, database)
-        self.database = database
-        self._directory = directory
+        self.database = Database(path, Directory(clock), max_bytes)
+        super().__init__(self.database)
 
     async def open(self) -> None:
         self.database.open()

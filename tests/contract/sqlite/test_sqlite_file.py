@@ -79,8 +79,8 @@ async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_witho
     for name in (path, hard):
         second = (
             "import sys; from pathlib import Path; from "
-            "propagation.adapters.sqlite.connection.lock import take_lock; "
-            "take_lock(Path(sys.argv[1]))"
+            "propagation.adapters.sqlite.connection.lock import held; "
+            "held(Path(sys.argv[1])).__enter__()"
         )
         done = await asyncio.to_thread(
             subprocess.run,

@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from propagation.adapters.sqlite.connection.schema import connect
-from propagation.adapters.sqlite.forget import erasure
+from propagation.adapters.sqlite.forget import wiping
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientKind, StoreBusy
 from tests.contract.graph_store import TurnedClock, change, text, user
@@ -78,8 +78,8 @@ async def test_events_are_recorded_while_the_file_is_written_anew(store):
 
 
 async def test_a_reader_that_needs_the_log_puts_wiping_off(store, monkeypatch):
-    monkeypatch.setattr(erasure, "LOG_TRIES", 2)
-    monkeypatch.setattr(erasure, "LOG_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(wiping, "LOG_TRIES", 2)
+    monkeypatch.setattr(wiping, "LOG_PAUSE_SECONDS", 0.01)
     with closing(connect(store.database.path)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM meta").fetchone()
@@ -91,7 +91,7 @@ async def test_a_reader_that_needs_the_log_puts_wiping_off(store, monkeypatch):
 
 
 async def test_the_writer_overwrites_what_it_deletes(store):
-    mode = await store.database.alone(
+    mode = await store.database.write(
         lambda connection: connection.execute("PRAGMA secure_delete").fetchone()[0]
     )
     assert mode == 1

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from propagation.adapters.sqlite.connection.json_rows import one
+from propagation.adapters.sqlite.connection.json_rows import one, progress_of
 from propagation.model import ClientKey, ClientKind, kind_of, ref_of
 from propagation.ports import Clock
 
@@ -17,7 +17,7 @@ class Directory:
     """
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self.clock = clock
         self._committed: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self._ids: dict[int, str] = {}
         self._added: dict[tuple[int, str], int] = {}
@@ -33,14 +33,7 @@ class Directory:
             self._committed[kind][id_] = ref
             self._ids[ref] = id_
         for kind in ClientKind:
-            given = (
-                one(
-                    connection,
-                    "SELECT value FROM progress WHERE name = ?",
-                    f"refs_given_{int(kind)}",
-                )
-                or 0
-            )
+            given = progress_of(connection, f"refs_given_{int(kind)}")
             self._next[kind] = max(
                 given, 1 + max((ref >> 1 for ref in self._committed[kind].values()), default=-1)
             )
@@ -113,7 +106,7 @@ class Directory:
 
     def now(self) -> int:
         """Return the commit time: never earlier than the last one, whatever the clock does."""
-        self._at = max(self._clock.now_ms(), self._at)
+        self._at = max(self.clock.now_ms(), self._at)
         return self._at
 
 

@@ -14,15 +14,15 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from propagation.adapters.sqlite.connection.atomic_file import drop_begun
-from propagation.adapters.sqlite.connection.lock import Lock, take_lock
+from propagation.adapters.sqlite.connection.client_ids import Directory
+from propagation.adapters.sqlite.connection.lock import held
 from propagation.adapters.sqlite.connection.schema import (
-    in_snapshot,
+    Reader,
     make_file,
     open_file,
-    open_reader,
     translated,
 )
 from propagation.model import StoreBusy, StoreCorrupt
@@ -33,58 +33,45 @@ FEW_ROWS = 64
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 Work = Callable[[sqlite3.Connection], object]
-Mark = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class QueuedWork:
     """A function that waits for the writer; `alone` if it must run outside of a transaction."""
 
     run: Work
     done: Future[Any]
-    alone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedWork:
-    """A function that ran in a transaction that is not committed yet."""
-
-    done: Future[Any]
-    result: object
-
-
-class Memory(Protocol):
-    """State of a store in memory that follows every commit and rollback, on the writer's thread."""
-
-    def mark(self) -> Mark: ...
-
-    def undo(self, mark: Mark) -> None: ...
-
-    def keep(self) -> None: ...
+    alone: bool
+    result: object = None
 
 
 class Database:
-    """Runs functions on connections: writes in grouped commits, reads concurrently."""
+    """Runs functions on connections: writes in grouped commits, reads concurrently.
 
-    def __init__(self, path: Path, memory: Memory, max_bytes: int | None = None) -> None:
+    Args:
+        directory: What the store holds in memory; it follows every commit and rollback.
+    """
+
+    def __init__(self, path: Path, directory: Directory, max_bytes: int | None = None) -> None:
         self.path = path.resolve()
-        self._memory = memory
+        self.directory = directory
         self._max_bytes = max_bytes
         self._damage: StoreCorrupt | None = None
         self._queue: queue.SimpleQueue[QueuedWork | None] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
         self._readers: ThreadPoolExecutor | None = None
+        # On the loop nothing waits for whoever locks the file.
+        self._on_loop = Reader(self.path, patience_seconds=0)
         self._local = threading.local()
-        self._reading: list[sqlite3.Connection] = []
-        self._here: sqlite3.Connection | None = None
-        self._lock: Lock | None = None
+        self._reading: list[Reader] = []
+        self._lock = contextlib.ExitStack()
         self._place: tuple[int, int] | None = None
 
     def open(self) -> None:
         """Lock the file for this process, check and migrate the schema, start the threads."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         make_file(self.path)
-        self._lock = take_lock(self.path)
+        self._lock.enter_context(held(self.path))
         try:
             connection = open_file(self.path, self._max_bytes)
             if left := drop_begun(self.path):
@@ -93,51 +80,50 @@ class Database:
                     ", ".join(path.name for path in left),
                 )
         except BaseException as error:
-            self._release_lock()
+            self._lock.close()
             raise translated(error, self.path) from error
         self._place = _place_of(self.path)
         self._writer = threading.Thread(
             target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True
         )
         self._writer.start()
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
+        self._readers = ThreadPoolExecutor(
+            READERS, thread_name_prefix="sqlite-reader", initializer=self._start_reader
+        )
+
+    def _start_reader(self) -> None:
+        """Give a thread a connection of its own for what it reads."""
+        self._local.reader = Reader(self.path)
+        self._reading.append(self._local.reader)
 
     def close(self) -> None:
         """Commit what waits, then release the file."""
         if self._readers is not None:
             self._readers.shutdown()
             self._readers = None
-        for connection in self._reading:
-            connection.close()
+        for reader in (self._on_loop, *self._reading):
+            reader.close()
         self._reading.clear()
-        if self._here is not None:
-            self._here.close()
-            self._here = None
         if self._writer is not None:
             writer, self._writer = self._writer, None
             self._queue.put(None)
             writer.join()
-        self._release_lock()
+        self._lock.close()
 
-    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def write(self, work: Callable[[sqlite3.Connection], T], *, alone: bool = False) -> T:
         """Run `work` in a transaction that waiting writes share; return after the durable commit.
 
         A caller that is cancelled before its turn has written nothing; later, the commit stands.
+
+        Args:
+            alone: Run it between commits instead, outside any transaction.
         """
         if self._writer is None:
             raise StoreBusy(f"{self.path} is closed")
         if self._damage is not None:
             raise StoreCorrupt(str(self._damage))
         done: Future[T] = Future()
-        self._queue.put(QueuedWork(work, done))
-        return await asyncio.wrap_future(done)
-
-    async def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` on the writing connection outside any transaction, between commits."""
-        if self._writer is None:
-            raise StoreBusy(f"{self.path} is closed")
-        done: Future[T] = Future()
-        self._queue.put(QueuedWork(work, done, alone=True))
+        self._queue.put(QueuedWork(work, done, alone))
         return await asyncio.wrap_future(done)
 
     async def read(self, work: Callable[[sqlite3.Connection], T], rows: int | None = None) -> T:
@@ -151,32 +137,17 @@ class Database:
             raise StoreBusy(f"{self.path} is closed")
         if rows is not None and rows <= FEW_ROWS:
             with contextlib.suppress(StoreBusy):  # whoever holds the file is waited for elsewhere
-                return self._read_here(work)
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
+                return self._read(self._on_loop, work)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._readers, lambda: self._read(self._local.reader, work)
+        )
 
-    def _read_here(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Read on the loop's own connection, which never waits.
-
-        Raises:
-            StoreBusy: It would have to wait.
-        """
+    def _read(self, reader: Reader, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
-            if self._here is None:
-                self._here = open_reader(self.path)
-                self._here.execute("PRAGMA busy_timeout=0")
-            return in_snapshot(self._here, work)
-        except sqlite3.Error as error:
-            raise self._translated(error) from error
-
-    def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        try:
-            connection = getattr(self._local, "connection", None)
-            if connection is None:
-                connection = self._local.connection = open_reader(self.path)
-                self._reading.append(connection)
-            return in_snapshot(connection, work)
-        except sqlite3.Error as error:
-            raise self._translated(error) from error
+            return reader.read(work)
+        except StoreCorrupt as damage:
+            self._damage = damage
+            raise
 
     def _translated(self, error: BaseException) -> BaseException:
         """Translate an error, and remember damage: a later acknowledgement could not be trusted."""
@@ -227,25 +198,25 @@ class Database:
         """
         if not group:
             return
-        finished: list[FinishedWork] = []
-        start = self._memory.mark()
+        start = self.directory.mark()
         try:
             self._check_place()
             connection.execute("BEGIN IMMEDIATE")
             for work in group:
-                self._run_one(work, finished, connection)
+                self._run_one(work, connection)
             connection.execute("COMMIT")
-            self._memory.keep()
+            self.directory.keep()
         except Exception as error:
-            self._memory.undo(start)
+            self.directory.undo(start)
             with contextlib.suppress(sqlite3.Error):  # SQLite has then rolled it back by itself
                 connection.execute("ROLLBACK")
             for work in group:
                 if not work.done.done():
                     work.done.set_exception(self._translated(error))
             return
-        for work_done in finished:
-            work_done.done.set_result(work_done.result)
+        for work in group:
+            if not work.done.done():
+                work.done.set_result(work.result)
 
     def _check_place(self) -> None:
         """Raise StoreCorrupt if the file was removed or replaced: writes would go with it."""
@@ -255,32 +226,24 @@ class Database:
                 " acknowledged: stop the service, then put the file back or restore a back-up"
             )
 
-    def _run_one(
-        self, work: QueuedWork, finished: list[FinishedWork], connection: sqlite3.Connection
-    ) -> None:
+    def _run_one(self, work: QueuedWork, connection: sqlite3.Connection) -> None:
         """Run one function of a group; raise only if SQLite rolled the whole transaction back."""
-        mark = self._memory.mark()
+        mark = self.directory.mark()
         connection.execute("SAVEPOINT one")
         try:
-            result = work.run(connection)
-            if isinstance(result, sqlite3.Cursor):
+            work.result = work.run(connection)
+            if isinstance(work.result, sqlite3.Cursor):
                 # here: its end resets its statement, which on the caller's thread this one may be
                 # using again
-                result.close()
+                work.result.close()
             connection.execute("RELEASE one")
-            finished.append(FinishedWork(work.done, result))
         except Exception as error:
             if not connection.in_transaction:
                 raise
-            self._memory.undo(mark)
+            self.directory.undo(mark)
             connection.execute("ROLLBACK TO one")
             connection.execute("RELEASE one")
             work.done.set_exception(self._translated(error))
-
-    def _release_lock(self) -> None:
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
 
 
 def _place_of(path: Path) -> tuple[int, int] | None:

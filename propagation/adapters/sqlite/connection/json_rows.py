@@ -1,8 +1,7 @@
-"""JSON in and out of SQLite."""
+"""Rows in and out of SQLite as JSON; single values, and the named numbers in `progress`."""
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -36,31 +35,11 @@ def fields(count: int) -> str:
     return ", ".join(f"value->>{place}" for place in range(count))
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows, each a JSON array, as one JSON array."""
-
-    count: int
-    json: str
-
-
-def rows_of(rows: Sequence[Sequence[object]]) -> Rows:
-    """Return rows as JSON.
-
-    Raises:
-        InvalidInput: One holds U+0000.
-    """
-    return Rows(len(rows), dumped(rows))
-
-
-def put_rows(
-    connection: sqlite3.Connection, table: str, count: int, rows: Rows, verb: str = "INSERT"
+def put_json(
+    connection: sqlite3.Connection, table: str, count: int, rows: str, verb: str = "INSERT"
 ) -> None:
-    """Insert whole rows of `count` columns in one statement."""
-    if rows.count:
-        connection.execute(
-            f"{verb} INTO {table} SELECT {fields(count)} FROM json_each(?)", (rows.json,)
-        )
+    """Insert whole rows of `count` columns, which are one JSON array, in one statement."""
+    connection.execute(f"{verb} INTO {table} SELECT {fields(count)} FROM json_each(?)", (rows,))
 
 
 def put(
@@ -70,9 +49,31 @@ def put(
     rows: Sequence[Sequence[object]],
     verb: str = "INSERT",
 ) -> None:
-    """Insert rows that are not JSON yet."""
-    if rows:
-        put_rows(connection, table, count, rows_of(rows), verb)
+    """Insert whole rows of `count` columns in one statement."""
+    put_json(connection, table, count, dumped(rows), verb)
+
+
+TAKEN_BACK = "taken_back"
+"""Progress: the sequence of the newest retraction or erasure."""
+
+
+def progress_of(connection: sqlite3.Connection, name: str) -> int:
+    """Return a named number; 0 if it was never set."""
+    return one(connection, "SELECT value FROM progress WHERE name = ?", name) or 0
+
+
+def set_progress(connection: sqlite3.Connection, name: str, value: int) -> None:
+    """Set a named number."""
+    connection.execute("INSERT OR REPLACE INTO progress VALUES (?, ?)", (name, value))
+
+
+def raise_progress(connection: sqlite3.Connection, name: str, value: int) -> None:
+    """Set a named number unless it is larger."""
+    connection.execute(
+        "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE"
+        " SET value = max(value, excluded.value)",
+        (name, value),
+    )
 
 
 def counted(connection: sqlite3.Connection, name: str) -> int:

@@ -2,39 +2,34 @@
 
 import sqlite3
 
-from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import one
+from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads, writes
 from propagation.model import LeaseLost
-from propagation.ports import Clock, Lease
+from propagation.ports import Lease
 
 LONGEST_MS = 600_000
 """No lease is longer: one that seems so was given before the clock jumped back, and has expired."""
 
 
-class SqliteLeases:
+class SqliteLeases(SqlitePart):
     """Leases by the clock of this machine, tokens by count."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def acquire_lease(self, name: str, holder: str, ttl_ms: int) -> Lease | None:
-        def work(connection: sqlite3.Connection) -> Lease | None:
-            now = self._clock.now_ms()
-            row = connection.execute(
-                "SELECT holder, token, expires FROM lease WHERE name = ?", (name,)
-            ).fetchone()
-            held = row is not None and now < row[2] <= now + LONGEST_MS
-            if held and row[0] != holder:
-                return None
-            token = 1 if row is None else row[1] + (not held)
-            connection.execute(
-                "INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?)",
-                (name, holder, token, now + ttl_ms),
-            )
-            return Lease(name=name, holder=holder, token=token, expires=now + ttl_ms)
-
-        return await self._database.write(work)
+    @writes
+    def acquire_lease(
+        self, connection: sqlite3.Connection, name: str, holder: str, ttl_ms: int
+    ) -> Lease | None:
+        now = self._clock.now_ms()
+        row = connection.execute(
+            "SELECT holder, token, expires FROM lease WHERE name = ?", (name,)
+        ).fetchone()
+        held = row is not None and now < row[2] <= now + LONGEST_MS
+        if held and row[0] != holder:
+            return None
+        token = 1 if row is None else row[1] + (not held)
+        connection.execute(
+            "INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?)", (name, holder, token, now + ttl_ms)
+        )
+        return Lease(name=name, holder=holder, token=token, expires=now + ttl_ms)
 
     async def lease_holder(self, name: str) -> str | None:
         now = self._clock.now_ms()
@@ -49,26 +44,24 @@ class SqliteLeases:
             1,
         )
 
-    async def release_lease(self, lease: Lease) -> None:
-        await self._database.write(
-            lambda connection: connection.execute(
-                "UPDATE lease SET expires = 0 WHERE name = ? AND token = ?",
-                (lease.name, lease.token),
-            )
+    @writes
+    def release_lease(self, connection: sqlite3.Connection, lease: Lease) -> None:
+        connection.execute(
+            "UPDATE lease SET expires = 0 WHERE name = ? AND token = ?", (lease.name, lease.token)
         )
 
-    async def get_blob(self, name: str) -> bytes | None:
-        return await self._database.read(
-            lambda connection: one(connection, "SELECT value FROM meta WHERE name = ?", name)
-        )
+    @reads
+    def get_blob(self, connection: sqlite3.Connection, name: str) -> bytes | None:
+        blob: bytes | None = one(connection, "SELECT value FROM meta WHERE name = ?", name)
+        return blob
 
-    async def put_blob(self, name: str, value: bytes, lease: Lease | None = None) -> None:
-        def work(connection: sqlite3.Connection) -> None:
-            if lease is not None:
-                check_fence(connection, lease)
-            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
-
-        await self._database.write(work)
+    @writes
+    def put_blob(
+        self, connection: sqlite3.Connection, name: str, value: bytes, lease: Lease | None = None
+    ) -> None:
+        if lease is not None:
+            check_fence(connection, lease)
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
 
 def check_fence(connection: sqlite3.Connection, lease: Lease) -> None:

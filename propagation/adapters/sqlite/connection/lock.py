@@ -7,6 +7,8 @@ whatever it is called (a hard link) and whatever became of the lock file.
 import fcntl
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from propagation.model import StoreBusy
@@ -17,28 +19,26 @@ FILE_TOO = sys.platform == "linux"
 LOCKS = Path("/proc/locks")
 
 
-class Lock:
-    """A lock that was taken.
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold a database, which need not exist yet, so that no other process serves it.
 
-    Release it when every connection is closed: closing any descriptor of a file drops all fcntl
+    Leave the body when every connection is closed: closing any descriptor of a file drops all fcntl
     locks that the process has on it, SQLite's included.
-    """
-
-    def __init__(self, handles: list[int]) -> None:
-        self._handles = handles
-
-    def release(self) -> None:
-        """Release the lock."""
-        while self._handles:
-            os.close(self._handles.pop())
-
-
-def take_lock(path: Path) -> Lock:
-    """Lock a database, which need not exist yet.
 
     Raises:
         StoreBusy: Another process holds it; the message names it.
     """
+    handles = _take_lock(path)
+    try:
+        yield
+    finally:
+        for handle in handles:
+            os.close(handle)
+
+
+def _take_lock(path: Path) -> list[int]:
+    """Return the files that are locked."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     if not _taken(beside):
@@ -55,7 +55,7 @@ def take_lock(path: Path) -> Lock:
             raise _busy(path, _holder_of(itself))
     os.ftruncate(beside, 0)
     os.write(beside, f"process {os.getpid()}".encode())
-    return Lock(handles)
+    return handles
 
 
 def _taken(handle: int) -> bool:

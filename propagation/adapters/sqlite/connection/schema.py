@@ -17,6 +17,7 @@ CHECKPOINT_PAGES = 16_000
 WAL_KEPT_BYTES = 64 << 20
 # What a start can look through within a second; of a larger file `propagation doctor` does it.
 CHECKED_AT_START_BYTES = 256 << 20
+PATIENCE_SECONDS = 30.0
 T = TypeVar("T")
 # A reader starts anew after each commit of the writer: what it keeps is for one question.
 WRITER_CACHE_KIB, READER_CACHE_KIB = 32_768, 4_096
@@ -76,26 +77,47 @@ def _check_pages(connection: sqlite3.Connection, path: Path) -> None:
             )
 
 
-def open_reader(path: Path) -> sqlite3.Connection:
-    """Open a read connection."""
-    connection = connect(path)
+def open_reader(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlite3.Connection:
+    """Open a read connection, which waits so long for whoever locks the file."""
+    connection = connect(path, patience_seconds)
     connection.execute("PRAGMA query_only=ON")
     connection.execute(f"PRAGMA cache_size=-{READER_CACHE_KIB}")
     return connection
 
 
-def in_snapshot(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Run `work`, which only reads, on one state of the file."""
-    connection.execute("BEGIN")
-    try:
-        return work(connection)
-    finally:
-        connection.execute("ROLLBACK")
+class Reader:
+    """Reads, one at a time, on a connection that the first of them opens."""
+
+    def __init__(self, path: Path, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self._path = path
+        self._patience_seconds = patience_seconds
+        self._connection: sqlite3.Connection | None = None
+
+    def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` on one state of the file."""
+        try:
+            if self._connection is None:
+                self._connection = open_reader(self._path, self._patience_seconds)
+            self._connection.execute("BEGIN")
+            try:
+                return work(self._connection)
+            finally:
+                self._connection.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            raise translated(error, self._path) from error
+
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlite3.Connection:
     """Open a connection."""
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    return sqlite3.connect(
+        path, isolation_level=None, check_same_thread=False, timeout=patience_seconds
+    )
 
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from propagation.adapters.shared.learned_blocks import written_records
-from propagation.adapters.sqlite.connection.database import Database
+from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads
 from propagation.adapters.sqlite.forget.learned_rows import written_by
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
 from propagation.model import ClientKind, kind_of, ref_of
@@ -21,7 +21,7 @@ CONTENT = (
     "sequence"
 )
 PARTIES = f"'user', {NAMED.format('user')}, 'item', {NAMED.format('item')}"
-BEFORE_VERSIONS = {
+QUERIES = {
     "client": (
         f"SELECT json_object('client', {NAMED.format('client.ref')}, {CONTENT}) FROM "
         "client WHERE ref = ?1"
@@ -38,8 +38,6 @@ BEFORE_VERSIONS = {
     "retracted_event": "SELECT json_object('sequence', sequence, 'event_id', event_id, "
     f"{PARTIES}) FROM retracted"
     " WHERE user = ?1 OR item = ?1 ORDER BY sequence",
-}
-AFTER_VERSIONS = {
     "reasoned": "SELECT json_object('sequence', r.sequence, 'reward', r.reward, 'late', r.late, "
     "'prompts', json(coalesce(r.prompts,"
     " '[]')), 'stand_in', r.stand_in) FROM interaction i"
@@ -73,41 +71,49 @@ AFTER_VERSIONS = {
 }
 
 
-class SqliteExport:
+KINDS = (
+    "client",
+    "client_before",
+    "event",
+    "retracted_event",
+    "written",
+    "reasoned",
+    "dead_letter",
+    "profile_version",
+    "gradient",
+    "merge",
+    "brought",
+    "held_attributes",
+    "edge",
+    "point",
+)
+
+
+class SqliteExport(SqlitePart):
     """Exports kind after kind, each in one snapshot."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
     async def export_client(self, ref: int) -> AsyncIterator[ExportRecord]:
-        for queries in (BEFORE_VERSIONS, None, AFTER_VERSIONS):
-            if queries is None:
-                for kind, read in (("written", _written), ("profile_version", _versions)):
-                    for record in await self._database.read(
-                        lambda connection, read=read: list(read(connection, ref))  # type: ignore[misc]
-                    ):
-                        yield ExportRecord(kind, record)
-                continue
-            for kind, query in queries.items():
-                rows = await self._database.read(
-                    lambda connection, query=query: connection.execute(  # type: ignore[misc]
-                        query, (ref,)
-                    ).fetchall()
-                )
-                for row in rows:
-                    yield ExportRecord(kind, orjson.loads(row[0]))
+        for kind in KINDS:
+            for record in await self._records(kind, ref):
+                yield ExportRecord(kind, record)
+
+    @reads
+    def _records(
+        self, connection: sqlite3.Connection, kind: str, ref: int
+    ) -> list[Mapping[str, object]]:
+        if kind == "written":
+            return list(_written(connection, ref))
+        if kind == "profile_version":
+            return list(_versions(connection, ref))
+        return [orjson.loads(row[0]) for row in connection.execute(QUERIES[kind], (ref,))]
 
 
 def _written(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:
     """Return by event what it wrote to each bank (rule 5)."""
     column = "item" if kind_of(ref) == ClientKind.ITEM else "user"
-    sequences = [
-        row[0]
-        for row in connection.execute(
-            f"SELECT sequence FROM interaction WHERE {column} = ?", (ref,)
-        )
-    ]
-    return written_records(written_by(connection, sequences), lambda item: _named(connection, item))
+    rows = connection.execute(f"SELECT sequence FROM interaction WHERE {column} = ?", (ref,))
+    learned = written_by(connection, [row[0] for row in rows])
+    return written_records(learned, lambda item: _named(connection, item))
 
 
 def _named(connection: sqlite3.Connection, item: int) -> str | None:

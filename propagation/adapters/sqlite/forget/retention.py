@@ -7,21 +7,22 @@ looks at what ended since the last run, and at what a dropped message held.
 """
 
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
-from propagation.adapters.sqlite.connection.database import Database
-from propagation.adapters.sqlite.connection.json_rows import dumped, one
+from propagation.adapters.sqlite.connection.json_rows import (
+    dumped,
+    one,
+    progress_of,
+    raise_progress,
+)
+from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads, writes
 from propagation.adapters.sqlite.reason.text_bodies import cited_messages
 from propagation.adapters.sqlite.rounds.messages import last_round
 
 Row = tuple[int, ...]
 CLIENTS_A_READ, TEXTS_A_READ, MESSAGES_A_READ = 500, 2_000, 500
 FIRST = (-1 << 63, 0)
-MARK = (
-    "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, "
-    "excluded.value)"
-)
-MARKED = "SELECT value FROM progress WHERE name = ?"
+OLDEST_KEPT = "oldest_kept"
 # The texts of now, and those that stood at the oldest sequence that is kept: what else stood since
 # cites these or what was merged since.
 CLIENTS = "SELECT ref FROM client WHERE ref > ? ORDER BY ref LIMIT ?"
@@ -105,32 +106,27 @@ PASSED = (
 )
 
 
-class SqliteRetention:
+class SqliteRetention(SqlitePart):
     """Runs one retention at a time; a run that was given up starts again."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._run: AsyncGenerator[int] | None = None
-        self._before = self._limit = 0
+    _run: AsyncGenerator[int] | None = None
+    _before = _limit = 0
 
     async def prune(self, before: int, limit: int) -> int | None:
-        self._limit = limit
-        if self._run is None or self._before != before:
-            self._run, self._before = self._steps(before), before
-        try:
-            return await anext(self._run)
-        except StopAsyncIteration:
-            self._run = None
-            return None
-        except BaseException:
-            self._run = None
-            raise
+        run = self._run if self._before == before else None
+        self._run, self._before, self._limit = None, before, limit
+        run = run or self._steps(before)
+        dropped = await anext(run, None)
+        if dropped is not None:
+            self._run = run
+        return dropped
 
-    async def oldest_kept(self) -> int:
-        return await self._database.read(oldest_kept)
+    @reads
+    def oldest_kept(self, connection: sqlite3.Connection) -> int:
+        return oldest_kept(connection)
 
     async def _steps(self, before: int) -> AsyncGenerator[int]:
-        await self._mark("oldest_kept", before)
+        await self._mark(OLDEST_KEPT, before)
         for stage in (self._texts, self._edges, self._passed, self._messages):
             async for dropped in stage(before):
                 yield dropped
@@ -140,15 +136,13 @@ class SqliteRetention:
 
         Nothing is written any more at a reasoned sequence.
         """
-        through, end = (
-            await self._marked("texts_pruned"),
-            min(before, await self._marked("reasoned")),
-        )
+        through = await self._marked("texts_pruned")
+        end = min(before, await self._marked("reasoned"))
         while through < end:
-            through, keys = await self._database.read(_ended_texts(through, end))
+            through, keys = await self._ended_texts(through, end)
             yield 0
             while keys:
-                yield await self._drop(DROP_TEXTS, self._taken(keys), before)
+                yield await self._drop(DROP_TEXTS, keys, before)
         await self._mark("texts_pruned", end)
 
     async def _edges(self, before: int) -> AsyncGenerator[int]:
@@ -156,17 +150,15 @@ class SqliteRetention:
         through = await self._marked("edges_pruned")
         end = await self._database.read(lambda connection: last_round(connection, before))
         for round_ in range(through + 1, end + 1):
-            keys = await self._database.read(_all(EDGES, round_))
+            keys = await self._rows(EDGES, round_)
             yield 0
             while keys:
-                yield await self._drop(DROP_EDGES, self._taken(keys), round_)
+                yield await self._drop(DROP_EDGES, keys, round_)
         await self._mark("edges_pruned", end)
 
     async def _passed(self, before: int) -> AsyncGenerator[int]:
         for statement in PASSED:
-            while dropped := await self._database.write(
-                lambda connection: connection.execute(statement, (before, self._limit)).rowcount  # noqa: B023
-            ):
+            while dropped := await self._delete(statement, before, self._limit):
                 yield dropped
 
     async def _messages(self, before: int) -> AsyncGenerator[int]:
@@ -175,12 +167,12 @@ class SqliteRetention:
         Of messages that no text cites, merges go too.
         """
         cited, ref = set[Row](), -1
-        while refs := await self._database.read(_all(CLIENTS, ref, CLIENTS_A_READ)):
-            cited |= await self._database.read(_cited(dumped([row[0] for row in refs]), before))
+        while refs := await self._rows(CLIENTS, ref, CLIENTS_A_READ):
+            cited |= await self._cited(refs, before)
             ref = refs[-1][0]
             yield 0
         key: Row = FIRST
-        while keys := await self._database.read(_keys(key)):
+        while keys := await self._keys(key):
             for key in keys:
                 if key not in cited:
                     async for dropped in self._message(key, before):
@@ -191,64 +183,43 @@ class SqliteRetention:
 
         A message that was merged since stays.
         """
-        (unheard, may_go), *_ = await self._database.read(_all(STATE, *key, before))
+        (unheard, may_go), *_ = await self._rows(STATE, *key, before)
         yield 0
         if not unheard:
             return
-        merges = await self._database.read(_all(MERGES, *key))
+        merges = await self._rows(MERGES, *key)
         while merges:
-            yield await self._drop(DROP_MERGES, self._taken(merges))
+            yield await self._drop(DROP_MERGES, merges)
         if may_go:
-            yield await self._database.write(
-                lambda connection: connection.execute(DROP_MESSAGE, (*key, before)).rowcount
-            )
-            while dropped := await self._database.write(_parts(key, before, self._limit)):
+            yield await self._delete(DROP_MESSAGE, *key, before)
+            while dropped := await self._drop_parts(key, before):
                 yield dropped
 
-    def _taken(self, keys: list[Row]) -> list[Row]:
-        """Take at most so many keys as asked for."""
-        taken = keys[-self._limit :]
-        del keys[-self._limit :]
-        return taken
+    @reads
+    def _rows(self, connection: sqlite3.Connection, statement: str, *parameters: int) -> list[Row]:
+        return connection.execute(statement, parameters).fetchall()
 
-    async def _drop(self, statement: str, keys: list[Row], *more: int) -> int:
-        return await self._database.write(
-            lambda connection: connection.execute(statement, (dumped(keys), *more)).rowcount
-        )
-
-    async def _marked(self, name: str) -> int:
-        return await self._database.read(lambda connection: one(connection, MARKED, name) or 0)
-
-    async def _mark(self, name: str, value: int) -> None:
-        await self._database.write(
-            lambda connection: connection.execute(MARK, (name, value)).rowcount
-        )
-
-
-def _all(statement: str, *parameters: int) -> Callable[[sqlite3.Connection], list[Row]]:
-    return lambda connection: connection.execute(statement, parameters).fetchall()
-
-
-def _ended_texts(after: int, end: int) -> Callable[[sqlite3.Connection], tuple[int, list[Row]]]:
-    """Return how far was searched, and ended texts that no message holds."""
-
-    def work(connection: sqlite3.Connection) -> tuple[int, list[Row]]:
+    @reads
+    def _ended_texts(
+        self, connection: sqlite3.Connection, after: int, end: int
+    ) -> tuple[int, list[Row]]:
+        """Return how far was searched, and ended texts that no message holds."""
         through = one(connection, WINDOW, after, end, TEXTS_A_READ) or end
         return through, connection.execute(TEXTS, (after, through)).fetchall()
 
-    return work
+    @reads
+    def _cited(self, connection: sqlite3.Connection, refs: Sequence[Row], before: int) -> set[Row]:
+        """Return the messages that texts of these clients cite."""
+        asked = dumped([ref for (ref,) in refs])
+        return {
+            key
+            for (body,) in connection.execute(STOOD, (asked, before))
+            for key in cited_messages(body)
+        }
 
-
-def _cited(refs: str, before: int) -> Callable[[sqlite3.Connection], set[Row]]:
-    return lambda connection: {
-        key for (body,) in connection.execute(STOOD, (refs, before)) for key in cited_messages(body)
-    }
-
-
-def _keys(after: Row) -> Callable[[sqlite3.Connection], list[Row]]:
-    """Return the next messages, or what is left of some."""
-
-    def work(connection: sqlite3.Connection) -> list[Row]:
+    @reads
+    def _keys(self, connection: sqlite3.Connection, after: Row) -> list[Row]:
+        """Return the next messages, or what is left of some."""
         found, key = list[Row](), after
         while (
             len(found) < MESSAGES_A_READ
@@ -257,27 +228,42 @@ def _keys(after: Row) -> Callable[[sqlite3.Connection], list[Row]]:
             found.append(key := row)
         return found
 
-    return work
+    @writes
+    def _delete(
+        self, connection: sqlite3.Connection, statement: str, *parameters: str | int
+    ) -> int:
+        """Run a statement; return how many rows it dropped."""
+        return connection.execute(statement, parameters).rowcount
 
+    async def _drop(self, statement: str, keys: list[Row], *more: int) -> int:
+        """Drop at most so many of the keys as asked for, and take them out of the list."""
+        taken = keys[-self._limit :]
+        del keys[-self._limit :]
+        return await self._delete(statement, dumped(taken), *more)
 
-def _parts(key: Row, before: int, limit: int) -> Callable[[sqlite3.Connection], int]:
-    """Drop about `limit` parts of a message, and texts that no other message holds.
+    @writes
+    def _drop_parts(self, connection: sqlite3.Connection, key: Row, before: int) -> int:
+        """Drop about a step's parts of a message, and texts that no other message holds.
 
-    Returns:
-        How many rows were dropped.
-    """
-
-    def work(connection: sqlite3.Connection) -> int:
-        parts = connection.execute(PARTS, (*key, max(limit // 2, 1))).fetchall()
+        Returns:
+            How many rows were dropped.
+        """
+        parts = connection.execute(PARTS, (*key, max(self._limit // 2, 1))).fetchall()
         connection.execute(DROP_PARTS, (dumped([row for row, _, _ in parts]),))
         return len(parts) + drop_texts(connection, [text for _, *text in parts], before)
 
-    return work
+    @reads
+    def _marked(self, connection: sqlite3.Connection, name: str) -> int:
+        return progress_of(connection, name)
+
+    @writes
+    def _mark(self, connection: sqlite3.Connection, name: str, value: int) -> None:
+        raise_progress(connection, name, value)
 
 
 def oldest_kept(connection: sqlite3.Connection) -> int:
     """Return the sequence from which on time travel answers."""
-    return one(connection, MARKED, "oldest_kept") or 0
+    return progress_of(connection, OLDEST_KEPT)
 
 
 def drop_texts(connection: sqlite3.Connection, texts: Sequence[Sequence[int]], before: int) -> int:

@@ -4,11 +4,18 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 
 from propagation.adapters.sqlite.connection.client_ids import Directory
-from propagation.adapters.sqlite.connection.json_rows import dumped, put
+from propagation.adapters.sqlite.connection.json_rows import (
+    TAKEN_BACK,
+    counted,
+    dumped,
+    put,
+    raise_progress,
+    set_progress,
+)
 from propagation.adapters.sqlite.connection.leases import check_fence
-from propagation.adapters.sqlite.connection.wiping import TAKEN_BACK, TO_WIPE
 from propagation.adapters.sqlite.forget.learned_rows import empty_rows, promote_rows
 from propagation.adapters.sqlite.forget.retention import drop_texts, oldest_kept
+from propagation.adapters.sqlite.forget.wiping import TO_WIPE
 from propagation.adapters.sqlite.index.outbox import put_messages_out
 from propagation.adapters.sqlite.learn.checkpoints import completed, covers
 from propagation.adapters.sqlite.reason.texts import cited_since, put_texts, text_rows
@@ -197,15 +204,10 @@ class WithdrawalCommit:
         covers(self._connection, self._barrier.sequence)
 
     def _mark_for_wiping(self) -> None:
-        self._connection.execute(
-            "INSERT INTO progress VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
-            (TO_WIPE,),
-        )
+        counted(self._connection, TO_WIPE)
 
     def _record_sequence(self) -> None:
-        self._connection.execute(
-            "INSERT OR REPLACE INTO progress VALUES (?, ?)", (TAKEN_BACK, self._sequence)
-        )
+        set_progress(self._connection, TAKEN_BACK, self._sequence)
 
 
 def _interactions_go(
@@ -286,14 +288,7 @@ def _client_goes(
     for word in words:
         connection.execute("UPDATE dead_letter SET reason = '' WHERE instr(reason, ?)", (word,))
     directory.forget(kind, name)
-    connection.execute(
-        (
-            "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "
-            "max(value, "
-            "excluded.value)"
-        ),
-        (f"refs_given_{kind}", (ref >> 1) + 1),
-    )
+    raise_progress(connection, f"refs_given_{kind}", (ref >> 1) + 1)
     return freed
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import orjson
 
-from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import dumped, one, put
 from propagation.adapters.sqlite.connection.leases import check_fence
+from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads, writes
 from propagation.model import ClientKind, Round, RouterVersion, kind_of
-from propagation.ports import Clock, Collection, IndexChange, Lease
+from propagation.ports import Collection, IndexChange, Lease
 
 COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.ITEMS}
 PUT = (
@@ -22,62 +22,52 @@ PUT = (
 DROP = "DELETE FROM outbox WHERE collection = ? AND key = ? AND round = ? AND version <= ?"
 
 
-class SqliteOutbox:
+class SqliteOutbox(SqlitePart):
     """Rows by (collection, key, round)."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def stage_changes(
-        self, lease: Lease, round_: Round, changes: Sequence[IndexChange]
+    @writes
+    def stage_changes(
+        self,
+        connection: sqlite3.Connection,
+        lease: Lease,
+        round_: Round,
+        changes: Sequence[IndexChange],
     ) -> None:
-        def work(connection: sqlite3.Connection) -> None:
-            check_fence(connection, lease)
-            put(
-                connection,
-                "staged_outbox",
-                3,
-                [(change.collection, _key(change.key), change.version) for change in changes],
-                "INSERT OR REPLACE",
-            )
-
-        await self._database.write(work)
-
-    async def pending_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
-        latest = self._clock.now_ms() - age_ms
-        return await self._database.read(
-            lambda connection: [
-                IndexChange(
-                    collection=Collection(collection),
-                    key=orjson.loads(key),
-                    version=version,
-                    round=round_,
-                )
-                for collection, key, version, round_ in connection.execute(
-                    (
-                        "SELECT collection, key, version, round FROM outbox WHERE at <= ? ORDER BY "
-                        "at, collection, key LIMIT ?"
-                    ),
-                    (latest, limit),
-                ).fetchall()
-            ]
+        check_fence(connection, lease)
+        put(
+            connection,
+            "staged_outbox",
+            3,
+            [(change.collection, _key(change.key), change.version) for change in changes],
+            "INSERT OR REPLACE",
         )
 
-    async def drop_changes(self, changes: Sequence[IndexChange]) -> None:
-        rows = [
-            (change.collection, _key(change.key), change.round, change.version)
-            for change in changes
+    @reads
+    def pending_changes(
+        self, connection: sqlite3.Connection, age_ms: int, limit: int
+    ) -> Sequence[IndexChange]:
+        return [
+            IndexChange(Collection(collection), orjson.loads(key), version, round_)
+            for collection, key, version, round_ in connection.execute(
+                "SELECT collection, key, version, round FROM outbox WHERE at <= ? ORDER BY "
+                "at, collection, key LIMIT ?",
+                (self._clock.now_ms() - age_ms, limit),
+            )
         ]
-        if rows:
-            await self._database.write(lambda connection: connection.executemany(DROP, rows))
 
-    async def count_changes(self) -> int:
-        return int(
-            await self._database.read(
-                lambda connection: one(connection, "SELECT count(*) FROM outbox")
-            )
+    @writes
+    def drop_changes(self, connection: sqlite3.Connection, changes: Sequence[IndexChange]) -> None:
+        connection.executemany(
+            DROP,
+            [
+                (change.collection, _key(change.key), change.round, change.version)
+                for change in changes
+            ],
         )
+
+    @reads
+    def count_changes(self, connection: sqlite3.Connection) -> int:
+        return int(one(connection, "SELECT count(*) FROM outbox"))
 
 
 def put_texts_out(connection: sqlite3.Connection, versions: Mapping[int, int], at: int) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import orjson
 
-from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import dumped, one
+from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads, writes
 from propagation.ports import Point
 
 DESCRIPTION = "vector_index"
@@ -22,44 +22,39 @@ PUT = (
 )
 
 
-class SqlitePoints:
+class SqlitePoints(SqlitePart):
     """Rows of the table `point`; keys are JSON, so that 7 and "7" differ."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def get_description(self) -> bytes | None:
-        return await self._database.read(
-            lambda connection: one(connection, "SELECT value FROM meta WHERE name = ?", DESCRIPTION)
+    @reads
+    def get_description(self, connection: sqlite3.Connection) -> bytes | None:
+        description: bytes | None = one(
+            connection, "SELECT value FROM meta WHERE name = ?", DESCRIPTION
         )
+        return description
 
-    async def describe(self, description: bytes, shelves: Sequence[str]) -> None:
-        def work(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "DELETE FROM point WHERE collection NOT IN (SELECT value FROM json_each(?))",
-                (dumped(list(shelves)),),
-            )
-            connection.execute(
-                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (DESCRIPTION, description)
-            )
-
-        await self._database.write(work)
-
-    async def load_points(self, shelf: str) -> Sequence[Point]:
-        return await self._database.read(
-            lambda connection: [
-                Point(
-                    key=orjson.loads(key),
-                    version=version,
-                    vector=np.frombuffer(vector, np.float32),
-                    attributes=frozenset(orjson.loads(attributes)),
-                )
-                for key, version, vector, attributes in connection.execute(
-                    "SELECT key, version, vector, attributes FROM point WHERE collection = ?",
-                    (shelf,),
-                )
-            ]
+    @writes
+    def describe(
+        self, connection: sqlite3.Connection, description: bytes, shelves: Sequence[str]
+    ) -> None:
+        connection.execute(
+            "DELETE FROM point WHERE collection NOT IN (SELECT value FROM json_each(?))",
+            (dumped(list(shelves)),),
         )
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (DESCRIPTION, description))
+
+    @reads
+    def load_points(self, connection: sqlite3.Connection, shelf: str) -> Sequence[Point]:
+        return [
+            Point(
+                key=orjson.loads(key),
+                version=version,
+                vector=np.frombuffer(vector, np.float32),
+                attributes=frozenset(orjson.loads(attributes)),
+            )
+            for key, version, vector, attributes in connection.execute(
+                "SELECT key, version, vector, attributes FROM point WHERE collection = ?", (shelf,)
+            )
+        ]
 
     async def put_points(self, shelf: str, points: Sequence[Point]) -> None:
         rows = dumped(
@@ -78,10 +73,11 @@ class SqlitePoints:
             lambda connection: connection.execute(PUT, (shelf, rows, vectors))
         )
 
-    async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None:
-        await self._database.write(
-            lambda connection: connection.executemany(
-                "DELETE FROM point WHERE collection = ? AND key = ?",
-                [(shelf, dumped(key)) for key in keys],
-            )
+    @writes
+    def drop_points(
+        self, connection: sqlite3.Connection, shelf: str, keys: Sequence[int | str]
+    ) -> None:
+        connection.executemany(
+            "DELETE FROM point WHERE collection = ? AND key = ?",
+            [(shelf, dumped(key)) for key in keys],
         )

@@ -3,16 +3,16 @@
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import counted, dumped
 from propagation.adapters.sqlite.connection.leases import check_fence
+from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads, writes
 from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint, StoreCorrupt
 from propagation.ports import Lease
 
@@ -24,41 +24,27 @@ PARTS_AT_ONCE = 24
 Part = tuple[str, int, str, str, memoryview]
 
 
-class SqliteCheckpoints:
+class SqliteCheckpoints(SqlitePart):
     """Keeps the newest barrier, the newest other checkpoint, and one that is being written."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sweeping: asyncio.Task[None] | None = None
+    _sweeping: asyncio.Task[None] | None = None
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
-        id_ = (await self.stage_checkpoint(lease, checkpoint)).id
-
-        def work(connection: sqlite3.Connection) -> None:
-            check_fence(connection, lease)
-            completed(connection, id_)
-
-        await self._database.write(work)
+        await self._complete(lease, await self.stage_checkpoint(lease, checkpoint))
         await self.sweep_checkpoints()
+
+    @writes
+    def _complete(
+        self, connection: sqlite3.Connection, lease: Lease, staged: StagedCheckpoint
+    ) -> None:
+        check_fence(connection, lease)
+        completed(connection, staged.id)
 
     async def stage_checkpoint(
         self, lease: Lease, checkpoint: Checkpoint, onto: StagedCheckpoint | None = None
     ) -> StagedCheckpoint:
         """Write a checkpoint without making it visible."""
-
-        def begin(connection: sqlite3.Connection) -> int:
-            check_fence(connection, lease)
-            if onto is not None:
-                return _continued(connection, onto.id, checkpoint.sequence)
-            connection.execute("DELETE FROM checkpoint WHERE NOT complete")
-            id_ = counted(connection, "checkpoint")
-            connection.execute(
-                "INSERT INTO checkpoint (id, sequence, epoch, barrier) VALUES (?, ?, ?, ?)",
-                (id_, checkpoint.sequence, checkpoint.epoch, checkpoint.barrier),
-            )
-            return id_
-
-        id_ = await self._database.write(begin)
+        id_ = await self._begin(lease, checkpoint, onto)
         some: list[Part] = []
         for name in list(checkpoint.arrays):
             for part in _parts(name, checkpoint.arrays.pop(name)):
@@ -67,15 +53,34 @@ class SqliteCheckpoints:
                     await self._put_parts(id_, some)
                     some = []
         await self._put_parts(id_, some)
-        await self._database.alone(_into_the_file)
+        await self._database.write(_into_the_file, alone=True)
         return StagedCheckpoint(id_, checkpoint.sequence)
 
-    async def _put_parts(self, id_: int, parts: list[Part]) -> None:
-        await self._database.write(
-            lambda connection: connection.executemany(
-                "INSERT INTO checkpoint_part VALUES (?, ?, ?, ?, ?, ?)",
-                [(id_, *part) for part in parts],
-            )
+    @writes
+    def _begin(
+        self,
+        connection: sqlite3.Connection,
+        lease: Lease,
+        checkpoint: Checkpoint,
+        onto: StagedCheckpoint | None,
+    ) -> int:
+        """Begin a staged checkpoint, or go on with one; return its number."""
+        check_fence(connection, lease)
+        if onto is not None:
+            return _continued(connection, onto.id, checkpoint.sequence)
+        connection.execute("DELETE FROM checkpoint WHERE NOT complete")
+        id_ = counted(connection, "checkpoint")
+        connection.execute(
+            "INSERT INTO checkpoint (id, sequence, epoch, barrier) VALUES (?, ?, ?, ?)",
+            (id_, checkpoint.sequence, checkpoint.epoch, checkpoint.barrier),
+        )
+        return id_
+
+    @writes
+    def _put_parts(self, connection: sqlite3.Connection, id_: int, parts: Sequence[Part]) -> None:
+        connection.executemany(
+            "INSERT INTO checkpoint_part VALUES (?, ?, ?, ?, ?, ?)",
+            [(id_, *part) for part in parts],
         )
 
     async def sweep_checkpoints(self) -> None:
@@ -94,8 +99,36 @@ class SqliteCheckpoints:
         if self._sweeping is not None:
             await asyncio.gather(self._sweeping, return_exceptions=True)
 
-    async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
-        return await self._database.read(lambda connection: _newest(connection, barrier))
+    @reads
+    def newest_checkpoint(
+        self, connection: sqlite3.Connection, *, barrier: bool = False
+    ) -> Checkpoint | None:
+        row = connection.execute(
+            "SELECT id, sequence, epoch, barrier FROM checkpoint WHERE complete AND barrier >= ?"
+            " ORDER BY id DESC LIMIT 1",
+            (barrier,),
+        ).fetchone()
+        if row is None:
+            return None
+        arrays: dict[str, NDArray[np.generic]] = {}
+        for name, dtype, shape in connection.execute(
+            "SELECT name, dtype, shape FROM checkpoint_part WHERE checkpoint = ? AND part = 0",
+            (row[0],),
+        ).fetchall():
+            arrays[name] = np.empty(orjson.loads(shape), dtype)
+            flat = arrays[name].reshape(-1).view(np.uint8)
+            filled = 0
+            for (data,) in connection.execute(
+                "SELECT data FROM checkpoint_part WHERE checkpoint = ? AND name = ? ORDER BY part",
+                (row[0], name),
+            ):
+                flat[filled : filled + len(data)] = np.frombuffer(data, np.uint8)
+                filled += len(data)
+            if filled < len(flat):
+                raise StoreCorrupt(
+                    f"checkpoint {row[0]} lacks a part of {name}; restore the file from a back-up"
+                )
+        return Checkpoint(sequence=row[1], epoch=row[2], barrier=bool(row[3]), arrays=arrays)
 
 
 def completed(connection: sqlite3.Connection, id_: int) -> None:
@@ -171,32 +204,3 @@ def _parts(name: str, array: NDArray[np.generic]) -> Iterator[Part]:
     shape = dumped(list(array.shape))
     for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
         yield name, part, array.dtype.str, shape, data[start : start + PART_BYTES].data
-
-
-def _newest(connection: sqlite3.Connection, barrier: bool) -> Checkpoint | None:
-    row = connection.execute(
-        "SELECT id, sequence, epoch, barrier FROM checkpoint WHERE complete AND barrier >= ?"
-        " ORDER BY id DESC LIMIT 1",
-        (barrier,),
-    ).fetchone()
-    if row is None:
-        return None
-    arrays: dict[str, NDArray[np.generic]] = {}
-    for name, dtype, shape in connection.execute(
-        "SELECT name, dtype, shape FROM checkpoint_part WHERE checkpoint = ? AND part = 0",
-        (row[0],),
-    ).fetchall():
-        arrays[name] = np.empty(orjson.loads(shape), dtype)
-        flat = arrays[name].reshape(-1).view(np.uint8)
-        filled = 0
-        for (data,) in connection.execute(
-            "SELECT data FROM checkpoint_part WHERE checkpoint = ? AND name = ? ORDER BY part",
-            (row[0], name),
-        ):
-            flat[filled : filled + len(data)] = np.frombuffer(data, np.uint8)
-            filled += len(data)
-        if filled < len(flat):
-            raise StoreCorrupt(
-                f"checkpoint {row[0]} lacks a part of {name}; restore the file from a back-up"
-            )
-    return Checkpoint(sequence=row[1], epoch=row[2], barrier=bool(row[3]), arrays=arrays)

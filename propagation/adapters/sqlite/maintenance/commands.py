@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from propagation.adapters.sqlite.connection.atomic_file import begun, drop_begun
+from propagation.adapters.sqlite.connection.lock import held
 from propagation.adapters.sqlite.connection.schema import (
     check_ours,
     connect,
@@ -17,7 +18,6 @@ from propagation.adapters.sqlite.maintenance.file_copies import (
     OnProgress,
     backup,
     compact,
-    held,
     restore,
 )
 from propagation.adapters.sqlite.maintenance.json_export import export, import_export

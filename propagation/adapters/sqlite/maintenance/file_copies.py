@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from propagation.adapters.sqlite.connection.atomic_file import BESIDE, made_in_place
-from propagation.adapters.sqlite.connection.lock import take_lock
+from propagation.adapters.sqlite.connection.lock import held
 from propagation.adapters.sqlite.connection.schema import (
     check_ours,
     connect,
@@ -89,20 +89,6 @@ def _copy(reader: sqlite3.Connection, partial: Path, progress: OnProgress) -> No
 
 
 FOLD_MS = 5_000
-
-
-@contextmanager
-def held(database: Path) -> Iterator[None]:
-    """Hold a database, so that no service runs on it.
-
-    Raises:
-        StoreBusy: A service holds it.
-    """
-    lock = take_lock(database)
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 @contextmanager

@@ -4,34 +4,44 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from propagation.adapters.sqlite.connection.json_rows import Rows, dumped, put_rows, rows_of
-from propagation.adapters.sqlite.reason.texts import (
-    TextRows,
-    gradient_rows,
-    merged_rows,
-    put_gradients,
-    put_merged,
-    put_texts,
-    text_rows,
+from propagation.adapters.sqlite.connection.json_rows import dumped, fields, put_json
+from propagation.adapters.sqlite.reason.texts import TextRows, put_texts, text_rows
+from propagation.model import (
+    ClientText,
+    MessageMerge,
+    ReasonedInteraction,
+    ReasonedSummary,
+    summarize_reasoned,
 )
-from propagation.model import ClientText, ReasonedInteraction, ReasonedSummary, summarize_reasoned
+
+MERGED = "ref, profile_version, router, router_version, outcome"
+GRADIENT = "sequence, module, owner, writer, reward, text, attributes, epoch"
+MERGES_THROUGH = (
+    "INSERT INTO progress VALUES ('merged', json_array_length(?1)) ON CONFLICT (name) DO UPDATE"
+    " SET value = value + excluded.value"
+)
+# Numbered in their order, up to the number that MERGES_THROUGH left.
+PUT_MERGED = (
+    f"INSERT INTO merged (number, {MERGED}, sequence) SELECT (SELECT value FROM progress WHERE"
+    f" name = 'merged') - json_array_length(?1) + key + 1, {fields(6)} FROM json_each(?1)"
+)
 
 
 @dataclass(frozen=True)
 class PackedReasoned:
-    """Rows of one commit.
+    """Rows of one commit, as JSON.
 
     Args:
-        replayed: Sequences of dead letters that were tried again, as JSON.
+        replayed: Sequences of dead letters that were tried again.
     """
 
     finished: Sequence[ReasonedSummary]
     texts: TextRows
-    merged: Rows
-    gradients: Rows
-    reasoned: Rows
+    merged: str
+    gradients: str
+    reasoned: str
     replayed: str
-    dead_letters: Rows
+    dead_letters: str
 
 
 def texts_of(reasoned: Sequence[ReasonedInteraction]) -> list[ClientText]:
@@ -56,18 +66,47 @@ def packed(reasoned: Sequence[ReasonedInteraction], bodies: Sequence[bytes]) -> 
         merged=merged_rows(
             [(merge, result.written_at) for result in reasoned for merge in result.merges]
         ),
-        gradients=gradient_rows(reasoned),
-        reasoned=rows_of(
+        gradients=dumped(
+            [
+                (g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes, g.epoch)
+                for result in reasoned
+                for g in result.gradients
+            ]
+        ),
+        reasoned=dumped(
             [
                 (result.sequence, result.user, result.reward, result.late, *_written_with(result))
                 for result in reasoned
             ]
         ),
         replayed=dumped([result.sequence for result in reasoned if result.late is not None]),
-        dead_letters=rows_of(
+        dead_letters=dumped(
             [(result.sequence, result.failure) for result in reasoned if result.failure is not None]
         ),
     )
+
+
+def merged_rows(merged: Sequence[tuple[MessageMerge, int]]) -> str:
+    """Return the rows of merges, each with its sequence, in order."""
+    return dumped(
+        [
+            (
+                merge.ref,
+                merge.profile_version,
+                merge.router,
+                merge.router_version,
+                merge.outcome,
+                sequence,
+            )
+            for merge, sequence in merged
+        ]
+    )
+
+
+def put_merged(connection: sqlite3.Connection, merged: str) -> None:
+    """Insert merges; they are numbered in order."""
+    connection.execute(MERGES_THROUGH, (merged,))
+    connection.execute(PUT_MERGED, (merged,))
 
 
 def put_packed(connection: sqlite3.Connection, reasoned: PackedReasoned, at: int) -> None:
@@ -78,13 +117,13 @@ def put_packed(connection: sqlite3.Connection, reasoned: PackedReasoned, at: int
     """
     put_texts(connection, reasoned.texts, at)
     put_merged(connection, reasoned.merged)
-    put_gradients(connection, reasoned.gradients)
-    put_rows(connection, "reasoned", 6, reasoned.reasoned, "INSERT OR REPLACE")
+    put_json(connection, f"gradient ({GRADIENT})", 8, reasoned.gradients)
+    put_json(connection, "reasoned", 6, reasoned.reasoned, "INSERT OR REPLACE")
     connection.execute(
         "DELETE FROM dead_letter WHERE sequence IN (SELECT value FROM json_each(?))",
         (reasoned.replayed,),
     )
-    put_rows(connection, "dead_letter", 2, reasoned.dead_letters)
+    put_json(connection, "dead_letter", 2, reasoned.dead_letters)
 
 
 def _written_with(result: ReasonedInteraction) -> tuple[str | None, str | None]:

@@ -1,35 +1,20 @@
-"""Texts of clients as rows: profile versions, merges and gradients."""
+"""Texts of clients: rows of profile versions."""
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from propagation.adapters.sqlite.connection.json_rows import (
-    Rows,
-    dumped,
-    fields,
-    many,
-    one,
-    put_rows,
-    rows_of,
-)
+from propagation.adapters.sqlite.connection.json_rows import dumped, many, one
+from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads
 from propagation.adapters.sqlite.index.outbox import put_texts_out
 from propagation.adapters.sqlite.reason.text_bodies import body_of, parts_of
-from propagation.model import (
-    ClientText,
-    Gradient,
-    MessageMerge,
-    Module,
-    Profile,
-    ReasonedInteraction,
-)
+from propagation.model import ClientText, NumberedText, Profile
 from propagation.ports import VersionClash
 
+TEXT_ROWS = 8
 TEXTS_AT_ONCE = 8
-MERGED = "ref, profile_version, router, router_version, outcome"
-GRADIENT = "sequence, module, owner, writer, reward, text, attributes, epoch"
 TEXT = "json_array(v.ref, v.version, v.next_id, hex(v.body), v.watermark, v.dropped)"
 FORGOTTEN = (
     "SELECT json_group_array(e.value) FROM json_each(?) e WHERE e.value NOT IN (SELECT ref FROM "
@@ -43,10 +28,63 @@ PUT_TEXTS = (
     "value->>7), value->>4,"
     " value->>5, ?3, ?5 FROM json_each(?1)"
 )
-PUT_MERGED = (
-    f"INSERT INTO merged (number, {MERGED}, sequence) SELECT ?2 + key, {fields(6)} FROM "
-    "json_each(?1)"
-)
+
+
+class SqliteTexts(SqlitePart):
+    """Stores the texts of clients as versions, and reads them."""
+
+    async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
+        return await self._database.read(
+            lambda connection: texts_or_none_yet(connection, refs), TEXT_ROWS * len(refs)
+        )
+
+    async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
+        if refs is None:
+            return await self._database.read(_all_versions)
+        return await self._database.read(
+            lambda connection: newest_versions(connection, refs), len(refs)
+        )
+
+    @reads
+    def text_at(self, connection: sqlite3.Connection, ref: int, sequence: int) -> ClientText | None:
+        rows = many(
+            connection,
+            f"SELECT json_group_array({TEXT}) FROM (SELECT * FROM profile_version WHERE ref = ? "
+            "AND "
+            "sequence <= ?"
+            " ORDER BY version DESC LIMIT 1) v",
+            ref,
+            sequence,
+        )
+        return _text(rows[0]) if rows else None
+
+    @reads
+    def texts_of_versions(
+        self, connection: sqlite3.Connection, versions: Sequence[tuple[int, int]]
+    ) -> Mapping[tuple[int, int], ClientText]:
+        rows = many(
+            connection,
+            f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
+            " ON v.ref = e.value->>0 AND v.version = e.value->>1",
+            dumped(sorted(set(versions))),
+        )
+        return {(row[0], row[1]): _text(row) for row in rows}
+
+    async def texts_through(self) -> int:
+        return await self._database.read(texts_through)
+
+    @reads
+    def texts_after(
+        self, connection: sqlite3.Connection, number: int, limit: int
+    ) -> Sequence[NumberedText]:
+        return [
+            NumberedText(*row)
+            for row in connection.execute(
+                "SELECT rowid, ref, version FROM profile_version WHERE rowid > ? ORDER BY "
+                "rowid LIMIT ?",
+                (number, limit),
+            )
+        ]
 
 
 async def bodies_of(texts: Sequence[ClientText]) -> list[bytes]:
@@ -144,52 +182,6 @@ def texts_through(connection: sqlite3.Connection) -> int:
     )
 
 
-def merged_rows(merged: Sequence[tuple[MessageMerge, int]]) -> Rows:
-    """Return the rows of merges, in order."""
-    return rows_of(
-        [
-            (
-                merge.ref,
-                merge.profile_version,
-                merge.router,
-                merge.router_version,
-                merge.outcome,
-                sequence,
-            )
-            for merge, sequence in merged
-        ]
-    )
-
-
-def put_merged(connection: sqlite3.Connection, merged: Rows) -> None:
-    """Insert merges; they are numbered in order."""
-    if not merged.count:
-        return
-    through = one(
-        connection,
-        "INSERT INTO progress VALUES ('merged', ?1) ON CONFLICT (name) DO UPDATE"
-        " SET value = value + ?1 RETURNING value",
-        merged.count,
-    )
-    connection.execute(PUT_MERGED, (merged.json, through - merged.count + 1))
-
-
-def gradient_rows(reasoned: Sequence[ReasonedInteraction]) -> Rows:
-    """Return the rows of gradients."""
-    return rows_of(
-        [
-            (g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes, g.epoch)
-            for result in reasoned
-            for g in result.gradients
-        ]
-    )
-
-
-def put_gradients(connection: sqlite3.Connection, gradients: Rows) -> None:
-    """Insert gradients."""
-    put_rows(connection, f"gradient ({GRADIENT})", 8, gradients)
-
-
 def newest_versions(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, int]:
     """Return the current version of each of these clients that has one."""
     return {
@@ -203,6 +195,18 @@ def newest_versions(connection: sqlite3.Connection, refs: Sequence[int]) -> dict
         )
         if version is not None
     }
+
+
+def _all_versions(connection: sqlite3.Connection) -> dict[int, int]:
+    """Return the current version of every client that has one."""
+    return dict(
+        many(
+            connection,
+            "SELECT json_group_array(json_array(ref, version)) FROM (SELECT c.ref AS ref, (SELECT"
+            " max(v.version) FROM profile_version v WHERE v.ref = c.ref) AS version FROM client c)"
+            " WHERE version IS NOT NULL",
+        )
+    )
 
 
 def newest_texts(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, ClientText]:
@@ -223,32 +227,6 @@ def texts_or_none_yet(connection: sqlite3.Connection, refs: Sequence[int]) -> di
     return {ref: found.get(ref) or ClientText.empty(ref) for ref in refs}
 
 
-def text_at(connection: sqlite3.Connection, ref: int, sequence: int) -> ClientText | None:
-    """Return the last version written at or before a sequence."""
-    rows = many(
-        connection,
-        f"SELECT json_group_array({TEXT}) FROM (SELECT * FROM profile_version WHERE ref = ? AND "
-        "sequence <= ?"
-        " ORDER BY version DESC LIMIT 1) v",
-        ref,
-        sequence,
-    )
-    return _text(rows[0]) if rows else None
-
-
-def texts_of_versions(
-    connection: sqlite3.Connection, versions: Sequence[tuple[int, int]]
-) -> dict[tuple[int, int], ClientText]:
-    """Return those of the versions (ref, version) that are stored."""
-    rows = many(
-        connection,
-        f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
-        " ON v.ref = e.value->>0 AND v.version = e.value->>1",
-        dumped(sorted(set(versions))),
-    )
-    return {(row[0], row[1]): _text(row) for row in rows}
-
-
 def cited_since(
     connection: sqlite3.Connection, number: int, sequences: Set[int], messages: Set[tuple[int, int]]
 ) -> int | None:
@@ -266,27 +244,6 @@ def cited_since(
         ) or any(not sequences.isdisjoint(rule.evidence) for rule in text.filter_memory.rules):
             return text.profile.ref
     return None
-
-
-def gradient_of(row: Sequence[Any]) -> Gradient:
-    """Return the gradient of a row of GRADIENT."""
-    return Gradient(
-        sequence=row[0],
-        module=Module(row[1]),
-        owner=row[2],
-        writer=row[3],
-        reward=row[4],
-        text=row[5],
-        attributes=tuple(row[6]),
-        epoch=row[7],
-    )
-
-
-def merged_of(row: Sequence[Any]) -> MessageMerge:
-    """Return the merge of a row of MERGED."""
-    return MessageMerge(
-        ref=row[0], profile_version=row[1], router=row[2], router_version=row[3], outcome=row[4]
-    )
 
 
 def _text(row: Sequence[Any]) -> ClientText:

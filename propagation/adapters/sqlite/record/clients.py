@@ -6,9 +6,8 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.sqlite.connection.client_ids import Directory
-from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import dumped, fields
+from propagation.adapters.sqlite.connection.transactions import SqlitePart
 from propagation.model import Client, ClientKey, ClientKind
 
 CONTENT = ("title", "description", "attributes", "categories", "hidden", "metadata", "sequence")
@@ -31,12 +30,8 @@ THEN = (
 )
 
 
-class SqliteClients:
+class SqliteClients(SqlitePart):
     """Clients by ref; ids are answered from memory."""
-
-    def __init__(self, database: Database, directory: Directory) -> None:
-        self._database = database
-        self._directory = directory
 
     async def find_refs(self, keys: Sequence[ClientKey]) -> Sequence[int | None]:
         return [self._directory.ref(key.kind, key.id) for key in keys]

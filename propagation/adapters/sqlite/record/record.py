@@ -12,8 +12,8 @@ from propagation.adapters.sqlite.connection.client_ids import (
     recorded_through,
     sequence_at,
 )
-from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import dumped, fields, many
+from propagation.adapters.sqlite.connection.transactions import SqlitePart
 from propagation.adapters.sqlite.record.clients import clients_of, put_clients
 from propagation.adapters.sqlite.record.forgotten_events import forgotten_among
 from propagation.graph_rules.client_upsert import keys_to_create, merge_changes
@@ -40,12 +40,8 @@ INSERT = (
 )
 
 
-class SqliteRecords:
+class SqliteRecords(SqlitePart):
     """The record commit and the log."""
-
-    def __init__(self, database: Database, directory: Directory) -> None:
-        self._database = database
-        self._directory = directory
 
     async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:
         return await self._database.write(lambda connection: self._upsert(connection, changes))

@@ -4,11 +4,14 @@ Changes of unpublished rounds are skipped by their number.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from propagation.adapters.sqlite.connection.json_rows import dumped, fields
+from propagation.adapters.sqlite.connection.leases import check_fence
+from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads, writes
 from propagation.adapters.sqlite.rounds.messages import last_round
-from propagation.model import RoutingEdge
+from propagation.model import Round, RoutingEdge
+from propagation.ports import Lease
 
 SEQUENCED = (
     "SELECT e.router, e.ref, e.score, o.sequence{} FROM ({}) e JOIN round o ON o.number = e.opened"
@@ -54,65 +57,72 @@ STAND = (
 )
 
 
-def of_clients(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, list[RoutingEdge]]:
-    """Return current edges of clients, largest score first."""
-    edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
-    for row in connection.execute(
-        OF_CLIENTS, (last_round(connection), dumped(list(edges)))
-    ).fetchall():
-        edges[row[1]].append(_edge(*row))
-    return {
-        ref: sorted(of, key=lambda edge: (-edge.score, edge.router)) for ref, of in edges.items()
-    }
+class SqliteEdges(SqlitePart):
+    """Stages changes of the routing table, and reads what stood at the end of a round."""
+
+    @writes
+    def stage_edges(
+        self,
+        connection: sqlite3.Connection,
+        lease: Lease,
+        round_: Round,
+        closed: Sequence[tuple[int, int]],
+        opened: Sequence[RoutingEdge],
+    ) -> None:
+        check_fence(connection, lease)
+        stand = sorted((edge.ref, edge.router, edge.score) for edge in opened)
+        anew = {row[:2] for row in stand}
+        ended = sorted((ref, router) for router, ref in closed)
+        connection.execute(END, (round_.number, dumped(sorted({*anew, *ended}))))
+        connection.execute(GO, (round_.number, dumped([key for key in ended if key not in anew])))
+        connection.execute(STAND, (round_.number, dumped(stand)))
+
+    @reads
+    def edges_of(
+        self, connection: sqlite3.Connection, refs: Sequence[int]
+    ) -> Mapping[int, Sequence[RoutingEdge]]:
+        edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
+        for row in connection.execute(
+            OF_CLIENTS, (last_round(connection), dumped(list(edges)))
+        ).fetchall():
+            edges[row[1]].append(_edge(*row))
+        return {
+            ref: sorted(of, key=lambda edge: (-edge.score, edge.router))
+            for ref, of in edges.items()
+        }
+
+    @reads
+    def members_of(
+        self, connection: sqlite3.Connection, router: int, limit: int, at: int | None = None
+    ) -> Sequence[RoutingEdge]:
+        return [
+            _edge(*row)
+            for row in connection.execute(MEMBERS, (last_round(connection, at), router, limit))
+        ]
+
+    @reads
+    def edges_to(
+        self, connection: sqlite3.Connection, routers: Sequence[int]
+    ) -> Sequence[RoutingEdge]:
+        return [
+            _edge(*row)
+            for row in connection.execute(
+                TO_ROUTERS, (last_round(connection), dumped(list(routers)))
+            )
+        ]
+
+    @reads
+    def count_members(
+        self, connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None
+    ) -> Mapping[int, int]:
+        return dict(
+            connection.execute(
+                COUNTED, (last_round(connection, at), dumped(list(routers)))
+            ).fetchall()
+        )
 
 
-def members(
-    connection: sqlite3.Connection, router: int, limit: int, at: int | None
-) -> list[RoutingEdge]:
-    """Return a router's edges."""
-    return [
-        _edge(*row)
-        for row in connection.execute(MEMBERS, (last_round(connection, at), router, limit))
-    ]
-
-
-def of_routers(connection: sqlite3.Connection, routers: Sequence[int]) -> list[RoutingEdge]:
-    """Return all current edges of routers."""
-    return [
-        _edge(*row)
-        for row in connection.execute(TO_ROUTERS, (last_round(connection), dumped(list(routers))))
-    ]
-
-
-def counted(
-    connection: sqlite3.Connection, routers: Sequence[int], at: int | None
-) -> dict[int, int]:
-    """Count the edges of routers."""
-    return dict(
-        connection.execute(COUNTED, (last_round(connection, at), dumped(list(routers)))).fetchall()
-    )
-
-
-def stage(
-    connection: sqlite3.Connection,
-    round_: int,
-    closed: Sequence[tuple[int, int]],
-    opened: Sequence[RoutingEdge],
-) -> None:
-    """Stage changes of the table.
-
-    Args:
-        closed: By (router, ref).
-    """
-    stand = sorted((edge.ref, edge.router, edge.score) for edge in opened)
-    anew = {row[:2] for row in stand}
-    ended = sorted((ref, router) for router, ref in closed)
-    connection.execute(END, (round_, dumped(sorted({*anew, *ended}))))
-    connection.execute(GO, (round_, dumped([key for key in ended if key not in anew])))
-    connection.execute(STAND, (round_, dumped(stand)))
-
-
-def discard(connection: sqlite3.Connection, last: int) -> None:
+def discard_edges(connection: sqlite3.Connection, last: int) -> None:
     """Discard what rounds after the last published one did to the table."""
     connection.execute("DELETE FROM edge WHERE opened > ?", (last,))
     connection.execute(

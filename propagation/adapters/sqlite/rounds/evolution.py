@@ -5,10 +5,9 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
-from propagation.adapters.sqlite.connection.client_ids import Directory
-from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import counted
 from propagation.adapters.sqlite.connection.leases import check_fence
+from propagation.adapters.sqlite.connection.transactions import reads, writes
 from propagation.adapters.sqlite.index.outbox import publish_changes
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints, completed, covers
 from propagation.adapters.sqlite.learn.learn import put_epoch
@@ -29,15 +28,8 @@ CURRENT = (
 CLIENTS_A_READ = 2_000
 
 
-class SqliteEvolution:
+class SqliteEvolution(SqliteCheckpoints):
     """Stores runs, maps and lineage."""
-
-    def __init__(
-        self, database: Database, directory: Directory, checkpoints: SqliteCheckpoints
-    ) -> None:
-        self._database = database
-        self._directory = directory
-        self._checkpoints = checkpoints
 
     async def publish_evolution(
         self, learn: Lease, round_lease: Lease, publication: Publication
@@ -85,11 +77,12 @@ class SqliteEvolution:
             return run
 
         run = await self._database.write(work)
-        self._checkpoints.sweep_beside()
+        self.sweep_beside()
         return run
 
-    async def save_evolution(self, run: EvolutionRun) -> EvolutionRun:
-        return await self._database.write(lambda connection: self._kept(connection, run))
+    @writes
+    def save_evolution(self, connection: sqlite3.Connection, run: EvolutionRun) -> EvolutionRun:
+        return self._kept(connection, run)
 
     def _kept(self, connection: sqlite3.Connection, run: EvolutionRun) -> EvolutionRun:
         numbered = run.model_copy(
@@ -101,38 +94,36 @@ class SqliteEvolution:
         )
         return numbered
 
-    async def evolution_runs(self, limit: int, before: int | None = None) -> Sequence[EvolutionRun]:
-        reports = (
-            "SELECT report FROM evolution_run WHERE ?1 IS NULL OR run < ?1 ORDER BY run "
-            "DESC LIMIT ?2"
-        )
-        return await self._database.read(
-            lambda connection: [
-                EvolutionRun.model_validate_json(report)
-                for (report,) in connection.execute(reports, (before, limit)).fetchall()
-            ]
-        )
+    @reads
+    def evolution_runs(
+        self, connection: sqlite3.Connection, limit: int, before: int | None = None
+    ) -> Sequence[EvolutionRun]:
+        return [
+            EvolutionRun.model_validate_json(report)
+            for (report,) in connection.execute(
+                "SELECT report FROM evolution_run WHERE ?1 IS NULL OR run < ?1 ORDER BY run "
+                "DESC LIMIT ?2",
+                (before, limit),
+            )
+        ]
 
-    async def router_maps(self) -> RouterMaps:
-        def work(connection: sqlite3.Connection) -> RouterMaps:
-            rows = connection.execute(
-                "SELECT m.run, m.from_epoch, m.to_epoch, m.body FROM router_map m JOIN epoch e "
-                "ON e.number = m.to_epoch"
-                " WHERE e.era = (SELECT era FROM epoch ORDER BY number DESC LIMIT 1) ORDER BY m.run"
-            ).fetchall()
-            return RouterMaps([map_of(*row) for row in rows])
-
-        return await self._database.read(work)
-
-    async def router_lineage(self) -> Sequence[LineageStep]:
-        return await self._database.read(
-            lambda connection: [
-                LineageStep(run=run, before=before, after=after, kind=kind)
-                for run, before, after, kind in connection.execute(
-                    "SELECT run, before, after, kind FROM evolved_into ORDER BY run, before, after"
-                ).fetchall()
-            ]
+    @reads
+    def router_maps(self, connection: sqlite3.Connection) -> RouterMaps:
+        rows = connection.execute(
+            "SELECT m.run, m.from_epoch, m.to_epoch, m.body FROM router_map m JOIN epoch e "
+            "ON e.number = m.to_epoch"
+            " WHERE e.era = (SELECT era FROM epoch ORDER BY number DESC LIMIT 1) ORDER BY m.run"
         )
+        return RouterMaps([map_of(*row) for row in rows])
+
+    @reads
+    def router_lineage(self, connection: sqlite3.Connection) -> Sequence[LineageStep]:
+        return [
+            LineageStep(run=run, before=before, after=after, kind=kind)
+            for run, before, after, kind in connection.execute(
+                "SELECT run, before, after, kind FROM evolved_into ORDER BY run, before, after"
+            )
+        ]
 
     async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
         wanted = {b"%d" % router for router in routers}

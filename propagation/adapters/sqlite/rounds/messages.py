@@ -9,7 +9,10 @@ from typing import Any
 import orjson
 
 from propagation.adapters.sqlite.connection.json_rows import dumped, many, one
+from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads
 from propagation.model import IntegratedAttribute, RouterVersion
+
+WAITING_ROWS, MESSAGE_ROWS = 32, 4
 
 VERSION = (
     "json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes), "
@@ -81,6 +84,122 @@ PARTS = (
 )
 
 
+class SqliteMessages(SqlitePart):
+    """Reads published messages, whole or with some of their parts."""
+
+    async def waiting_messages(
+        self, refs_after: Mapping[int, int], through: int | None = None
+    ) -> Mapping[int, Sequence[RouterVersion]]:
+        return await self._database.read(
+            lambda connection: waiting_messages(connection, refs_after, through),
+            WAITING_ROWS * len(refs_after),
+        )
+
+    @reads
+    def messages_of(self, connection: sqlite3.Connection, number: int) -> Sequence[RouterVersion]:
+        keys = connection.execute(
+            "SELECT router, version FROM router_version WHERE round = ?", (number,)
+        ).fetchall()
+        return sorted(brief_versions(connection, keys).values(), key=lambda version: version.router)
+
+    @reads
+    def router_versions(
+        self, connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None
+    ) -> Sequence[RouterVersion]:
+        """Return the newest published version of each router since the newest bootstrap."""
+        era = (
+            one(
+                connection,
+                "SELECT era FROM epoch WHERE sequence <= coalesce(?, sequence) ORDER BY number "
+                "DESC LIMIT 1",
+                at,
+            )
+            or 0
+        )
+        newest = version_numbers(connection, routers, at)
+        return [
+            version
+            for version in brief_versions(connection, list(newest.items())).values()
+            if version.epoch >= era
+        ]
+
+    @reads
+    def version_numbers(
+        self, connection: sqlite3.Connection, routers: Sequence[int]
+    ) -> Mapping[int, int]:
+        return version_numbers(connection, routers)
+
+    @reads
+    def router_version(
+        self, connection: sqlite3.Connection, router: int, version: int
+    ) -> RouterVersion | None:
+        found = brief_versions(connection, [(router, version)]).get((router, version))
+        if found is None:
+            return None
+        parts = many(
+            connection,
+            "SELECT json_group_array(json_array(attribute, ref, profile_version, sequence))"
+            " FROM (SELECT * FROM integrated WHERE router = ? AND version = ? ORDER BY rowid)",
+            router,
+            version,
+        )
+        return replace(found, integrated=tuple(starmap(IntegratedAttribute, parts)))
+
+    async def messages(
+        self, keys: Sequence[tuple[int, int]], senders: int
+    ) -> Mapping[tuple[int, int], RouterVersion]:
+        return await self._database.read(
+            lambda connection: _messages(connection, keys, senders), MESSAGE_ROWS * len(keys)
+        )
+
+    @reads
+    def parts_carrying(
+        self,
+        connection: sqlite3.Connection,
+        keys: Sequence[tuple[int, int]],
+        attributes: Sequence[str],
+        but: int,
+    ) -> Mapping[tuple[int, int], Sequence[IntegratedAttribute]]:
+        parts: dict[tuple[int, int], list[IntegratedAttribute]] = {}
+        for router, version, *part in many(
+            connection,
+            "SELECT json_group_array(json_array(router, version, attribute, ref, profile_version, "
+            "sequence))"
+            " FROM (SELECT i.* FROM json_each(?) e CROSS JOIN integrated i ON i.router = "
+            "e.value->>0"
+            " AND i.version = e.value->>1"
+            " WHERE i.ref <> ? AND i.attribute IN (SELECT value FROM json_each(?)) ORDER BY "
+            "i.rowid)",
+            dumped(sorted(set(keys))),
+            but,
+            dumped(list(attributes)),
+        ):
+            parts.setdefault((router, version), []).append(IntegratedAttribute(*part))
+        return parts
+
+    @reads
+    def contributions(
+        self, connection: sqlite3.Connection, ref: int, limit: int
+    ) -> Sequence[RouterVersion]:
+        parts: dict[tuple[int, int], list[list[Any]]] = {}
+        for router, version, *part in connection.execute(
+            "SELECT i.router, i.version, i.attribute, i.ref, i.profile_version, i.sequence FROM "
+            "integrated i"
+            " JOIN router_version v ON v.router = i.router AND v.version = i.version WHERE i.ref "
+            "= ? "
+            "AND v.round <= ?"
+            " ORDER BY v.round DESC, v.router",
+            (ref, last_round(connection)),
+        ).fetchall():
+            if (router, version) in parts or len(parts) < limit:
+                parts.setdefault((router, version), []).append(part)
+        versions = brief_versions(connection, list(parts))
+        return [
+            replace(versions[key], integrated=tuple(starmap(IntegratedAttribute, of)))
+            for key, of in parts.items()
+        ]
+
+
 def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
     """Return the newest published round (at a sequence: the newest then); 0 before the first."""
     if at is None:
@@ -132,34 +251,7 @@ def brief_versions(
         " ON v.router = e.value->>0 AND v.version = e.value->>1 JOIN round r ON r.number = v.round",
         dumped(keys),
     )
-    return {(row[0], row[1]): _version(row, row[9]) for row in rows}
-
-
-def newest_versions(
-    connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None
-) -> list[RouterVersion]:
-    """Return the newest published version of each router since the newest bootstrap, by router.
-
-    With `at`, the newest at that sequence.
-    """
-    era = (
-        one(
-            connection,
-            (
-                "SELECT era FROM epoch WHERE sequence <= coalesce(?, sequence) ORDER BY number "
-                "DESC "
-                "LIMIT 1"
-            ),
-            at,
-        )
-        or 0
-    )
-    newest = version_numbers(connection, routers, at)
-    return [
-        version
-        for version in brief_versions(connection, list(newest.items())).values()
-        if version.epoch >= era
-    ]
+    return {(row[0], row[1]): _version(row) for row in rows}
 
 
 def version_numbers(
@@ -175,37 +267,10 @@ def version_numbers(
     )
 
 
-def whole_version(
-    connection: sqlite3.Connection, router: int, version: int
-) -> RouterVersion | None:
-    """Return one published version with all its parts."""
-    rows = many(
-        connection,
-        f"SELECT json_group_array({VERSION}) FROM router_version v JOIN round r ON r.number = "
-        "v.round"
-        " WHERE v.router = ? AND v.version = ?",
-        router,
-        version,
-    )
-    if not rows:
-        return None
-    return _version(
-        rows[0],
-        many(
-            connection,
-            "SELECT json_group_array(json_array(attribute, ref, profile_version, sequence))"
-            " FROM (SELECT * FROM integrated WHERE router = ? AND version = ? ORDER BY rowid)",
-            router,
-            version,
-        ),
-    )
-
-
-def messages_of(
+def _messages(
     connection: sqlite3.Connection, keys: Sequence[tuple[int, int]], senders: int
 ) -> dict[tuple[int, int], RouterVersion]:
     """Return published versions with a part of at most `senders` clients, the lowest refs."""
-    last = last_round(connection)
     parts = {
         (router, version): part
         for router, version, part in many(connection, PARTS, dumped(list(keys)), senders)
@@ -213,54 +278,10 @@ def messages_of(
     return {
         key: replace(version, integrated=tuple(starmap(IntegratedAttribute, parts[key])))
         for key, version in brief_versions(connection, keys).items()
-        if version.round <= last
     }
 
 
-def parts_carrying(
-    connection: sqlite3.Connection,
-    keys: Sequence[tuple[int, int]],
-    attributes: Sequence[str],
-    but: int,
-) -> dict[tuple[int, int], list[IntegratedAttribute]]:
-    """Return the parts of messages with some attributes, except those of one client."""
-    parts: dict[tuple[int, int], list[IntegratedAttribute]] = {}
-    for router, version, *part in many(
-        connection,
-        "SELECT json_group_array(json_array(router, version, attribute, ref, profile_version, "
-        "sequence))"
-        " FROM (SELECT i.* FROM json_each(?) e CROSS JOIN integrated i ON i.router = e.value->>0"
-        " AND i.version = e.value->>1"
-        " WHERE i.ref <> ? AND i.attribute IN (SELECT value FROM json_each(?)) ORDER BY i.rowid)",
-        dumped(sorted(set(keys))),
-        but,
-        dumped(list(attributes)),
-    ):
-        parts.setdefault((router, version), []).append(IntegratedAttribute(*part))
-    return parts
-
-
-def contributions(connection: sqlite3.Connection, ref: int, limit: int) -> list[RouterVersion]:
-    """Return messages that carry this client's attributes, newest first, with its parts."""
-    parts: dict[tuple[int, int], list[list[Any]]] = {}
-    for router, version, *part in connection.execute(
-        "SELECT i.router, i.version, i.attribute, i.ref, i.profile_version, i.sequence FROM "
-        "integrated i"
-        " JOIN router_version v ON v.router = i.router AND v.version = i.version WHERE i.ref = ? "
-        "AND v.round <= ?"
-        " ORDER BY v.round DESC, v.router",
-        (ref, last_round(connection)),
-    ).fetchall():
-        if (router, version) in parts or len(parts) < limit:
-            parts.setdefault((router, version), []).append(part)
-    versions = brief_versions(connection, list(parts))
-    return [
-        replace(versions[key], integrated=tuple(starmap(IntegratedAttribute, of)))
-        for key, of in parts.items()
-    ]
-
-
-def _version(row: Sequence[Any], parts: Sequence[Sequence[Any]]) -> RouterVersion:
+def _version(row: Sequence[Any]) -> RouterVersion:
     return RouterVersion(
         router=row[0],
         version=row[1],
@@ -270,7 +291,7 @@ def _version(row: Sequence[Any], parts: Sequence[Sequence[Any]]) -> RouterVersio
         text=row[5],
         attributes=tuple(row[6]),
         standing=tuple(map(tuple, row[7])),
-        integrated=tuple(starmap(IntegratedAttribute, parts)),
+        integrated=tuple(starmap(IntegratedAttribute, row[9])),
         sequence=row[8],
         written_by=row[10] or "",
     )

@@ -1,0 +1,50 @@
+"""What the ports of the store share: methods that are one transaction each, on one database."""
+
+import sqlite3
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from propagation.adapters.sqlite.connection.database import Database
+
+
+class SqlitePart:
+    """One port of the store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._directory = database.directory
+        self._clock = database.directory.clock
+
+
+S = TypeVar("S", bound=SqlitePart)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def reads(
+    method: Callable[Concatenate[S, sqlite3.Connection, P], T],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """Run a method of a port in one snapshot, on a read connection."""
+
+    @wraps(method)
+    async def read(self: S, /, *arguments: P.args, **named: P.kwargs) -> T:
+        return await self._database.read(
+            lambda connection: method(self, connection, *arguments, **named)
+        )
+
+    return read
+
+
+def writes(
+    method: Callable[Concatenate[S, sqlite3.Connection, P], T],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """Run a method of a port in the writer's transaction; return after the durable commit."""
+
+    @wraps(method)
+    async def write(self: S, /, *arguments: P.args, **named: P.kwargs) -> T:
+        return await self._database.write(
+            lambda connection: method(self, connection, *arguments, **named)
+        )
+
+    return write

@@ -1,0 +1,81 @@
+"""Removal of the traces that SQLite leaves of deleted rows.
+
+`PRAGMA secure_delete` overwrites rows with zeros as they are deleted. Two kinds of traces stay:
+copies of rows in pages that were split or merged, and frames of the write-ahead log. Writing the
+file anew removes the first, emptying the log the second.
+"""
+
+import asyncio
+import sqlite3
+
+from propagation.adapters.sqlite.connection.json_rows import progress_of
+from propagation.adapters.sqlite.connection.transactions import reads, writes
+from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
+from propagation.model import StoreBusy
+
+TO_WIPE = "to_wipe"
+"""Progress: how many erasures left traces that may still be in the file."""
+LOG_TRIES, LOG_PAUSE_SECONDS = 300, 0.2
+LOG_WAIT_MS, BUSY_MS = 50, 30_000
+
+
+class SqliteWiping(SqliteCheckpoints):
+    """Wipes the traces of every erasure so far."""
+
+    @property
+    def wipes_in_seconds(self) -> bool:
+        return False  # the file is written anew, which holds up commits
+
+    @reads
+    def _erasures_to_wipe(self, connection: sqlite3.Connection) -> int:
+        return progress_of(connection, TO_WIPE)
+
+    async def wiping_due(self) -> bool:
+        return await self._erasures_to_wipe() > 0
+
+    async def wipe(self) -> None:
+        erasures = await self._erasures_to_wipe()
+        # First: what is dropped after the file was written anew would stay in its free pages.
+        await self.sweep_checkpoints()
+        await self._empty_log()
+        await self._database.write(_write_anew, alone=True)
+        await self._empty_log()
+        await self._mark_wiped(erasures)
+
+    async def _empty_log(self) -> None:
+        """Empty the write-ahead log; raise StoreBusy if a reader needs it for a minute."""
+        for _ in range(LOG_TRIES):
+            if await self._database.write(_empty_log, alone=True):
+                return
+            await asyncio.sleep(LOG_PAUSE_SECONDS)
+        raise StoreBusy(
+            f"{self._database.path}: another program has been reading the file for a minute, so"
+            " traces of forgotten clients stay in it; the service tries again in the night"
+        )
+
+    @writes
+    def _mark_wiped(self, connection: sqlite3.Connection, erasures: int) -> None:
+        """Note that the traces of so many erasures are gone, unless there was another one since."""
+        connection.execute("DELETE FROM progress WHERE name = ? AND value = ?", (TO_WIPE, erasures))
+
+
+def _write_anew(connection: sqlite3.Connection) -> None:
+    """Write every page of the file anew, outside of a transaction.
+
+    SQLite does this in one transaction: killed inside it, the file is as it was.
+    """
+    connection.execute("VACUUM")
+
+
+def _empty_log(connection: sqlite3.Connection) -> bool:
+    """Move the write-ahead log into the file and empty it, outside of a transaction.
+
+    Returns:
+        False if a reader, such as a back-up, still needs the log. It hardly waits for one, as
+        commits wait meanwhile.
+    """
+    connection.execute(f"PRAGMA busy_timeout={LOG_WAIT_MS}")
+    try:
+        return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
