@@ -3,7 +3,7 @@
 from benchmarks.run import Run
 from propagation.datasets.dataset import Dataset
 from propagation.datasets.load import load_dataset
-from propagation.evaluation.settings import EvaluationSettings
+from propagation.evaluation.stream import EvaluationSettings
 
 SEED = 7
 

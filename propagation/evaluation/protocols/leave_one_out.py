@@ -1,29 +1,28 @@
 """Leave-last-one-out: each user's last event is ranked and never learned (docs/method.md)."""
 
-import platform
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
-from datetime import UTC, datetime
-from functools import partial
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from propagation.evaluation.kernels.arms import RANKINGS
-from propagation.evaluation.protocols.metrics import N10, ArmReport, Slice, arm_report, slices_of
-from propagation.evaluation.protocols.one_pass import (
+from propagation.evaluation.protocols.metrics import (
+    N10,
+    Figures,
+    StreamReport,
+    arm_report,
+    slices_of,
+)
+from propagation.evaluation.protocols.passes import (
     Ranked,
+    Schedule,
     histories_shuffled,
-    item_vectors,
     last_of_each_user,
     leave_one_out,
-    run_pass,
+    run_passes,
 )
-from propagation.evaluation.protocols.parallel import Pass, run_in_parallel
-from propagation.evaluation.settings import EvaluationSettings
-from propagation.evaluation.stream import Stream
-from propagation.model import Term
+from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.ports import FittableEmbedder
 
 KNOWING = {
@@ -31,11 +30,10 @@ KNOWING = {
     "moment": "at the target's own moment",
     "shuffled": "after all else, histories shuffled",
 }
-PASSES_A_SEED = 2
 LIVE = "offk_adoption"
 
 
-class Setting(Term):
+class Setting(Figures):
     """Figures for one state of knowledge, a key of KNOWING.
 
     Args:
@@ -44,32 +42,12 @@ class Setting(Term):
 
     name: str
     targets: int
-    arms: Sequence[ArmReport]
-    slices: Sequence[Slice]
-
-    def arm(self, name: str) -> ArmReport:
-        """Return an arm's figures.
-
-        Raises:
-            KeyError: The arm was not run.
-        """
-        return {arm.name: arm for arm in self.arms}[name]
 
 
-class LeaveOneOutReport(Term):
+class LeaveOneOutReport(StreamReport):
     """The result; figures are medians over the seeds."""
 
-    dataset: str
-    users: int
-    items: int
-    events: int
-    settings: EvaluationSettings
-    embedder: str
     known: Sequence[Setting]
-    seconds: float
-    commit: str
-    python: str = platform.python_version()
-    finished: datetime
 
     def setting(self, name: str) -> Setting:
         """Return the figures for a key of KNOWING.
@@ -111,44 +89,33 @@ async def evaluate_leave_one_out(
     Raises:
         InvalidInput: There is nothing to rank.
     """
-    stream.check()
     begun = time.monotonic()
-    at_moments: list[NDArray[np.bool_]] = []
-    at_ends: list[NDArray[np.bool_]] = []
-
-    async def passes() -> AsyncGenerator[Pass, None]:
-        for seed in settings.seeds:
-            shuffled = stream.shuffled(seed)
-            content, attributes = await item_vectors(shuffled, embedder, seed)
-            targets = last_of_each_user(shuffled)
-            for variant in (shuffled, histories_shuffled(shuffled, targets, seed)):
-                schedule, at_moment, at_end = leave_one_out(variant, targets)
-                at_moments.append(at_moment)
-                at_ends.append(at_end)
-                yield partial(run_pass, variant, schedule, content, attributes, settings, seed)
-
-    events = len(stream.user) + int(last_of_each_user(stream).sum())
-    ranked = await run_in_parallel(passes(), PASSES_A_SEED * len(settings.seeds), events, progress)
-    last = [one.at(rows) for one, rows in zip(ranked, at_ends, strict=True)]
-    current = [one.at(rows) for one, rows in zip(ranked, at_moments, strict=True)]
+    ranked = await run_passes(stream, embedder, settings, _schedules, progress)
+    events = len(stream.user)
     # Of each seed the first pass has the histories as they are, the second shuffled ones.
+    plain, shuffled = ranked[::2], ranked[1::2]
     known = {
-        "end": last[::PASSES_A_SEED],
-        "moment": current[::PASSES_A_SEED],
-        "shuffled": last[1::PASSES_A_SEED],
+        "end": [one.at(slice(events, None)) for one in plain],
+        "moment": [one.at(slice(events)) for one in plain],
+        "shuffled": [one.at(slice(events, None)) for one in shuffled],
     }
     return LeaveOneOutReport(
         dataset=stream.name,
         users=stream.users,
         items=stream.items,
-        events=len(stream.user),
+        events=events,
         settings=settings,
         embedder=embedder.name,
         known=[_setting(name, known[name]) for name in KNOWING],
         seconds=time.monotonic() - begun,
         commit=commit,
-        finished=datetime.now(UTC),
     )
+
+
+def _schedules(stream: Stream, seed: int) -> Sequence[Schedule]:
+    targets = last_of_each_user(stream)
+    mixed = histories_shuffled(stream, targets, seed)
+    return [leave_one_out(stream, targets), leave_one_out(mixed, targets)]
 
 
 def _setting(name: str, passes: Sequence[Ranked]) -> Setting:

@@ -1,14 +1,18 @@
-"""Levels and paired differences, the figures of an arm, and slices of little-known clients."""
+"""Levels and paired differences, the figures of an arm, slices, and what all reports state."""
 
+import platform
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from itertools import pairwise
 from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from propagation.evaluation.kernels.arms import RANKINGS
-from propagation.evaluation.protocols.one_pass import Ranked
+from propagation.evaluation.protocols.passes import Ranked
+from propagation.evaluation.stream import EvaluationSettings
 from propagation.model import Term
 
 F64 = NDArray[np.float64]
@@ -156,6 +160,41 @@ class Slice(Term):
             if self.most == self.least
             else f"{self.least} to {self.most} {what}"
         )
+
+
+class Measured(Term):
+    """What a report was measured on, and what produced it."""
+
+    dataset: str
+    events: int
+    seconds: float
+    commit: str
+    python: str = platform.python_version()
+    finished: datetime = Field(default_factory=lambda: datetime.now(UTC))
+
+
+class StreamReport(Measured):
+    """A measurement of all arms on a stream."""
+
+    users: int
+    items: int
+    settings: EvaluationSettings
+    embedder: str
+
+
+class Figures(Term):
+    """Figures of every arm, and by how little was known (RecNet, Figure 6)."""
+
+    arms: Sequence[ArmReport]
+    slices: Sequence[Slice]
+
+    def arm(self, name: str) -> ArmReport:
+        """Return an arm's figures.
+
+        Raises:
+            KeyError: The arm was not run.
+        """
+        return {arm.name: arm for arm in self.arms}[name]
 
 
 def slices_of(passes: Sequence[Ranked]) -> list[Slice]:

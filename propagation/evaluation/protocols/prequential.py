@@ -3,11 +3,8 @@
 Source: docs/numbers.md, "Protocol".
 """
 
-import platform
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from pydantic import JsonValue
@@ -15,53 +12,30 @@ from pydantic import JsonValue
 from propagation.evaluation.kernels.arms import RANKINGS
 from propagation.evaluation.protocols.metrics import (
     N10,
-    ArmReport,
-    Slice,
+    Figures,
+    StreamReport,
     arm_report,
     over_time,
     seed_median,
     slices_of,
 )
-from propagation.evaluation.protocols.one_pass import Ranked, item_vectors, prequential, run_pass
-from propagation.evaluation.protocols.parallel import Pass, run_in_parallel
-from propagation.evaluation.settings import EvaluationSettings
-from propagation.evaluation.stream import Stream
-from propagation.model import InvalidInput, Term
+from propagation.evaluation.protocols.passes import Ranked, prequential, run_passes
+from propagation.evaluation.stream import EvaluationSettings, Stream
+from propagation.model import InvalidInput
 from propagation.ports import FittableEmbedder
 
 
-class Report(Term):
+class Report(StreamReport, Figures):
     """The result, what it was measured on, and what produced it.
 
     Args:
-        slices: By how little was known (RecNet, Figure 6).
         over_time: N@10 of each arm on equal stretches that end at `ends`.
     """
 
-    dataset: str
-    users: int
-    items: int
-    events: int
     reported_from: int
     ranked: int
-    settings: EvaluationSettings
-    embedder: str
-    arms: Sequence[ArmReport]
     ends: Sequence[int]
-    slices: Sequence[Slice]
     over_time: Mapping[str, Sequence[float | None]]
-    seconds: float
-    commit: str
-    python: str = platform.python_version()
-    finished: datetime
-
-    def arm(self, name: str) -> ArmReport:
-        """Return an arm's figures.
-
-        Raises:
-            KeyError: The arm was not run.
-        """
-        return {arm.name: arm for arm in self.arms}[name]
 
     def keys(self) -> dict[str, JsonValue]:
         """Return the figures under the names of `make bench`."""
@@ -113,7 +87,6 @@ def make_report(
         },
         seconds=seconds,
         commit=commit,
-        finished=datetime.now(UTC),
     )
 
 
@@ -135,24 +108,14 @@ async def evaluate_prequential(
     Raises:
         InvalidInput: There is nothing to rank.
     """
-    stream.check()
     begun = time.monotonic()
-
-    async def passes() -> AsyncGenerator[Pass, None]:
-        for seed in settings.seeds:
-            shuffled = stream.shuffled(seed)
-            content, attributes = await item_vectors(shuffled, embedder, seed)
-            yield partial(
-                run_pass,
-                shuffled,
-                prequential(shuffled, settings.every),
-                content,
-                attributes,
-                settings,
-                seed,
-            )
-
-    ranked = await run_in_parallel(passes(), len(settings.seeds), len(stream.user), progress)
+    ranked = await run_passes(
+        stream,
+        embedder,
+        settings,
+        lambda shuffled, _: [prequential(shuffled, settings.every)],
+        progress,
+    )
     report = make_report(stream, settings, ranked, embedder.name, time.monotonic() - begun, commit)
     if not report.ranked:
         raise InvalidInput(

@@ -1,12 +1,10 @@
 """The effect of one setting on ranking: the same stream at several of its values."""
 
-import platform
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
 import numpy as np
 
-from propagation.evaluation.protocols.metrics import Paired, level, paired
+from propagation.evaluation.protocols.metrics import Measured, Paired, level, paired
 from propagation.evaluation.protocols.prequential import Report
 from propagation.evaluation.protocols.whole_loop import RULES, WAYS, LoopRanking
 from propagation.model import Term
@@ -33,26 +31,20 @@ class EffectPoint(Term):
     counts: Mapping[str, int] = {}
 
 
-class Effect(Term):
+class Effect(Measured):
     """The effect of a setting.
 
     Args:
         of: The setting (evolution: before every so many rounds).
         bases: The arm that each arm of `gains` is compared with.
-        events: Of each value; likewise ranked.
+        ranked: Events, of each value.
     """
 
     of: str
-    dataset: str
-    events: int
     ranked: int
     seeds: int
     bases: Mapping[str, str]
     points: Sequence[EffectPoint]
-    seconds: float
-    commit: str
-    python: str = platform.python_version()
-    finished: datetime
 
     def label(self, point: EffectPoint) -> str:
         """Return the point's value as a person writes it."""

@@ -21,8 +21,7 @@ from propagation.evaluation.reports.table import (
     rows,
     slice_rows,
 )
-from propagation.evaluation.settings import EvaluationSettings
-from propagation.evaluation.stream import Stream
+from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.model import Term, pluralize
 from services.config.settings import Settings
 from services.runtime.console import console, print_table, progress_of

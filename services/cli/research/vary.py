@@ -3,7 +3,6 @@
 import tempfile
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -24,8 +23,7 @@ from propagation.evaluation.protocols.vary import (
 from propagation.evaluation.protocols.whole_loop import LoopRanking, rank_in_loop
 from propagation.evaluation.reports.plot import plot_effect
 from propagation.evaluation.reports.table import FOOTNOTE, effect_gains, effect_levels
-from propagation.evaluation.settings import EvaluationSettings
-from propagation.evaluation.stream import Stream
+from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.model import EvolutionKind, pluralize
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
@@ -243,5 +241,4 @@ def _effect(
         points=points,
         seconds=time.monotonic() - begun,
         commit=release(),
-        finished=datetime.now(UTC),
     )

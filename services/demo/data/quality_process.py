@@ -18,8 +18,7 @@ def main(seed: int, folder: Path | None) -> None:
     use_kernel_cache()
     from propagation.adapters.offline.embedder import HashedEmbedder
     from propagation.evaluation.protocols.prequential import evaluate_prequential
-    from propagation.evaluation.settings import EvaluationSettings
-    from propagation.evaluation.stream import stream_of
+    from propagation.evaluation.stream import EvaluationSettings, stream_of
     from propagation.model import InvalidInput
     from services.demo.data.script import make_script
 

@@ -9,7 +9,7 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.protocols.leave_one_out import LeaveOneOutReport, evaluate_leave_one_out
 from propagation.evaluation.reports.plot import left_out
 from propagation.evaluation.reports.table import LEAVE_ONE_OUT_HEADERS, leave_one_out_rows
-from propagation.evaluation.settings import EvaluationSettings
+from propagation.evaluation.stream import EvaluationSettings
 from tests.unit.evaluation.test_protocol import two_communities
 
 SETTINGS = EvaluationSettings(seeds=(1,), session_k=16, taste_k=16)

@@ -10,8 +10,7 @@ from propagation.evaluation.protocols.metrics import paired
 from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.reports.plot import cold_start, over_time
 from propagation.evaluation.reports.table import HEADERS, SLICE_HEADERS, rows, slice_rows
-from propagation.evaluation.settings import EvaluationSettings
-from propagation.evaluation.stream import Stream
+from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.model import InvalidInput
 
 SETTINGS = EvaluationSettings(seeds=(1,), session_k=16, taste_k=16, plot_points=4, every=3)

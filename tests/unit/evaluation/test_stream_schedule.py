@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from propagation.evaluation.protocols.one_pass import (
+from propagation.evaluation.protocols.passes import (
     Schedule,
     histories_shuffled,
     last_of_each_user,
@@ -21,12 +21,10 @@ def test_the_target_is_the_last_of_users_with_a_past():
 
 
 def test_all_but_the_targets_is_learned_once_and_targets_are_ranked_twice():
-    schedule, at_moment, at_end = leave_one_out(STREAM, last_of_each_user(STREAM))
+    schedule = leave_one_out(STREAM, last_of_each_user(STREAM))
     assert schedule.user.tolist() == [0, 1, 0, 2, 1, 0, 1, 0]
     assert schedule.learned.tolist() == [True] * 4 + [False] * 4
     assert schedule.ranked.tolist() == [False] * 4 + [True] * 4
-    assert np.flatnonzero(at_moment).tolist() == [4, 5]
-    assert np.flatnonzero(at_end).tolist() == [6, 7]
 
 
 def test_known_counts_what_was_learned_before_and_a_repeat_adopts_once():

@@ -1,7 +1,13 @@
-"""One pass of one seed over a schedule: predict and learn event by event."""
+"""Passes over schedules: predict and learn event by event, in parallel, one pass on each core.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+Their kernels release the interpreter lock, and the result of a pass depends only on its seed.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +16,13 @@ from propagation.evaluation.kernels.arms import RANKINGS, evaluation_combiner
 from propagation.evaluation.kernels.controls import new_controls
 from propagation.evaluation.kernels.expectation import log_factorials
 from propagation.evaluation.kernels.prequential import evaluate_block
-from propagation.evaluation.settings import EvaluationSettings
-from propagation.evaluation.stream import Stream
+from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.numbers.resize import with_room
 from propagation.numbers.rules.mass import start_mass
 from propagation.numbers.state import ITEMS, USERS, State, new_state
 from propagation.ports import FittableEmbedder
 from propagation.routing.initial_clustering import random_directions, spherical_kmeans
+from propagation.workflow.concurrency import usable_cores
 
 I64 = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -84,23 +90,15 @@ def last_of_each_user(stream: Stream) -> Mask:
     return targets
 
 
-def leave_one_out(stream: Stream, targets: Mask) -> tuple[Schedule, Mask, Mask]:
+def leave_one_out(stream: Stream, targets: Mask) -> Schedule:
     """Schedule leave-last-one-out: all but the targets is learned, in the order of time.
 
-    A target is ranked twice: at its own moment, and after everything.
-
-    Returns:
-        The schedule, and [B] the targets at their own moment and [B] at the end.
+    A target is ranked twice: at its own moment, and after all E events of the stream, which come
+    first in the schedule.
     """
     rows = np.concatenate([np.arange(len(targets)), np.flatnonzero(targets)])
-    at_moment, at_end = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.bool_)
-    at_moment[: len(targets)] = targets
-    at_end[len(targets) :] = True
-    return (
-        Schedule(stream.user[rows], stream.item[rows], at_moment | at_end, ~(at_moment | at_end)),
-        at_moment,
-        at_end,
-    )
+    ranked = targets[rows]
+    return Schedule(stream.user[rows], stream.item[rows], ranked, ~ranked)
 
 
 def histories_shuffled(stream: Stream, targets: Mask, seed: int) -> Stream:
@@ -111,9 +109,7 @@ def histories_shuffled(stream: Stream, targets: Mask, seed: int) -> Stream:
     mixed = rest[np.lexsort((rng.random(len(rest)), stream.user[rest]))]
     item = stream.item.copy()
     item[own] = stream.item[mixed]
-    return Stream(
-        stream.name, stream.item_texts, stream.attribute_texts, stream.user, item, stream.time
-    )
+    return replace(stream, item=item)
 
 
 F32 = NDArray[np.float32]
@@ -218,3 +214,72 @@ async def item_vectors(stream: Stream, embedder: FittableEmbedder, seed: int) ->
     """Fit the embedder on this catalogue and return (content, attributes) [I,D]."""
     embedder.restore(embedder.fit(stream.item_texts, seed))
     return await embedder.embed(stream.item_texts), await embedder.embed(stream.attribute_texts)
+
+
+class _PassCancelled(Exception):
+    """The evaluation was cancelled."""
+
+
+async def run_passes(
+    stream: Stream,
+    embedder: FittableEmbedder,
+    settings: EvaluationSettings,
+    plan: Callable[[Stream, int], Sequence[Schedule]],
+    progress: Callable[[int, int], None],
+) -> list[Ranked]:
+    """Run the passes of every seed and return their results, in the order of seeds and schedules.
+
+    The embedder is fitted anew for each seed. Cancelling this cancels the passes.
+
+    Args:
+        plan: Makes the schedules of a shuffled stream and its seed, for one pass each.
+        progress: Called with (events done, events in all), from other threads.
+
+    Raises:
+        InvalidInput: There is nothing to rank.
+    """
+    stream.check()
+    sizes = [len(schedule) for schedule in plan(stream, settings.seeds[0])]
+    total = sum(sizes) * len(settings.seeds)
+    done = [0] * (len(sizes) * len(settings.seeds))
+    room = asyncio.Semaphore(usable_cores())
+    stopping = threading.Event()
+    running: list[asyncio.Task[Ranked]] = []
+
+    def report(number: int, passed: int) -> None:
+        if stopping.is_set():
+            raise _PassCancelled
+        done[number] = passed
+        progress(sum(done), total)
+
+    async def run(work: Callable[[], Ranked]) -> Ranked:
+        try:
+            return await asyncio.to_thread(work)
+        finally:
+            room.release()
+
+    try:
+        for seed in settings.seeds:
+            shuffled = stream.shuffled(seed)
+            content, attributes = await item_vectors(shuffled, embedder, seed)
+            for schedule in plan(shuffled, seed):
+                await room.acquire()
+                _raise_failure(running)
+                heard = partial(report, len(running))
+                work = partial(
+                    run_pass, shuffled, schedule, content, attributes, settings, seed, heard
+                )
+                running.append(asyncio.create_task(run(work)))
+        # Unlike gather, this cancels no pass: a thread runs on.
+        await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
+        _raise_failure(running)
+        return [task.result() for task in running]
+    finally:
+        stopping.set()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def _raise_failure(tasks: Sequence[asyncio.Task[Ranked]]) -> None:
+    for task in tasks:
+        if task.done():
+            task.result()
