@@ -12,8 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from propagation.datasets.dataset import Dataset, assembled
-from propagation.datasets.event_columns import Events
+from propagation.datasets.dataset import Dataset, Events, assembled
 from propagation.datasets.town_words import ADJECTIVES, FASHIONS, KINDS, NAMES, QUARTERS
 from propagation.model import ClientChange, ClientKey, ClientKind
 

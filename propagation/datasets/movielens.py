@@ -9,8 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from propagation.datasets.dataset import Dataset, assembled
-from propagation.datasets.event_columns import Events
+from propagation.datasets.dataset import Dataset, Events, assembled
 from propagation.datasets.line_reader import IdChecker, Place, csv_rows, find, lines_of, plain_name
 from propagation.datasets.text_cleaning import cleaned, entries, split_list
 from propagation.model import (

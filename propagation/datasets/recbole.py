@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from propagation.datasets.dataset import Dataset, assembled
-from propagation.datasets.event_columns import Events
+from propagation.datasets.dataset import Dataset, Events, assembled
 from propagation.datasets.line_reader import (
     IdChecker,
     Place,

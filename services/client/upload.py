@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from propagation.datasets.event_columns import Event
+from propagation.datasets.dataset import Event
 from propagation.model import ClientChange, ClientKind
 from propagation.v1 import propagation_pb2 as pb
 from services.client.stub import Stub

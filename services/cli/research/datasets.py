@@ -26,8 +26,7 @@ from services.runtime.console import console, print_json, progress_bar, progress
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from propagation.datasets.dataset import Dataset
-    from propagation.datasets.event_columns import Event
+    from propagation.datasets.dataset import Dataset, Event
     from propagation.model import ClientChange, NewInteraction
     from propagation.workflow.engine import Engine
     from propagation.workflow.replay import ReplayReport

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.datasets.dataset import assembled
-from propagation.datasets.event_columns import Event, Events
+from propagation.datasets.dataset import Event, Events, assembled
 
 
 @given(
@@ -52,7 +51,7 @@ def test_a_bounded_number_of_events_says_so():
 def test_what_few_events_have_stays_with_them():
     log = Events("x")
     log.append("u", "a", 1)
-    log.append_event(Event("mine", "u", "b", 2, "a", 3.0, {"why": "gift"}))
+    log.append("u", "b", 2, {"why": "gift"}, event_id="mine", negative="a", weight=3.0)
     log.append("u", "c", 3, {"rating": "5"})
     assert list(log.read(np.arange(3))) == [
         Event("x:u:a:1", "u", "a", 1),

@@ -2,8 +2,7 @@
 
 from collections import Counter
 
-from propagation.datasets.dataset import assembled
-from propagation.datasets.event_columns import Events
+from propagation.datasets.dataset import Events, assembled
 from services.cli.research.datasets import in_words
 from services.client.upload import UploadReport
 
