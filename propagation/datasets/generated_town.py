@@ -67,6 +67,7 @@ class _Plan:
     """
 
     items: list[ClientChange] = field(default_factory=list)
+    titles: set[str] = field(default_factory=set)
     styles: list[int] = field(default_factory=list)
     own: list[NDArray[np.int64]] = field(default_factory=list)
     wave_items: list[NDArray[np.int64]] = field(default_factory=list)
@@ -107,17 +108,11 @@ def generate_town(seed: int, users: int = USERS, events: int = EVENTS) -> Town:
 
 def _plan(rng: Generator, users: int) -> _Plan:
     plan = _Plan()
-    titles = _Titles(rng)
     for kind in range(len(KINDS)):
         for style in KINDS[kind].styles:
+            number = len(plan.styles) // ITEMS_A_STYLE
             for _ in range(ITEMS_A_STYLE):
-                _add_item(
-                    plan,
-                    titles.draw(kind, KINDS[kind].nouns),
-                    kind,
-                    style,
-                    len(plan.styles) // ITEMS_A_STYLE,
-                )
+                _add_item(rng, plan, kind, KINDS[kind].nouns, style, number)
     homes = rng.permutation(np.arange(users) % len(QUARTERS))
     for community in range(len(QUARTERS)):
         plan.own.append(_own_items(rng, plan))
@@ -125,33 +120,25 @@ def _plan(rng: Generator, users: int) -> _Plan:
     for fashion in FASHIONS:
         first = len(plan.items)
         for _ in range(ITEMS_A_WAVE):
-            _add_item(
-                plan, titles.draw(fashion.kind, fashion.nouns), fashion.kind, fashion.attribute, -1
-            )
+            _add_item(rng, plan, fashion.kind, fashion.nouns, fashion.attribute, -1)
         plan.wave_items.append(np.arange(first, len(plan.items)))
     return plan
 
 
-class _Titles:
-    """Draws titles; each is given once."""
-
-    def __init__(self, rng: Generator) -> None:
-        self._rng = rng
-        self._used: set[str] = set()
-
-    def draw(self, kind: int, nouns: Sequence[str]) -> str:
-        """Draw a title for a kind of item."""
-        while True:
-            adjective, name, noun = (
-                str(self._rng.choice(words)) for words in (ADJECTIVES, NAMES, nouns)
-            )
-            title = KINDS[kind].title.format(adjective=adjective, name=name, noun=noun)
-            if title not in self._used:
-                self._used.add(title)
-                return title
+def _draw_title(rng: Generator, plan: _Plan, kind: int, nouns: Sequence[str]) -> str:
+    """Draw a title for a kind of item that no item has."""
+    while True:
+        adjective, name, noun = (str(rng.choice(words)) for words in (ADJECTIVES, NAMES, nouns))
+        title = KINDS[kind].title.format(adjective=adjective, name=name, noun=noun)
+        if title not in plan.titles:
+            plan.titles.add(title)
+            return title
 
 
-def _add_item(plan: _Plan, title: str, kind: int, style: str, number: int) -> None:
+def _add_item(
+    rng: Generator, plan: _Plan, kind: int, nouns: Sequence[str], style: str, number: int
+) -> None:
+    title = _draw_title(rng, plan, kind, nouns)
     item = title.casefold().replace("'", "").replace(" ", "-")
     plan.items.append(
         ClientChange(

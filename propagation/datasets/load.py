@@ -1,6 +1,6 @@
-"""Load a folder as a dataset, whose files tell the format, and RecBole's fixed candidates."""
+"""Load a folder as a dataset, whose files tell the format."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -8,8 +8,7 @@ from typing import NamedTuple
 from propagation.datasets.dataset import Dataset
 from propagation.datasets.json_lines import load_json_lines
 from propagation.datasets.line_reader import find, plain_name
-from propagation.datasets.movielens import load_movielens
-from propagation.datasets.movielens_100k import load_movielens_100k
+from propagation.datasets.movielens import load_movielens, load_movielens_100k
 from propagation.datasets.recbole import atomic_files, load_recbole
 from propagation.model import BrokenData
 
@@ -92,37 +91,3 @@ def _loader(folder: Path) -> Loader:
 
 def _shown(files: list[str]) -> str:
     return ", ".join(files[:FILES_SHOWN]) + (", ..." if len(files) > FILES_SHOWN else "")
-
-
-HEADER = ("user_id:token", "item_id_list:token_seq")
-
-
-def fixed_candidates(folder: Path) -> Mapping[str, Sequence[str]] | None:
-    """Read the candidates of each user, in the order of the file.
-
-    Returns:
-        Item ids by user; None if the folder has no such file.
-
-    Raises:
-        BrokenData: The first line that cannot be read.
-    """
-    path = next(iter(sorted(folder.glob("*.candidates"))), None)
-    if path is None:
-        return None
-    header, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
-    if tuple(header.split("\t")) != HEADER:
-        raise BrokenData(
-            path.name, 1, "", f"the header must be {' and '.join(HEADER)}, with a tab between"
-        )
-    out: dict[str, Sequence[str]] = {}
-    for number, line in enumerate(lines, 2):
-        user, tab, items = line.partition("\t")
-        if not tab:
-            raise BrokenData(
-                path.name,
-                number,
-                HEADER[1],
-                "there is no tab: give a user's id, a tab, and item ids",
-            )
-        out[user] = items.split()
-    return out

@@ -1,6 +1,7 @@
-"""MovieLens: what all formats share, and the formats from 1M on.
+"""MovieLens: 100k, 1M and 10M (`::` between fields), and 20M, 25M, 32M and latest (CSV).
 
-Those are 1M and 10M (`::` between fields), and 20M, 25M, 32M and latest (CSV).
+The files of 100k are u.data (white space), u.item, u.genre and u.user (bars). All but CSV files may
+be in Latin-1.
 """
 
 import re
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset, Events, assembled
-from propagation.datasets.line_reader import IdChecker, Place, csv_rows, find, lines_of, plain_name
+from propagation.datasets.line_reader import IdChecker, Place, csv_rows, find, lines_of
 from propagation.datasets.text_cleaning import cleaned, entries, split_list
 from propagation.model import (
     TEXT_MAX_CHARS,
@@ -28,6 +29,37 @@ ARTICLE_LAST = re.compile(
 MARKED_TITLE = re.compile(r"<([^<>]{1,200})>")
 DESCRIPTIONS = "descriptions.csv"
 NO_GENRES = frozenset(["(no genres listed)"])
+MOVIES = ("movieId", "title", "genres")
+RATINGS = ("userId", "movieId", "rating", "timestamp")
+TAGS = ("userId", "movieId", "tag", "timestamp")
+USERS = ("userId", "gender", "age", "occupation", "zip")
+TAGGERS, TAGS_A_FILM = 2, 10
+GENRES = (
+    "unknown",
+    "Action",
+    "Adventure",
+    "Animation",
+    "Children's",
+    "Comedy",
+    "Crime",
+    "Documentary",
+    "Drama",
+    "Fantasy",
+    "Film-Noir",
+    "Horror",
+    "Musical",
+    "Mystery",
+    "Romance",
+    "Sci-Fi",
+    "Thriller",
+    "War",
+    "Western",
+)
+# The word of 100k for a genre or a title that it does not know.
+UNKNOWN = frozenset(["unknown"])
+BEFORE_GENRES = ("movie id", "movie title", "release date", "video release date", "IMDb URL")
+RATINGS_100K = ("user id", "item id", "rating", "timestamp")
+USERS_100K = ("user id", "age", "gender", "occupation", "zip code")
 
 
 Rows = Iterable[tuple[Place, Sequence[str]]]
@@ -50,7 +82,62 @@ def title_key(title: str) -> str:
     return " ".join(words[1:] if len(words) > 1 and words[0] in ("the", "a", "an") else words)
 
 
-def film(
+def load_movielens_100k(folder: Path, seed: int) -> Dataset:
+    """Load u.item, u.user and u.data; each may be missing.
+
+    Raises:
+        BrokenData: The first line that cannot be read.
+    """
+    ids, descriptions = IdChecker(), _descriptions(folder)
+    items = _films_of_100k(folder, ids, descriptions)
+    users = _users(_rows(folder, "u.user", USERS_100K, "|"), USERS_100K, ids)
+    # Any white space: there are copies of u.data in which some tabs became spaces.
+    rows = _rows(folder, "u.data", RATINGS_100K, None)
+    log = _ratings("ml-100k", rows, RATINGS_100K, ids)
+    return assembled(folder.name, items, users, log, seed, _note(items, descriptions))
+
+
+def load_movielens(folder: Path, seed: int, ending: str) -> Dataset:
+    """Load movies, ratings, tags, and users of a .dat folder; each file may be missing.
+
+    Args:
+        ending: Of the files: .dat or .csv.
+
+    Raises:
+        BrokenData: The first line that cannot be read.
+    """
+    ids, descriptions = IdChecker(), _descriptions(folder)
+    items = _films(folder, ending, ids, _tags(folder, ending, ids), descriptions)
+    users = {}
+    if ending == ".dat":
+        users = _users(_rows(folder, "users.dat", USERS), USERS, ids)
+    log = _ratings("ml", _rows(folder, f"ratings{ending}", RATINGS), RATINGS, ids)
+    return assembled(folder.name, items, users, log, seed, _note(items, descriptions))
+
+
+def _rows(
+    folder: Path, name: str, fields: Sequence[str], separator: str | None = "::"
+) -> Iterator[tuple[Place, list[str]]]:
+    """Read a file that may be missing; .csv files have a heading, others a separator."""
+    path = find(folder, name)
+    if name.endswith(".csv"):
+        for place, row in csv_rows(path, fields):
+            yield place, [row[field] for field in fields]
+        return
+    for place, text in lines_of(path, "latin-1"):
+        yield place, _split(text, fields, separator, place)
+
+
+def _split(text: str, names: Sequence[str], separator: str | None, place: Place) -> list[str]:
+    """Split a line; a title or tag of a .dat file may itself hold `::`."""
+    middle = next((number for number, name in enumerate(names) if name in ("title", "tag")), None)
+    if middle is not None and text.count("::") >= len(names):
+        head = text.split("::", middle)
+        return [*head[:middle], *head[middle].rsplit("::", len(names) - middle - 1)]
+    return place.split(text, separator, names)
+
+
+def _film(
     item: str,
     raw_title: str,
     genres: tuple[str, ...],
@@ -69,12 +156,7 @@ def film(
     )
 
 
-def genres_of(text: str) -> tuple[str, ...]:
-    """Split genres that are separated by bars."""
-    return split_list(text, "|", NO_GENRES)
-
-
-def read_users(rows: Rows, fields: Sequence[str], ids: IdChecker) -> dict[str, ClientChange]:
+def _users(rows: Rows, fields: Sequence[str], ids: IdChecker) -> dict[str, ClientChange]:
     """Read users: an id, and three fields of metadata."""
     users: dict[str, ClientChange] = {}
     for place, values in rows:
@@ -86,7 +168,7 @@ def read_users(rows: Rows, fields: Sequence[str], ids: IdChecker) -> dict[str, C
     return users
 
 
-def read_ratings(kind: str, rows: Rows, fields: Sequence[str], ids: IdChecker) -> Events:
+def _ratings(kind: str, rows: Rows, fields: Sequence[str], ids: IdChecker) -> Events:
     """Read events: user, item, rating and time; each distinct spelling of a rating is checked once.
 
     Args:
@@ -104,7 +186,7 @@ def read_ratings(kind: str, rows: Rows, fields: Sequence[str], ids: IdChecker) -
     return log
 
 
-def read_descriptions(folder: Path) -> dict[str, str]:
+def _descriptions(folder: Path) -> dict[str, str]:
     """Read descriptions.csv, if present, as {title key: a sentence}."""
     found: dict[str, str] = {}
     for _, row in csv_rows(find(folder, DESCRIPTIONS), ("title", "description")):
@@ -116,9 +198,7 @@ def read_descriptions(folder: Path) -> dict[str, str]:
     return found
 
 
-def descriptions_note(
-    items: dict[str, ClientChange], descriptions: dict[str, str]
-) -> tuple[str, ...]:
+def _note(items: dict[str, ClientChange], descriptions: dict[str, str]) -> tuple[str, ...]:
     """Say for how many films a description was found."""
     if not descriptions:
         return ()
@@ -126,51 +206,6 @@ def descriptions_note(
     return (
         f"Descriptions were joined by title for {described:,} of {pluralize(len(items), 'film')}.",
     )
-
-
-MOVIES = ("movieId", "title", "genres")
-RATINGS = ("userId", "movieId", "rating", "timestamp")
-TAGS = ("userId", "movieId", "tag", "timestamp")
-USERS = ("userId", "gender", "age", "occupation", "zip")
-TAGGERS, TAGS_A_FILM = 2, 10
-
-
-def load_movielens(folder: Path, seed: int, ending: str) -> Dataset:
-    """Load movies, ratings, tags, and users of a .dat folder; each file may be missing.
-
-    Args:
-        ending: Of the files: .dat or .csv.
-
-    Raises:
-        BrokenData: The first line that cannot be read.
-    """
-    ids, descriptions = IdChecker(), read_descriptions(folder)
-    items = _films(folder, ending, ids, _tags(folder, ending, ids), descriptions)
-    users = {}
-    if ending == ".dat":
-        users = read_users(_rows(folder, "users.dat", USERS), USERS, ids)
-    ratings = read_ratings("ml", _rows(folder, f"ratings{ending}", RATINGS), RATINGS, ids)
-    notes = descriptions_note(items, descriptions)
-    return assembled(folder.name, items, users, ratings, seed, notes)
-
-
-def _rows(folder: Path, name: str, fields: tuple[str, ...]) -> Iterator[tuple[Place, list[str]]]:
-    path = find(folder, name)
-    if path and plain_name(path).endswith(".csv"):
-        for place, row in csv_rows(path, fields):
-            yield place, [row[field] for field in fields]
-        return
-    for place, text in lines_of(path, "latin-1"):
-        yield place, _dat_fields(text, fields, place)
-
-
-def _dat_fields(text: str, names: tuple[str, ...], place: Place) -> list[str]:
-    """Split a line of a .dat file; a title or tag may itself hold `::`."""
-    middle = next((number for number, name in enumerate(names) if name in ("title", "tag")), None)
-    if middle is not None and text.count("::") >= len(names):
-        head = text.split("::", middle)
-        return [*head[:middle], *head[middle].rsplit("::", len(names) - middle - 1)]
-    return place.split(text, "::", names)
 
 
 def _films(
@@ -187,7 +222,9 @@ def _films(
         if not title.strip():
             raise place.refusal(MOVIES[1], "is empty; give a title")
         place.title(title, MOVIES[1])
-        change = film(item, title, genres_of(genres), descriptions, tags.get(item, ()))
+        change = _film(
+            item, title, split_list(genres, "|", NO_GENRES), descriptions, tags.get(item, ())
+        )
         items[item] = place.client(change)
     return items
 
@@ -206,3 +243,41 @@ def _tags(folder: Path, ending: str, ids: IdChecker) -> dict[str, tuple[str, ...
 def _most_given(tags: dict[str, set[str]]) -> tuple[str, ...]:
     ranked = sorted(tags.items(), key=lambda pair: (-len(pair[1]), pair[0]))
     return tuple(name for name, users in ranked[:TAGS_A_FILM] if len(users) >= TAGGERS)
+
+
+def _genres_of_100k(folder: Path) -> dict[int, str]:
+    if find(folder, "u.genre") is None:
+        return dict(enumerate(GENRES))
+    found = {}
+    for place, (name, number) in _rows(folder, "u.genre", ("genre", "number"), "|"):
+        if not number.strip().isdecimal():
+            raise place.refusal("number", f"{number[:40]!r} is not a whole number")
+        found[int(number)] = name
+    return found
+
+
+def _films_of_100k(
+    folder: Path, ids: IdChecker, descriptions: dict[str, str]
+) -> dict[str, ClientChange]:
+    genres = _genres_of_100k(folder)
+    names = (
+        *BEFORE_GENRES,
+        *(genres.get(number, f"genre {number}") for number in range(max(genres, default=-1) + 1)),
+    )
+    items: dict[str, ClientChange] = {}
+    for place, values in _rows(folder, "u.item", names, "|"):
+        item = ids.check(values[0], place, names[0])
+        place.refuse_second(items, item, names[0])
+        flags = dict(zip(names[len(BEFORE_GENRES) :], values[len(BEFORE_GENRES) :], strict=True))
+        title = place.title(values[1], names[1])
+        shown = "" if title.casefold() in UNKNOWN else title
+        items[item] = place.client(_film(item, shown, _flagged(flags, place), descriptions))
+    return items
+
+
+def _flagged(flags: dict[str, str], place: Place) -> tuple[str, ...]:
+    """Return the genres whose flag is 1."""
+    for name, flag in flags.items():
+        if flag.strip() not in ("0", "1"):
+            raise place.refusal(name, f"{flag[:40]!r} is neither 0 nor 1")
+    return entries((name for name, flag in flags.items() if flag.strip() == "1"), UNKNOWN)

@@ -44,6 +44,7 @@ CATEGORIES = (
     "subcategory",
 )
 ATTRIBUTES = ("attributes", "attribute", "tags", "tag", "tags_value", "keywords")
+CANDIDATE_TYPES = {"user_id": "token", "item_id_list": "token_seq"}
 METADATA_CHARS = 200
 EMPTY_WORDS = frozenset(["(no genres listed)", "unknown", "n/a", "none", "nan", "null", "\\n"])
 
@@ -54,11 +55,11 @@ class Table:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.types: dict[str, str] = {}
-        self._heading = Place(plain_name(path), 1)
+        self.heading = Place(plain_name(path), 1)
         for place, text in lines_of(path):
             self._take_heading(text, place)
             return
-        raise self._heading.refusal(
+        raise self.heading.refusal(
             "heading", "the file is empty; its first line must name fields as name:type"
         )
 
@@ -66,7 +67,7 @@ class Table:
         """Read {field: value} of each line, each value checked against its type."""
         names = list(self.types)
         for place, text in lines_of(self.path):
-            if place == self._heading:
+            if place == self.heading:
                 continue
             row = dict(zip(names, place.split(text, "\t", names), strict=True))
             for name, kind in self.types.items():
@@ -85,7 +86,7 @@ class Table:
         """
         name = self.field_among(names)
         if name is None:
-            raise self._heading.refusal(
+            raise self.heading.refusal(
                 names[0],
                 f"the heading lacks it; it has {', '.join(self.types)}. Rename the field that"
                 " holds the ids",
@@ -99,7 +100,7 @@ class Table:
         return place.unix_time(value, name)
 
     def _take_heading(self, text: str, place: Place) -> None:
-        self._heading = place
+        self.heading = place
         for part in text.split("\t"):
             name, _, kind = part.strip().rpartition(":")
             if not name or kind not in TYPES:
@@ -297,3 +298,22 @@ def _append_all(table: Table, log: Events, ids: IdChecker) -> None:
             table.time(row[time], place, time) if time else 0,
             place.metadata(metadata),
         )
+
+
+def fixed_candidates(folder: Path) -> Mapping[str, Sequence[str]] | None:
+    """Read the candidates of each user, in the order of the file.
+
+    Returns:
+        Item ids by user; None if the folder has no such file.
+
+    Raises:
+        BrokenData: The first line that cannot be read.
+    """
+    files = atomic_files(folder, ".candidates")
+    if not files:
+        return None
+    table = Table(files[0])
+    if table.types != CANDIDATE_TYPES:
+        wanted = " and ".join(f"{name}:{kind}" for name, kind in CANDIDATE_TYPES.items())
+        raise table.heading.refusal("heading", f"must be {wanted}, with a tab between")
+    return {row["user_id"]: row["item_id_list"].split() for _, row in table.rows()}

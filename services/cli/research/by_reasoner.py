@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset
-from propagation.datasets.load import fixed_candidates, load_dataset
+from propagation.datasets.load import load_dataset
+from propagation.datasets.recbole import fixed_candidates
 from propagation.evaluation.protocols.by_reasoner import (
     ByReasonerReport,
     PromptCost,
