@@ -19,7 +19,7 @@ from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.evaluation.control_policies import CONTROL_POLICIES
 from propagation.ports import Clock, Embedder, GraphStore, Reasoner, VectorIndex
-from propagation.workflow.compose import Ports, Process, compose
+from propagation.workflow.compose import Ports, Process
 from propagation.workflow.concurrency import yield_to_loop
 from propagation.workflow.engine import Engine
 from propagation.workflow.rounds.policies import ROUTING_POLICIES
@@ -187,7 +187,7 @@ def build_engine(
     embedder = EMBEDDERS[settings.embedder](models)
     beside = process_drafter(settings, store)
     store, index = around(store, INDEXES[settings.index](settings, store))
-    return compose(
+    return Engine(
         Ports(store, embedder, index, reasoner),
         settings.workflow,
         Process(process_name(), yield_to_calls, beside),

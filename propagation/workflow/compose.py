@@ -1,4 +1,4 @@
-"""Composition of an engine from its ports and settings."""
+"""Composition of an engine's parts from its ports and settings."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from propagation.ports import Embedder, GraphStore, Reasoner, VectorIndex
 from propagation.workflow.bootstrap.stage0 import Stage0
 from propagation.workflow.concurrency import Exclusion, Leases, yield_to_loop
 from propagation.workflow.data_settings import OpenData
-from propagation.workflow.engine import Engine
 from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.forget.forgetting import Forgetting
 from propagation.workflow.forget.retention import Retention
@@ -71,137 +70,137 @@ class Process:
     drafting: TextDrafter[Any] | None = None
 
 
-def compose(
-    ports: Ports,
-    settings: WorkflowSettings,
-    process: Process,
-    policies: Mapping[str, PolicyFactory] = ROUTING_POLICIES,
-) -> Engine:
-    """Build the engine of one process; nothing is opened yet.
+class EngineParts:
+    """The parts of one process' engine; nothing is opened yet.
 
-    Args:
-        ports: The adapters of the deployment.
-        settings: Sizes and limits of the loop.
-        process: The process that runs it.
-        policies: The routing policies from which the settings choose one, by name.
+    Services ask the parts for what they read: `store`, `past` and `tracer` for records, `numbers`
+    for the numbers, `recommender`, `ranking`, `similar` and `profiles` for answers.
     """
-    store, embedder, index, reasoner = ports.store, ports.embedder, ports.index, ports.reasoner
-    yield_to_calls = process.yield_to_calls
-    leases = Leases(store, process.name, settings.lease_seconds)
 
-    # What this process holds in memory, fed by the log.
-    data = OpenData(store, embedder, reasoner.name, settings)
-    numbers = NumbersOwner(data.first_view())
-    catalogue, pending_events = Catalogue(), PendingEvents()
-    feed = OutboxFeed(store, index)
-    vectors = VectorSync(store, embedder, feed, numbers, yield_to_calls)
-    upkeep = IndexMaintenance(store, embedder, index, feed, vectors, numbers, leases)
+    def __init__(
+        self,
+        ports: Ports,
+        settings: WorkflowSettings,
+        process: Process,
+        policies: Mapping[str, PolicyFactory] = ROUTING_POLICIES,
+    ) -> None:
+        """Build the parts, each after those that it uses.
 
-    # Stage 1 of Algorithm 1, and what keeps activities apart.
-    interactions = InteractionReasoning(
-        store, reasoner, settings, client_text_cache(store), yield_to_calls
-    )
-    reasoning = Reasoning(
-        store,
-        interactions,
-        vectors,
-        settings,
-        leases,
-        reasoner.concurrency,
-        process.drafting,
-    )
-    exclusion = Exclusion(reasoning)
-    policy = build_policy(policies, PolicyPorts(settings, store, index, embedder, numbers, leases))
-    cold_start = ColdStart(store, reasoner, policy, vectors, reasoning.drafting, settings)
+        Args:
+            ports: The adapters of the deployment.
+            settings: Sizes and limits of the loop.
+            process: The process that runs it.
+            policies: The routing policies from which the settings choose one, by name.
+        """
+        store, embedder, index, reasoner = ports.store, ports.embedder, ports.index, ports.reasoner
+        yield_to_calls = process.yield_to_calls
+        self.store, self.embedder, self.index, self.reasoner = store, embedder, index, reasoner
+        self.settings = settings
+        self.leases = leases = Leases(store, process.name, settings.lease_seconds)
 
-    # Reads.
-    past = TimeTravel(store)
-    recommender = Recommender(
-        store,
-        numbers,
-        embedder,
-        catalogue,
-        pending_events,
-        RouterAttributes(store, numbers, vectors),
-    )
-    memory = ClientMemory(
-        catalogue,
-        pending_events,
-        (interactions.cache, reasoning.drafting, vectors.texts, recommender.texts),
-    )
+        # What this process holds in memory, fed by the log.
+        self.data = data = OpenData(store, embedder, reasoner.name, settings)
+        self.numbers = numbers = NumbersOwner(data.first_view())
+        self.catalogue, self.pending_events = Catalogue(), PendingEvents()
+        self.reasoned = ReasonedWatermark(store)
+        feed = OutboxFeed(store, index)
+        self.vectors = vectors = VectorSync(store, embedder, feed, numbers, yield_to_calls)
+        self.upkeep = IndexMaintenance(store, embedder, index, feed, vectors, numbers, leases)
 
-    # Learning, stage 2, evolution, withdrawal, stage 0.
-    learner = Learner(store, numbers, embedder, leases, data, catalogue, (cold_start, memory))
-    replica_sync = ReplicaSync(store, embedder, vectors, memory)
-    rounds = PropagationRound(
-        store,
-        reasoner,
-        policy,
-        AttributePerception(store, vectors.texts, index, embedder, numbers, settings),
-        vectors,
-        settings,
-        leases,
-        cold_start.through,
-        yield_to_calls,
-    )
-    evolution = Evolution(
-        store, reasoner, numbers, vectors, upkeep, learner, settings, exclusion, leases
-    )
-    forgetting = Forgetting(
-        store,
-        embedder,
-        numbers,
-        learner,
-        vectors,
-        upkeep,
-        memory,
-        settings,
-        leases,
-        exclusion,
-    )
-    stage0 = Stage0(
-        store,
-        embedder,
-        data,
-        numbers,
-        learner,
-        upkeep,
-        cold_start,
-        rounds,
-        replica_sync,
-        settings,
-        leases,
-        exclusion,
-    )
-    return Engine(
-        store=store,
-        embedder=embedder,
-        index=index,
-        reasoner=reasoner,
-        settings=settings,
-        leases=leases,
-        exclusion=exclusion,
-        data=data,
-        numbers=numbers,
-        catalogue=catalogue,
-        pending_events=pending_events,
-        reasoned=ReasonedWatermark(store),
-        vectors=vectors,
-        upkeep=upkeep,
-        learner=learner,
-        refused_texts=RefusedTexts(store, embedder, numbers),
-        cold_start=cold_start,
-        reasoning=reasoning,
-        rounds=rounds,
-        evolution=evolution,
-        forgetting=forgetting,
-        retention=Retention(store),
-        stage0=stage0,
-        replica_sync=replica_sync,
-        recommender=recommender,
-        ranking=ReasonerRanking(store, reasoner, settings.seed),
-        similar=SimilarClients(store, numbers),
-        profiles=ProfileReader(store, reasoner, settings, vectors, past, exclusion.merging),
-        past=past,
-        tracer=Tracer(store),
-    )
+        # Stage 1 of Algorithm 1, and what keeps activities apart.
+        interactions = InteractionReasoning(
+            store, reasoner, settings, client_text_cache(store), yield_to_calls
+        )
+        self.reasoning = Reasoning(
+            store,
+            interactions,
+            vectors,
+            settings,
+            leases,
+            reasoner.concurrency,
+            process.drafting,
+        )
+        drafting = self.reasoning.drafting
+        self.exclusion = Exclusion(self.reasoning)
+        policy = build_policy(
+            policies, PolicyPorts(settings, store, index, embedder, numbers, leases)
+        )
+        self.cold_start = ColdStart(store, reasoner, policy, vectors, drafting, settings)
+
+        # Reads.
+        self.past = TimeTravel(store)
+        self.recommender = Recommender(
+            store,
+            numbers,
+            embedder,
+            self.catalogue,
+            self.pending_events,
+            RouterAttributes(store, numbers, vectors),
+        )
+        self.ranking = ReasonerRanking(store, reasoner, settings.seed)
+        self.similar = SimilarClients(store, numbers)
+        self.profiles = ProfileReader(
+            store, reasoner, settings, vectors, self.past, self.exclusion.merging
+        )
+        self.tracer = Tracer(store)
+        memory = ClientMemory(
+            self.catalogue,
+            self.pending_events,
+            (interactions.cache, drafting, vectors.texts, self.recommender.texts),
+        )
+
+        # Learning, stage 2, evolution, withdrawal, stage 0.
+        self.learner = learner = Learner(
+            store, numbers, embedder, leases, data, self.catalogue, (self.cold_start, memory)
+        )
+        self.refused_texts = RefusedTexts(store, embedder, numbers)
+        self.replica_sync = ReplicaSync(store, embedder, vectors, memory)
+        self.rounds = PropagationRound(
+            store,
+            reasoner,
+            policy,
+            AttributePerception(store, vectors.texts, index, embedder, numbers, settings),
+            vectors,
+            settings,
+            leases,
+            self.cold_start.through,
+            yield_to_calls,
+        )
+        self.evolution = Evolution(
+            store,
+            reasoner,
+            numbers,
+            vectors,
+            self.upkeep,
+            learner,
+            settings,
+            self.exclusion,
+            leases,
+        )
+        self.forgetting = Forgetting(
+            store,
+            embedder,
+            numbers,
+            learner,
+            vectors,
+            self.upkeep,
+            memory,
+            settings,
+            leases,
+            self.exclusion,
+        )
+        self.retention = Retention(store)
+        self.stage0 = Stage0(
+            store,
+            embedder,
+            data,
+            numbers,
+            learner,
+            self.upkeep,
+            self.cold_start,
+            self.rounds,
+            self.replica_sync,
+            settings,
+            leases,
+            self.exclusion,
+        )

@@ -2,8 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Concatenate, ParamSpec, TypeVar
 
 from propagation.model import (
     NO_EXPENSES,
@@ -21,45 +19,16 @@ from propagation.model import (
     Round,
     index_of,
 )
-from propagation.ports import Embedder, GraphStore, Reasoner, RecordResult, VectorIndex
+from propagation.ports import RecordResult
 from propagation.workflow.bootstrap.new_epoch import OnStep, ignore_step
-from propagation.workflow.bootstrap.stage0 import Stage0
-from propagation.workflow.concurrency import Activity, Exclusion, Leases
-from propagation.workflow.data_settings import OpenData
-from propagation.workflow.evolve.evolution import Evolution
+from propagation.workflow.compose import EngineParts
+from propagation.workflow.concurrency import Activity
 from propagation.workflow.forget.client_export import export_lines
-from propagation.workflow.forget.forgetting import ErasureResult, Forgetting, RetractionResult
-from propagation.workflow.forget.retention import Retention
-from propagation.workflow.history.profile_reader import ProfileReader, ProfileReading
-from propagation.workflow.history.time_travel import TimeTravel
-from propagation.workflow.history.trace import Tracer
-from propagation.workflow.index.maintenance import IndexMaintenance
-from propagation.workflow.index.repair import OnProgress, no_progress
-from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.gauge import read_gauge
-from propagation.workflow.learn.item_embedding import RefusedTexts
-from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild
-from propagation.workflow.read.reasoner_ranking import ReasonerRanking
-from propagation.workflow.read.recommend import Recommendations, Recommender, RecommendRequest
-from propagation.workflow.read.similar_clients import By, Neighbours, SimilarClients
-from propagation.workflow.reason.cold_start import ColdStart
-from propagation.workflow.reason.pipeline import Pipeline
-from propagation.workflow.reason.reason_step import CLAIM, Reasoning
-from propagation.workflow.replica_sync import ReplicaSync
-from propagation.workflow.rounds.round import PropagationRound
-from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views import (
-    Catalogue,
-    NumbersOwner,
-    NumbersView,
-    PendingEvents,
-    ReasonedWatermark,
-)
+from propagation.workflow.reason.reason_step import CLAIM
 from propagation.workflow.warm_up import warm_up
 
-P = ParamSpec("P")
-T = TypeVar("T")
 Reach = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
@@ -68,45 +37,14 @@ async def reach_once(open_part: Callable[[], Awaitable[None]]) -> None:
     await open_part()
 
 
-@dataclass(kw_only=True)
-class Engine:
-    """Algorithm 1 over one graph: record, learn, reason, rounds, evolution, withdrawal and reads.
+class Engine(EngineParts):
+    """Algorithm 1 over one graph: record, learn, reason, rounds, evolution and upkeep.
 
-    `compose` builds it. Services use its methods and its settings, and take `store`, `past` and
-    `tracer` to look records up. The other parts are for the engine itself and for tests.
+    The methods are what changes something, each under the locks of its activity. Answers are
+    asked of the parts.
     """
 
-    store: GraphStore
-    embedder: Embedder
-    index: VectorIndex
-    reasoner: Reasoner
-    settings: WorkflowSettings
-    leases: Leases
-    exclusion: Exclusion
-    data: OpenData
-    numbers: NumbersOwner
-    catalogue: Catalogue
-    pending_events: PendingEvents
-    reasoned: ReasonedWatermark
-    vectors: VectorSync
-    upkeep: IndexMaintenance
-    learner: Learner
-    refused_texts: RefusedTexts
-    cold_start: ColdStart
-    reasoning: Reasoning
-    rounds: PropagationRound
-    evolution: Evolution
-    forgetting: Forgetting
-    retention: Retention
-    stage0: Stage0
-    replica_sync: ReplicaSync
-    recommender: Recommender
-    ranking: ReasonerRanking
-    similar: SimilarClients
-    profiles: ProfileReader
-    past: TimeTravel
-    tracer: Tracer
-    _store_opened: bool = False
+    _store_opened = False
 
     # Start and stop
 
@@ -281,45 +219,9 @@ class Engine:
                 return await self.evolution.undo(undo, dry_run=dry_run)
             return await self.evolution.run(dry_run=dry_run)
 
-    # Withdrawal
-
-    async def retract(self, event_ids: Sequence[str]) -> RetractionResult:
-        """Withdraw events with everything they wrote; see Forgetting.retract."""
-        return await self.forgetting.retract(event_ids)
-
-    async def forget(self, key: ClientKey, *, wipe: bool = False) -> ErasureResult:
-        """Erase everything of a client; see Forgetting.forget."""
-        return await self.forgetting.forget(key, wipe=wipe)
-
     def export_client(self, key: ClientKey) -> AsyncIterator[str]:
         """Yield everything that is stored of a client, as lines of JSON."""
         return export_lines(self.forgetting.store, self.numbers, key)
-
-    # Read
-
-    async def recommend(self, request: RecommendRequest) -> Recommendations:
-        """Rank items for a user by the numbers."""
-        return await self.recommender.recommend(request)
-
-    async def rerank(
-        self, user_id: str, answer: Recommendations, seconds: float | None
-    ) -> Recommendations:
-        """Let the reasoner order the first items of an answer, if it does so in time."""
-        return await self.ranking.rerank(user_id, answer, seconds)
-
-    async def neighbours(self, ref: int, kind: ClientKind, by: By, limit: int) -> Neighbours:
-        """Find the clients of a kind that are most similar to this one."""
-        return await self.similar.find_similar(ref, kind, by, limit)
-
-    async def profile(self, ref: int, *, as_of: int | None = None) -> ProfileReading:
-        """Read a profile as it stands, or as it was at a sequence that is kept."""
-        return await (
-            self.profiles.read_current(ref) if as_of is None else self.profiles.read_at(ref, as_of)
-        )
-
-    async def merged_profile(self, ref: int) -> ProfileReading:
-        """Merge the messages that wait for a client, and read the profile."""
-        return await self.profiles.read_merged(ref)
 
     # Maintenance
 
@@ -339,10 +241,6 @@ class Engine:
             await self.reasoning.wait_for_views()
             return await self.upkeep.step()
 
-    async def reindex(self, progress: OnProgress = no_progress) -> int:
-        """Make the vector index again from the graph; return how many points it has."""
-        return await self.stage0.reindex(progress)
-
     async def rebuild(self) -> int:
         """Compute the numbers again from the log, as the newest checkpoint; return its sequence.
 
@@ -358,35 +256,9 @@ class Engine:
         """Return the sequence up to which the numbers reflect the log."""
         return self.numbers.view.applied_through
 
-    async def reach_numbers(self, sequence: int, seconds: float) -> None:
-        """Wait until the numbers reflect `sequence`. Raises NotReached after so many seconds."""
-        await self.numbers.reach(sequence, seconds)
-
     async def reasoned_through(self, *, exact: bool = False) -> int:
         """Return the sequence up to which texts are reasoned; up to 0.05 s old unless `exact`."""
         return await (self.store if exact else self.reasoned).reasoned_through()
-
-    async def learned_through(self) -> int:
-        """Return the sequence up to which any process has learned."""
-        return await self.store.learned_through()
-
-    async def evolution_runs(self, limit: int, before: int | None = None) -> Sequence[EvolutionRun]:
-        """Return the newest evolutions, newest first, of those before a run."""
-        return await self.store.evolution_runs(limit, before)
-
-    async def dead_letters(self, limit: int) -> Sequence[tuple[int, str]]:
-        """Return the oldest dead letters: sequence, and why the reasoner failed."""
-        return await self.store.dead_letters(limit)
-
-    async def check_store(self) -> Sequence[str]:
-        """Check the stored records against each other; return what is wrong."""
-        return await self.store.check()
-
-    async def read_numbers(
-        self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Run a function that reads the numbers view on the thread that owns it."""
-        return await self.numbers.run(work, *args, **kwargs)
 
     async def find_ref(self, key: ClientKey) -> int:
         """Return a client's number. Raises NotFound."""
@@ -411,47 +283,3 @@ class Engine:
         """
         found = self.reasoner.expenses
         return self.embedder.expenses if found == NO_EXPENSES else found
-
-    @property
-    def routers(self) -> Sequence[int]:
-        """Return the numbers of the taste routers that exist."""
-        return self.numbers.view.routers
-
-    @property
-    def postponed_routers(self) -> dict[int, str]:
-        """Return the routers that the last round left out, and why."""
-        return self.rounds.postponed
-
-    @property
-    def index_problem(self) -> str:
-        """Return why the vector index is not written to now; empty while it is."""
-        return self.upkeep.problem
-
-    @property
-    def index_repairs(self) -> int:
-        """Return how many points of the index were repaired at start."""
-        return self.upkeep.repaired
-
-    async def synchronize_numbers(self) -> None:
-        """Bring the numbers to the end of the learned blocks, as a step of the learner would."""
-        await self.learner.synchronize()
-
-    @property
-    def reasoner_name(self) -> str:
-        """Return the name of the reasoner."""
-        return self.reasoner.name
-
-    @property
-    def embedder_name(self) -> str:
-        """Return the name of the embedder, which includes its fitted state."""
-        return self.embedder.name
-
-    @property
-    def pause_reason(self) -> str:
-        """Return why the reasoner waits on purpose; empty while it does not."""
-        return self.reasoner.pause_reason
-
-    @property
-    def pipeline(self) -> Pipeline:
-        """Return the reasoning pipeline, which counts its `done` and `redone` interactions."""
-        return self.reasoning.pipeline

@@ -222,7 +222,7 @@ def _time(ms: int) -> datetime:
 
 
 async def _evolved_between(engine: Engine, since_ms: int, until_ms: int) -> bool:
-    return any(since_ms <= run.time <= until_ms for run in await engine.evolution_runs(1))
+    return any(since_ms <= run.time <= until_ms for run in await engine.store.evolution_runs(1))
 
 
 async def _never_between(engine: Engine, since_ms: int, until_ms: int) -> bool:

@@ -44,7 +44,7 @@ async def retain(context: WorkerContext) -> bool:
 async def update_index(context: WorkerContext) -> int:
     """Bring some pending changes to the vector index; return how many. Raises IndexUnavailable."""
     done = await context.engine.update_index()
-    if problem := context.engine.index_problem:
+    if problem := context.engine.upkeep.problem:
         raise IndexUnavailable(problem)
     return done
 
@@ -68,7 +68,7 @@ class MergeStep:
         del self.pending[ref]
         await context.priority.yield_to_calls()
         with suppress(NotFound):  # the client may have been forgotten since
-            await context.engine.merged_profile(ref)
+            await context.engine.profiles.read_merged(ref)
         return 1
 
 
@@ -129,6 +129,6 @@ def _show_postponed(context: WorkerContext, number: int) -> None:
     failures = context.failures
     for name in [name for name in failures.reasons if name.startswith(ROUTER)]:
         failures.clear(name)
-    for router, reason in context.engine.postponed_routers.items():
+    for router, reason in context.engine.rounds.postponed.items():
         failures.show(f"{ROUTER}{router}", f"left out of round {number}, due in the next: {reason}")
         failures.counters.add("round_routers_skipped_total")

@@ -124,7 +124,7 @@ async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]
     That it opened proves the file, the schema, the settings, and that the numbers follow the log.
     """
     opened = [Finding(f"{settings.graph} opens, its schema and settings fit this release", "")]
-    problems = await engine.check_store()
+    problems = await engine.store.check()
     stored = [
         Finding("stored data", problem, "restore a back-up, or export what is readable")
         for problem in problems
@@ -140,11 +140,11 @@ async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]
 
 def _index(engine: "Engine") -> Finding:
     """Report the index, which each start compares with the graph and repairs."""
-    looked_at, stale = "vector index against the graph", engine.index_repairs
-    if engine.index_problem:
+    looked_at, stale = "vector index against the graph", engine.upkeep.repaired
+    if engine.upkeep.problem:
         return Finding(
             looked_at,
-            engine.index_problem,
+            engine.upkeep.problem,
             "start it; a running service then makes it good by itself",
         )
     made_good = f"{stale:,} made good" if stale else ""
@@ -161,9 +161,9 @@ async def numbers_of(engine: "Engine") -> Finding:
 
     Other processes may learn meanwhile.
     """
-    before = await engine.learned_through()
-    await engine.synchronize_numbers()
-    applied, learned = engine.applied_through, await engine.learned_through()
+    before = await engine.store.learned_through()
+    await engine.learner.synchronize()
+    applied, learned = engine.applied_through, await engine.store.learned_through()
     behind = "" if before <= applied <= learned else f"reach sequence {applied}, the log {learned}"
     return Finding("numbers against the log", behind, "`propagation rebuild`" if behind else "")
 

@@ -229,7 +229,7 @@ def reindex(
     settings = settings_of(config, assignments, database=database)
     started = time.monotonic()
     with progress_of("reindex") as progress:
-        points = with_engine(settings, lambda engine: engine.reindex(progress))
+        points = with_engine(settings, lambda engine: engine.stage0.reindex(progress))
     seconds = round(time.monotonic() - started, 3)
     print_result(
         {"points": points, "seconds": seconds},
@@ -263,7 +263,7 @@ def list_dead_letters(
     """
     letters = with_engine(
         settings_of(config, assignments, database=database),
-        lambda engine: engine.dead_letters(count),
+        lambda engine: engine.store.dead_letters(count),
     )
     if json:
         print_json(

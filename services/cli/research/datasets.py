@@ -185,7 +185,7 @@ async def _replayed(
             clients,
             checked(dataset.events),
             step=step,
-            progress=lambda now: progress(now.events, len(dataset)),
+            progress=lambda events: progress(events, len(dataset)),
         )
 
 

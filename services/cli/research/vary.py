@@ -217,7 +217,7 @@ async def _evolved(engine: Engine) -> dict[str, int]:
         "runs": len(runs),
         "published": len(published),
         **{f"{kind.value}s": kinds.count(kind) for kind in EvolutionKind},
-        "routers": len(engine.routers),
+        "routers": len(engine.numbers.view.routers),
     }
 
 

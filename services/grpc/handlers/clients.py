@@ -87,10 +87,10 @@ class ClientsHandler(Servicer):
 
     async def _read_profile(self, ref: int, at: int | None, *, merge: bool) -> ProfileReading:
         if at is not None:
-            return await self._engine.profile(ref, as_of=at)
+            return await self._engine.profiles.read_at(ref, at)
         if merge:
-            return await self._engine.merged_profile(ref)
-        reading = await self._engine.profile(ref)
+            return await self._engine.profiles.read_merged(ref)
+        reading = await self._engine.profiles.read_current(ref)
         if reading.waiting:
             self._worker.merge_later(ref)
         return reading
@@ -113,7 +113,7 @@ class ClientsHandler(Servicer):
             current_caller().require(Role.ANALYST, "SimilarClients of users")
         await self._wait_for(request, context)
         ref = await self._engine.find_ref(key)
-        answer = await self._engine.neighbours(ref, kind, by, limit)
+        answer = await self._engine.similar.find_similar(ref, kind, by, limit)
         return pb.SimilarClientsResponse(
             neighbours=[
                 pb.SimilarClientsResponse.Neighbour(
@@ -135,7 +135,7 @@ class ClientsHandler(Servicer):
         self, request: pb.ForgetClientRequest, context: Context
     ) -> pb.ForgetClientResponse:
         key = parse_key(request.key, "key")
-        done = await self._worker.run_uninterrupted(self._engine.forget(key, wipe=request.wipe))
+        done = await self._worker.run_uninterrupted(self._engine.forgetting.forget(key, wipe=request.wipe))
         return pb.ForgetClientResponse(
             sequence=done.sequence,
             events_erased=done.events_erased,

@@ -37,7 +37,7 @@ def timings_to_proto(timings: Timings) -> list[pb.TimedPart]:
 
 def spending_to_proto(engine: Engine) -> pb.Spending | None:
     """Convert the cost of models; None for a reasoner that has cost nothing."""
-    expenses, pipeline = engine.expenses, engine.pipeline
+    expenses, pipeline = engine.expenses, engine.reasoning.pipeline
     if not expenses.all_runs:
         return None
     return pb.Spending(
@@ -110,7 +110,7 @@ class GetStatusHandler(Servicer):
 
     def _failing(self) -> dict[str, str]:
         """List what fails, and the reasoner if it was told to pause."""
-        pause = self._engine.pause_reason
+        pause = self._engine.reasoner.pause_reason
         return {**self._worker.failing, "reasoner": pause} if pause else self._worker.failing
 
     async def GetStatus(
@@ -147,8 +147,8 @@ class GetStatusHandler(Servicer):
             version=release(),
             policy=engine.settings.policy,
             failing={name: redact(reason) for name, reason in self._failing().items()},
-            reasoner=engine.reasoner_name,
-            embedder=engine.embedder_name,
+            reasoner=engine.reasoner.name,
+            embedder=engine.embedder.name,
             propagate=engine.settings.propagate,
             spending=spending_to_proto(engine),
             budgets=[

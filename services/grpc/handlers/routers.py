@@ -52,7 +52,7 @@ class RoutersHandler(Servicer):
             routers = await self._past_routers(at, retired=False)
         else:
             routers = [router for bank in banks for router in await self._routers(bank)]
-            in_use = self._engine.routers
+            in_use = self._engine.numbers.view.routers
             routers = [r for r in routers if r.bank == pb.BANK_SESSION or r.number in in_use]
         return pb.ListRoutersResponse(
             routers=routers[page.start : page.end],
@@ -104,7 +104,7 @@ class RoutersHandler(Servicer):
     async def _routers(self, bank: BankName) -> list[pb.Router]:
         """Read the routers of a bank as they are, retired ones included."""
         store, engine = self._engine.store, self._engine
-        mass = await engine.read_numbers(router_masses, bank)
+        mass = await engine.numbers.run(router_masses, bank)
         epoch = await store.current_epoch()
         texts: dict[int, RouterVersion] = {}
         if bank == BankName.TASTE:
@@ -112,7 +112,7 @@ class RoutersHandler(Servicer):
             versions = await store.router_versions(range(len(mass)))
             texts = {version.router: version for version in versions}
         else:
-            members = dict(enumerate(await engine.read_numbers(count_session_users)))
+            members = dict(enumerate(await engine.numbers.run(count_session_users)))
         return [
             _with_text(
                 pb.Router(
@@ -151,7 +151,7 @@ class RoutersHandler(Servicer):
         ]
 
     async def _session_members(self, number: int, limit: int) -> list[pb.RouterMember]:
-        community = await self._engine.read_numbers(session_community, number, limit)
+        community = await self._engine.numbers.run(session_community, number, limit)
         edges = [RoutingEdge(number, ref, lift, 0) for ref, lift in community.items]
         return await self._members(edges, community.users, None)
 
@@ -228,7 +228,7 @@ class RoutersHandler(Servicer):
         self, request: pb.ListEvolutionRunsRequest, context: Context
     ) -> pb.ListEvolutionRunsResponse:
         page = parse_page(request, "evolution runs")  # starts before the run that its token names
-        runs = await self._engine.evolution_runs(page.size + 1, page.start or None)
+        runs = await self._engine.store.evolution_runs(page.size + 1, page.start or None)
         more = len(runs) > page.size
         return pb.ListEvolutionRunsResponse(
             runs=[evolution_to_proto(run) for run in runs[: page.size]],

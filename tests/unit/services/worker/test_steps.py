@@ -42,7 +42,9 @@ async def test_what_was_learned_wakes_reasoning_and_waiting_calls():
 
 
 async def test_a_forgotten_client_is_passed_over_when_merging():
-    context = context_of(merged_profile=returning(NotFound("user", "ann"), None))
+    context = context_of(
+        profiles=SimpleNamespace(read_merged=returning(NotFound("user", "ann"), None))
+    )
     step = MergeStep()
     step.add(3)
     step.add(4)
@@ -70,9 +72,9 @@ async def test_retention_waits_for_a_stop_and_for_uninterrupted_work():
 
 
 async def test_a_problem_of_the_index_fails_the_step():
-    context = context_of(update_index=returning(1, 0), index_problem=None)
+    context = context_of(update_index=returning(1, 0), upkeep=SimpleNamespace(problem=None))
     assert await steps.update_index(context) == 1
-    context.engine.index_problem = "no answer"
+    context.engine.upkeep.problem = "no answer"
     with pytest.raises(IndexUnavailable, match="no answer"):
         await steps.update_index(context)
 

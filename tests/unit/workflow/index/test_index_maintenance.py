@@ -14,7 +14,8 @@ from propagation.adapters.qdrant.index import QdrantIndex
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, IndexUnavailable, NewInteraction
 from propagation.ports import Collection, Point
-from propagation.workflow.compose import Ports, Process, compose
+from propagation.workflow.compose import Ports, Process
+from propagation.workflow.engine import Engine
 from propagation.workflow.index import maintenance
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -119,7 +120,7 @@ async def engine_on(folder, wire, **fields):
         update_size=1_000,
         **fields,
     )
-    made = compose(
+    made = Engine(
         Ports(
             SqliteStore(folder / "graph.db", SystemClock()),
             HashedEmbedder(settings.seed),
@@ -385,7 +386,7 @@ async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhi
             return count
 
         engine.upkeep._repair.run = mend
-        assert await engine.reindex() == 12 + 3 + 4, "items, users, routers"
+        assert await engine.stage0.reindex() == 12 + 3 + 4, "items, users, routers"
         assert added
         assert await differences(engine) == set()
         assert len(await collections_on(wire)) == len(Collection)

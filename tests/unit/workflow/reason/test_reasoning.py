@@ -22,8 +22,9 @@ from propagation.model import (
     ReasonerFailed,
 )
 from propagation.ports import Collection, OptimizeAnswer, VersionClash
-from propagation.workflow.compose import Ports, Process, compose
+from propagation.workflow.compose import Ports, Process
 from propagation.workflow.concurrency import CountedLruCache
+from propagation.workflow.engine import Engine
 from propagation.workflow.index import maintenance
 from propagation.workflow.index.vector_sync import LineVectors
 from propagation.workflow.reason import cold_start
@@ -76,7 +77,7 @@ async def engine(tmp_path):
         update_size=1_000,
     )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
-    made = compose(
+    made = Engine(
         Ports(
             store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), Flaky()
         ),
