@@ -73,7 +73,7 @@ def build(path: Path, town: Town) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-async def _with_engine(path: Path, work: Callable[[Engine], Awaitable[None]]) -> None:
+async def _with_engine(path: Path, work: Callable[[Engine], Awaitable[object]]) -> None:
     engine = build_engine(Settings(database=path))
     await engine.open()
     try:

@@ -177,13 +177,15 @@ class Engine(EngineParts):
             await self.reasoning.wait_for_views()
             return await self.rounds.run()
 
-    async def drain(self) -> None:
-        """Learn, reason and run due rounds until nothing waits."""
+    async def drain(self) -> int:
+        """Learn, reason and run due rounds until nothing waits; return how many rounds ran."""
+        rounds = 0
         while await self.learn():
             pass
         while await self.reason():
             if self.settings.propagate and await self.round_is_due():
-                await self.run_round()
+                rounds += await self.run_round() is not None
+        return rounds
 
     # Routers
 

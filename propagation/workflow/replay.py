@@ -17,15 +17,6 @@ STEP = 512
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class ReplayProgress:
-    """The clients stored, events pushed and rounds published so far."""
-
-    clients: int = 0
-    events: int = 0
-    rounds: int = 0
-
-
 @dataclass
 class ReplayReport:
     """The result of a replay; `outcomes` counts the events by what became of them."""
@@ -35,10 +26,6 @@ class ReplayReport:
     rounds: int = 0
     outcomes: Counter[RecordStatus] = field(default_factory=Counter)
 
-    @property
-    def progress(self) -> ReplayProgress:
-        return ReplayProgress(self.clients, self.events, self.rounds)
-
 
 async def replay(
     engine: Engine,
@@ -46,7 +33,7 @@ async def replay(
     events: Iterable[NewInteraction],
     *,
     step: int = STEP,
-    progress: Callable[[ReplayProgress], None] = lambda _: None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> ReplayReport:
     """Push clients, then events in their order, through an engine that nothing else uses.
 
@@ -59,46 +46,26 @@ async def replay(
         clients: The clients, first of all.
         events: The events, in their order.
         step: How many events are recorded at a time, at least 1.
-        progress: Called after each step.
+        progress: Gets how many events are done, after each step.
     """
     if step < 1:
         raise ValueError(f"step is {step}; a replay records at least one event at a time")
+    report = ReplayReport()
     engine.reasoning.lockstep = True
     try:
-        return await _replayed(engine, clients, events, step, progress)
+        for some in _parts(clients, CLIENTS_A_COMMIT):
+            await engine.upsert_clients(some)
+            report.clients += len(some)
+        report.rounds += await engine.drain()
+        for part in _parts(events, step):
+            recorded = await engine.record(part)
+            report.outcomes.update(outcome.status for outcome in recorded.outcomes)
+            report.events += len(part)
+            report.rounds += await engine.drain()
+            progress(report.events)
     finally:
         engine.reasoning.lockstep = False
-
-
-async def _replayed(
-    engine: Engine,
-    clients: Iterable[ClientChange],
-    events: Iterable[NewInteraction],
-    step: int,
-    progress: Callable[[ReplayProgress], None],
-) -> ReplayReport:
-    report = ReplayReport()
-    for some in _parts(clients, CLIENTS_A_COMMIT):
-        await engine.upsert_clients(some)
-        report.clients += len(some)
-        progress(report.progress)
-    await _catch_up(engine, report)
-    for part in _parts(events, step):
-        recorded = await engine.record(part)
-        report.outcomes.update(outcome.status for outcome in recorded.outcomes)
-        report.events += len(part)
-        await _catch_up(engine, report)
-        progress(report.progress)
     return report
-
-
-async def _catch_up(engine: Engine, report: ReplayReport) -> None:
-    """Learn and reason everything recorded, and run the rounds that are due."""
-    while await engine.learn():
-        pass
-    while await engine.reason():
-        if engine.settings.propagate and await engine.round_is_due():
-            report.rounds += await engine.run_round() is not None
 
 
 def _parts(values: Iterable[T], size: int) -> Iterator[Sequence[T]]:

@@ -12,7 +12,7 @@ from propagation.model import ClientChange, ClientKey, ClientKind, NewInteractio
 from propagation.workflow.compose import Ports, Process
 from propagation.workflow.engine import Engine
 from propagation.workflow.learn.checkpoints import take_checkpoint
-from propagation.workflow.replay import ReplayProgress, replay
+from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
 
@@ -96,9 +96,10 @@ async def test_progress_is_reported_and_a_second_replay_adds_nothing(tmp_path):
     engine = engine_on(tmp_path / "graph.db")
     await engine.open()
     try:
-        seen: list[ReplayProgress] = []
+        seen: list[int] = []
         report = await replay(engine, catalogue(), stream(), step=64, progress=seen.append)
-        assert seen[-1] == ReplayProgress(ITEMS, EVENTS, report.rounds)
+        assert seen == [*range(64, EVENTS, 64), EVENTS]
+        assert (report.clients, report.events) == (ITEMS, EVENTS)
         assert report.outcomes == {RecordStatus.ACCEPTED: EVENTS}
         again = await replay(engine, [], stream(), step=64)
         assert again.outcomes == {RecordStatus.DUPLICATE: EVENTS}
