@@ -22,7 +22,6 @@ from propagation.numbers.evolve import (
     evolved_trust,
 )
 from propagation.numbers.ranking.quantised_scores import follow_recent, up_to_date
-from propagation.workflow.concurrency import CorePool
 from propagation.workflow.evolve.holdout import (
     Holdout,
     replay_holdout,
@@ -32,7 +31,7 @@ from propagation.workflow.evolve.holdout import (
 from propagation.workflow.forget.number_changes import History, Subtraction
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest
-from propagation.workflow.views import NumbersView, seeded_directions
+from propagation.workflow.views import CorePool, NumbersView, seeded_directions
 
 SIZE = 4
 DIMENSION = 2

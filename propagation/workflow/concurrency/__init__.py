@@ -1,6 +1,5 @@
 """Locks, leases, background tasks and caches that all rooms of the workflow use."""
 
-from propagation.workflow.concurrency.core_pool import CorePool, usable_cores
 from propagation.workflow.concurrency.exclusion import (
     Activity,
     CommitLock,
@@ -17,13 +16,11 @@ __all__ = [
     "WAIT_SECONDS",
     "Activity",
     "CommitLock",
-    "CorePool",
     "CountedLruCache",
     "Exclusion",
     "Leases",
     "ReadersWriterLock",
     "background_task",
     "keep_renewing",
-    "usable_cores",
     "yield_to_loop",
 ]

@@ -35,8 +35,12 @@ from propagation.workflow.concurrency import ROUND_LEASE, WAIT_SECONDS, Activity
 from propagation.workflow.evolve.plan import DecidedPlan, catch_up
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.learn.checkpoint_patch import make_patch
-from propagation.workflow.learn.checkpoints import Arrays, borrow_checkpoint, take_checkpoint
+from propagation.workflow.learn.checkpoints import (
+    Arrays,
+    borrow_checkpoint,
+    make_patch,
+    take_checkpoint,
+)
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.views import NumbersOwner, NumbersView
 

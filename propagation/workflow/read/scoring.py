@@ -29,8 +29,7 @@ from propagation.numbers.ranking.rank import (
 )
 from propagation.numbers.rules.combiner import Combiner, for_newcomers
 from propagation.numbers.rules.mass import lifts, share
-from propagation.workflow.concurrency import CorePool
-from propagation.workflow.views import NumbersView
+from propagation.workflow.views import CorePool, NumbersView
 
 SHORTLIST, SHORTLIST_A_PLACE = 48, 4
 BANKS = 2

@@ -3,8 +3,8 @@ is the newest."""
 
 import pytest
 
-from propagation.workflow.read import filter_memory_cache as user_texts
-from propagation.workflow.read.filter_memory_cache import FilterMemoryCache
+from propagation.workflow.read import recommend as user_texts
+from propagation.workflow.read.recommend import FilterMemoryCache
 from tests.contract.graph.test_graph_erasure import lease_of, lived, retraction
 from tests.contract.graph_store import checkpoint, known_clients, text, user, withdraw
 

@@ -17,10 +17,16 @@ from propagation.numbers.rules.combiner import (
     standardise,
 )
 from propagation.numbers.rules.features import FEATURES, READ_ROUTERS, Feature, fill_features
-from propagation.workflow.concurrency import CorePool
 from propagation.workflow.read.read_batching import ReadBatcher
 from propagation.workflow.read.scoring import CatalogueScorer, ReadRequest, communities_of
-from propagation.workflow.views import OFF, ON, NumbersOwner, NumbersView, seeded_directions
+from propagation.workflow.views import (
+    OFF,
+    ON,
+    CorePool,
+    NumbersOwner,
+    NumbersView,
+    seeded_directions,
+)
 
 USERS, ITEMS, ROUTERS, DIMENSION = 30, 700, 40, 8
 COLD = USERS - 1

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.workflow.learn.checkpoint_patch import apply_patch, make_patch
+from propagation.workflow.learn.checkpoints import apply_patch, make_patch
 
 NEAR = ("near_items", "near_weights")
 
