@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Concatenate, ParamSpec, TypeVar
 
 from propagation.model import NotReached
-from propagation.workflow.views import CorePool
 from propagation.workflow.views.numbers_view import NumbersView
 
 MAX_THREADS = 4
