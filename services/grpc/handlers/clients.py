@@ -135,7 +135,9 @@ class ClientsHandler(Servicer):
         self, request: pb.ForgetClientRequest, context: Context
     ) -> pb.ForgetClientResponse:
         key = parse_key(request.key, "key")
-        done = await self._worker.run_uninterrupted(self._engine.forgetting.forget(key, wipe=request.wipe))
+        done = await self._worker.run_uninterrupted(
+            self._engine.forgetting.forget(key, wipe=request.wipe)
+        )
         return pb.ForgetClientResponse(
             sequence=done.sequence,
             events_erased=done.events_erased,
