@@ -22,7 +22,7 @@ from propagation.numbers.rules.mass import start_mass
 from propagation.numbers.state import ITEMS, USERS, State, new_state
 from propagation.ports import FittableEmbedder
 from propagation.routing.initial_clustering import random_directions, spherical_kmeans
-from propagation.workflow.concurrency import usable_cores
+from propagation.workflow.views import usable_cores
 
 I64 = NDArray[np.int64]
 Mask = NDArray[np.bool_]
