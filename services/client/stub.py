@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import grpc
 
 from propagation.model import PropagationError
+from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
 from services.client.credentials import Credentials
 from services.client.errors import Refused, Unreachable, UsageProblem
@@ -17,6 +18,7 @@ else:
     Stub = pb_grpc.PropagationServiceStub
 
 STATUS_DETAILS_KEY = "grpc-status-details-bin"
+PAGE_SIZE = 1_000
 NO_CREDENTIALS = Credentials()
 
 
@@ -56,3 +58,17 @@ def explain_failure(error: grpc.aio.AioRpcError, address: str) -> PropagationErr
             f"the service at {address} did not answer in time; see `propagation status`"
         )
     return Refused(error.details() or error.code().name)
+
+
+async def list_routers(
+    stub: Stub, bank: "pb.Bank.ValueType", as_of: pb.AsOf | None = None
+) -> list[pb.Router]:
+    """Fetch the routers of all pages."""
+    routers: list[pb.Router] = []
+    request = pb.ListRoutersRequest(bank=bank, page_size=PAGE_SIZE, as_of=as_of)
+    while True:
+        page = await stub.ListRouters(request)
+        routers += page.routers
+        request.page_token = page.next_page_token
+        if not page.next_page_token:
+            return routers

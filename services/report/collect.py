@@ -4,18 +4,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import grpc
 
 from propagation.v1 import propagation_pb2 as pb
-
-if TYPE_CHECKING:
-    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
+from services.client.stub import Stub, list_routers
 
 MAX_ROUTERS, MAX_MEMBERS, MAX_RUNS = 120, 200, 50
 CONCURRENT_CALLS = 4
-PAGE_SIZE = 1_000
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,7 @@ class ReportData:
         return self.reach[router].clients if router in self.reach else 0
 
 
-async def collect_report(stub: "PropagationServiceAsyncStub") -> ReportData:
+async def collect_report(stub: Stub) -> ReportData:
     """Ask for all data: some hundred short calls, four at a time.
 
     Raises:
@@ -57,7 +53,7 @@ async def collect_report(stub: "PropagationServiceAsyncStub") -> ReportData:
         clients = reach[router.number].clients if router.number in reach else 0
         return -clients, -router.members, router.number
 
-    routers = sorted(await _list_routers(stub), key=rank)
+    routers = sorted(await list_routers(stub, pb.BANK_TASTE), key=rank)
     chosen = routers[:MAX_ROUTERS]
     slots = asyncio.Semaphore(CONCURRENT_CALLS)
     members = await asyncio.gather(*(_list_members(stub, router, slots) for router in chosen))
@@ -72,19 +68,8 @@ async def collect_report(stub: "PropagationServiceAsyncStub") -> ReportData:
     )
 
 
-async def _list_routers(stub: "PropagationServiceAsyncStub") -> list[pb.Router]:
-    request = pb.ListRoutersRequest(bank=pb.BANK_TASTE, page_size=PAGE_SIZE)
-    page = await stub.ListRouters(request)
-    routers = list(page.routers)
-    while page.next_page_token:
-        request.page_token = page.next_page_token
-        page = await stub.ListRouters(request)
-        routers += page.routers
-    return routers
-
-
 async def _list_members(
-    stub: "PropagationServiceAsyncStub", router: pb.Router, slots: asyncio.Semaphore
+    stub: Stub, router: pb.Router, slots: asyncio.Semaphore
 ) -> Sequence[pb.RouterMember]:
     request = pb.GetRouterRequest(number=router.number, bank=pb.BANK_TASTE, page_size=MAX_MEMBERS)
     async with slots:
@@ -92,7 +77,7 @@ async def _list_members(
 
 
 async def _list_runs(
-    stub: "PropagationServiceAsyncStub",
+    stub: Stub,
 ) -> Sequence[pb.EvolutionRun] | None:
     try:
         return (await stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest(page_size=MAX_RUNS))).runs

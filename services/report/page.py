@@ -5,10 +5,9 @@ from importlib.resources import files
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.charts import quality_chart, rounds_chart
+from services.report.charts import lineage, quality_chart, rounds_chart, verdicts
 from services.report.collect import ReportData
 from services.report.html import Child, element, table, to_html
-from services.report.lineage import lineage, verdicts
 from services.report.router_map import name_of, router_map
 
 MAX_ROWS = 12

@@ -1,7 +1,7 @@
 """`propagation routers` and `trace`: the routers, and the paths of a preference in words."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -20,10 +20,6 @@ from services.cli.access import (
 from services.cli.query.clients import bank_name
 from services.client.errors import UsageProblem
 from services.runtime.console import console, print_answer, print_json, print_table
-
-if TYPE_CHECKING:
-    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
-
 
 NOTHING_LEFT = "Nothing is left of what it said: that was taken back."
 
@@ -49,31 +45,15 @@ def routers(
     if bank not in banks:
         raise UsageProblem(f"--bank is {bank!r}; give taste or session")
     if number is None:
-        everyone = ask(address, lambda stub: all_routers(stub, banks[bank], parse_as_of(as_of)))
-        print_json({"routers": list(everyone)}) if json else _print_all(
-            everyone, past=as_of is not None
-        )
+        from services.client.stub import list_routers  # slow to import
+
+        found = ask(address, lambda stub: list_routers(stub, banks[bank], parse_as_of(as_of)))
+        print_json({"routers": found}) if json else _print_all(found, past=as_of is not None)
     else:
         request = pb.GetRouterRequest(
             number=number, bank=banks[bank], page_size=members, as_of=parse_as_of(as_of)
         )
         print_answer(ask(address, lambda stub: stub.GetRouter(request)), _print_one, json=json)
-
-
-async def all_routers(
-    stub: "PropagationServiceAsyncStub", bank: "pb.Bank.ValueType", as_of: pb.AsOf | None = None
-) -> list[pb.Router]:
-    """Fetch the routers of all pages."""
-    out: list[pb.Router] = []
-    token = ""
-    while True:
-        page = await stub.ListRouters(
-            pb.ListRoutersRequest(bank=bank, page_token=token, as_of=as_of)
-        )
-        out += page.routers
-        token = page.next_page_token
-        if not token:
-            return out
 
 
 def _print_all(routers: list[pb.Router], *, past: bool) -> None:

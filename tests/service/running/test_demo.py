@@ -10,8 +10,8 @@ import pytest
 
 from services.cli.exits import ExitCode, code_of
 from services.client.errors import ChildFailed
+from services.demo import ranking
 from services.demo.processes import child, demo_service, exit_in_words
-from services.demo.shown import ranking
 
 ROOT = Path(__file__).parents[3]
 KILLED = """

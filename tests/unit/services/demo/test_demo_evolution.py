@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from propagation.v1 import propagation_pb2 as pb
-from services.demo.shown.printing import show_evolution
+from services.demo.printing import show_evolution
 
 
 def shown(run):

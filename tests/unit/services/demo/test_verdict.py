@@ -3,7 +3,7 @@
 import pytest
 
 from propagation.evaluation.protocols.metrics import Paired
-from services.demo.shown.ranking import verdict
+from services.demo.ranking import verdict
 
 
 def pair(mean, t):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from propagation.model import normalize_name
 from propagation.v1 import propagation_pb2 as pb
 from services.client.stub import Stub
-from services.demo.data.script import DemoScript
+from services.demo.script import DemoScript
 
 DEEP = 1_000
 

@@ -1,5 +1,7 @@
 """Ranking quality in the demo: off, on and placebo, measured in a second process."""
 
+import asyncio
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -8,13 +10,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.protocols.metrics import ArmReport, Paired
-from propagation.evaluation.protocols.prequential import Report
+from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.reports.table import FOOTNOTE
-from propagation.model import pluralize
+from propagation.evaluation.settings import EvaluationSettings
+from propagation.evaluation.stream import stream_of
+from propagation.model import InvalidInput, pluralize
 from services.client.errors import ChildFailed
+from services.demo.printing import say
 from services.demo.processes import child, exit_in_words, keep_log, last_lines
-from services.demo.shown.printing import say
+from services.demo.script import make_script
 
 ARMS = {
     "off": "propagation off",
@@ -22,8 +28,9 @@ ARMS = {
     "placebo": "placebo: the same, routers shuffled",
 }
 CLEAR_T = 3.0
+SEEDS = (1,)
 Ranking = Callable[[], Awaitable[Report | str]]
-MEASURE = "services.demo.data.quality_process"
+MEASURE = "services.demo.ranking"
 
 
 @asynccontextmanager
@@ -106,3 +113,23 @@ def verdict(on: Paired | None, placebo: Paired | None) -> str:
         f"{CLEAR_T:g} that is larger than"
         " the placebo's.)"
     )
+
+
+def measure(seed: int, folder: Path | None) -> None:
+    """Print the report on the demo's events as JSON, or a line that says why there is none.
+
+    Source: `python -m services.demo.ranking SEED [FOLDER]`, which `start_ranking` runs.
+    """
+    try:
+        stream = stream_of(make_script(folder, seed).dataset)
+    except InvalidInput as error:
+        print(error)
+        return
+    report = asyncio.run(
+        evaluate_prequential(stream, HashedEmbedder(seed), EvaluationSettings(seeds=SEEDS))
+    )
+    print(report.model_dump_json())
+
+
+if __name__ == "__main__":
+    measure(int(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from propagation.v1 import propagation_pb2 as pb
-from services.client.stub import Stub
-from services.demo.data.script import DemoScript
-from services.demo.data.story import profiles_of
+from services.client.stub import Stub, list_routers
+from services.demo.script import DemoScript
+from services.demo.story import profiles_of
 
 MOST_USERS, MOST_GROUPS = 240, 8
 PAGE = 1_000
@@ -43,7 +43,8 @@ async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
     """Fetch the taste routers, their members, and profiles of the 240 most active users."""
     active = Counter(event.user_id for event in script.dataset.between(0, script.after))
     users = [user for user, _ in active.most_common(MOST_USERS)]
-    names = await _routers(stub)
+    routers = await list_routers(stub, pb.BANK_TASTE)
+    names = {router.number: router.name or f"router {router.number}" for router in routers}
     tables = await _tables(stub, names, frozenset(active))
     if script.groups:
         groups, order = script.groups, sorted(set(script.groups.values()))
@@ -52,11 +53,6 @@ async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
     flows = _flows(await profiles_of(stub, users), groups)
     shown = {user: tables[user] for user in users if tables.get(user)}
     return Reach(names, shown, groups, order, flows)
-
-
-async def _routers(stub: Stub) -> dict[int, str]:
-    answer = await stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_TASTE, page_size=PAGE))
-    return {router.number: router.name or f"router {router.number}" for router in answer.routers}
 
 
 async def _tables(

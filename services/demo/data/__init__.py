@@ -1,1 +1,0 @@
-"""The data of the demo: its script, its upload, its example and its story."""

@@ -1,1 +1,0 @@
-"""What the demo prints and draws."""
