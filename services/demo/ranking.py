@@ -14,8 +14,7 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.protocols.metrics import ArmReport, Paired
 from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.reports.table import FOOTNOTE
-from propagation.evaluation.settings import EvaluationSettings
-from propagation.evaluation.stream import stream_of
+from propagation.evaluation.stream import EvaluationSettings, stream_of
 from propagation.model import InvalidInput, pluralize
 from services.client.errors import ChildFailed
 from services.demo.printing import say

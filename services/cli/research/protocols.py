@@ -1,14 +1,13 @@
 """The protocols of `propagation evaluate`, each with its tables and pictures."""
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.protocols.leave_one_out import KNOWING, evaluate_leave_one_out
-from propagation.evaluation.protocols.prequential import evaluate_prequential
+from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.reports.plot import cold_start as draw
 from propagation.evaluation.reports.plot import left_out, over_time
 from propagation.evaluation.reports.table import (
@@ -26,9 +25,6 @@ from propagation.model import Term, pluralize
 from services.config.settings import Settings
 from services.runtime.console import console, print_table, progress_of
 from services.runtime.process import release
-
-T = TypeVar("T")
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -55,16 +51,22 @@ def evaluation_settings(
     )
 
 
+def rank_stream(
+    name: str, stream: Stream, settings: Settings, options: EvaluationSettings
+) -> Report:
+    """Predict, then learn, every event under a progress bar of this name."""
+    embedder = HashedEmbedder(settings.workflow.seed)
+    with progress_of(name) as progress:
+        return asyncio.run(
+            evaluate_prequential(stream, embedder, options, commit=release(), progress=progress)
+        )
+
+
 def prequential(
     stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
 ) -> Outcome:
     """Predict, then learn, every event."""
-    report = with_bar(
-        stream.name,
-        lambda heard: evaluate_prequential(
-            stream, embedder_of(settings), options, commit=release(), progress=heard
-        ),
-    )
+    report = rank_stream(stream.name, stream, settings, options)
 
     def show() -> None:
         title = (
@@ -85,12 +87,7 @@ def cold_start(
     stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
 ) -> Outcome:
     """Rank the same events by how little was known of user and item (RecNet, Figure 6)."""
-    report = with_bar(
-        stream.name,
-        lambda heard: evaluate_prequential(
-            stream, embedder_of(settings), options, commit=release(), progress=heard
-        ),
-    )
+    report = rank_stream(stream.name, stream, settings, options)
     title = (
         f"{report.dataset}: N@10 by what was known, {pluralize(report.ranked, 'event')} from "
         f"event {report.reported_from:,} on"
@@ -112,12 +109,11 @@ def leave_one_out(
     stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
 ) -> Outcome:
     """Rank each user's last event: at the end, at its own moment, with histories shuffled."""
-    report = with_bar(
-        stream.name,
-        lambda heard: evaluate_leave_one_out(
-            stream, embedder_of(settings), options, commit=release(), progress=heard
-        ),
-    )
+    embedder = HashedEmbedder(settings.workflow.seed)
+    with progress_of(stream.name) as progress:
+        report = asyncio.run(
+            evaluate_leave_one_out(stream, embedder, options, commit=release(), progress=progress)
+        )
 
     def show() -> None:
         for setting in report.known:
@@ -141,17 +137,6 @@ def leave_one_out(
         print_cost(report.seconds, report.embedder)
 
     return Outcome(report, show, lambda path: left_out(report, path))
-
-
-def with_bar(name: str, measure: "Callable[[Progress], Coroutine[Any, Any, T]]") -> T:
-    """Run a measurement under a progress bar."""
-    with progress_of(name) as progress:
-        return asyncio.run(measure(progress))
-
-
-def embedder_of(settings: Settings) -> Any:
-    """Return the embedder of an evaluation."""
-    return HashedEmbedder(settings.workflow.seed)
 
 
 def print_cost(seconds: float, embedder: str, footnote: str = "") -> None:

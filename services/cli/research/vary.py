@@ -1,13 +1,13 @@
 """`propagation evaluate --vary`: one setting at several values, on the same events."""
 
+import asyncio
 import tempfile
 import time
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.dataset import Dataset
-from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.protocols.vary import (
     BASES,
     EVOLVED,
@@ -28,10 +28,10 @@ from propagation.model import EvolutionKind, pluralize
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.cli.research.datasets import checked
-from services.cli.research.protocols import Outcome, Progress, embedder_of, print_cost, with_bar
+from services.cli.research.protocols import Outcome, print_cost, rank_stream
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
-from services.runtime.console import console, print_table
+from services.runtime.console import console, print_table, progress_of
 from services.runtime.process import release
 
 LOOP_EVENTS = 10_000
@@ -67,7 +67,6 @@ def measured(
     )
 
     def show() -> None:
-
         title = (
             f"{effect.dataset}: the effect of {effect.of}; N@10, "
             f"{pluralize(effect.events, 'event')}, "
@@ -80,13 +79,9 @@ def measured(
             print_table(named, headers, rows, headers)
         if of == "evolution" and not any(point.counts["published"] for point in effect.points):
             console().print(NOTHING_EVOLVED, markup=False)
-        print_cost(effect.seconds, embedder_of(settings).name, FOOTNOTE)
+        print_cost(effect.seconds, HashedEmbedder(settings.workflow.seed).name, FOOTNOTE)
 
-    def draw(path: Path) -> None:
-
-        plot_effect(effect, path)
-
-    return Outcome(effect, show, draw)
+    return Outcome(effect, show, lambda path: plot_effect(effect, path))
 
 
 def _parsed(vary: str) -> tuple[str, list[float | None]]:
@@ -134,7 +129,7 @@ def _of_numbers(
             if of == "tau"
             else {"session_k": int(value or 0), "taste_k": int(value or 0)}
         )
-        report = _report(
+        report = rank_stream(
             f"{stream.name}, {of} {_written(value)}",
             stream,
             settings,
@@ -148,13 +143,6 @@ def _of_numbers(
     )
 
 
-def _report(name: str, stream: Stream, settings: Settings, options: EvaluationSettings) -> Report:
-    return with_bar(
-        name,
-        lambda heard: evaluate_prequential(stream, embedder_of(settings), options, progress=heard),
-    )
-
-
 def _of_loop(
     of: str, values: Sequence[float | None], dataset: Dataset, settings: Settings
 ) -> Effect:
@@ -164,10 +152,9 @@ def _of_loop(
         workflow = settings.workflow.model_copy(
             update={LOOPED[of]: None if value is None else int(value)}
         )
-        looped, counts = with_bar(
-            f"{dataset.name}, {of} {_written(value, NONE_MEANS.get(of, ''))}",
-            partial(_looped, of, dataset, settings.model_copy(update={"workflow": workflow})),
-        )
+        changed = settings.model_copy(update={"workflow": workflow})
+        with progress_of(f"{dataset.name}, {of} {_written(value, NONE_MEANS.get(of, ''))}") as bar:
+            looped, counts = asyncio.run(_looped(of, dataset, changed, bar))
         first = first or looped
         points.append(loop_point(value, looped, counts, first if of == "evolution" else None))
     bases = {**LOOP_BASES, EVOLVED: UNEVOLVED} if of == "evolution" else LOOP_BASES
@@ -181,7 +168,7 @@ def _written(value: float | None, otherwise: str = "default") -> str:
 
 
 async def _looped(
-    of: str, dataset: Dataset, settings: Settings, heard: Progress
+    of: str, dataset: Dataset, settings: Settings, progress: Callable[[int, int | None], None]
 ) -> tuple[LoopRanking, dict[str, int]]:
     events = list(checked(dataset.events))
     with tempfile.TemporaryDirectory(prefix="propagation-effect-") as folder:
@@ -189,7 +176,7 @@ async def _looped(
         await engine.open()
         try:
             looped = await rank_in_loop(
-                engine, dataset.clients, events, lambda done: heard(done, len(events))
+                engine, dataset.clients, events, lambda done: progress(done, len(events))
             )
             counts = await (_evolved(engine) if of == "evolution" else _buffered(engine))
         finally:
@@ -198,8 +185,7 @@ async def _looped(
 
 
 async def _buffered(engine: Engine) -> dict[str, int]:
-    store = engine.store
-    reach = await store.message_reach(EVERY_MERGE)
+    reach = await engine.store.message_reach(EVERY_MERGE)
     return {
         "merged": sum(one.merged for one in reach),
         "fell out": sum(one.fell_out for one in reach),
