@@ -22,7 +22,12 @@ def made_in_place(final: Path, *, replace: bool) -> Iterator[Path]:
         PropagationError: `final` exists and may not be replaced, or is no file.
     """
     final = final.resolve()
-    refuse_existing(final, replace=replace)
+    if final.exists() and not final.is_file():
+        raise PropagationError(f"{final} is no file and is left alone; name a file")
+    if final.exists() and not replace:
+        raise PropagationError(
+            f"{final} is there already and would be overwritten; name another file, or say --force"
+        )
     drop_begun(final)
     partial = final.with_name(final.name + PARTIAL)
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT, 0o600))
@@ -33,20 +38,6 @@ def made_in_place(final: Path, *, replace: bool) -> Iterator[Path]:
         _sync(final.parent)
     finally:
         drop_begun(final)
-
-
-def refuse_existing(final: Path, *, replace: bool) -> None:
-    """Refuse a file that exists.
-
-    Raises:
-        PropagationError: It exists and may not be replaced, or is no file.
-    """
-    if final.exists() and not final.is_file():
-        raise PropagationError(f"{final} is no file and is left alone; name a file")
-    if final.exists() and not replace:
-        raise PropagationError(
-            f"{final} is there already and would be overwritten; name another file, or say --force"
-        )
 
 
 def begun(final: Path) -> Sequence[Path]:

@@ -2,7 +2,8 @@
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +22,14 @@ PATIENCE_SECONDS = 30.0
 T = TypeVar("T")
 # A reader starts anew after each commit of the writer: what it keeps is for one question.
 WRITER_CACHE_KIB, READER_CACHE_KIB = 32_768, 4_096
+WRITER_SETTINGS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "secure_delete=ON",
+    f"cache_size=-{WRITER_CACHE_KIB}",
+    f"wal_autocheckpoint={CHECKPOINT_PAGES}",
+    f"journal_size_limit={WAL_KEPT_BYTES}",
+)
 
 
 def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
@@ -38,12 +47,8 @@ def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
         if not is_empty:
             check_ours(connection, path)
         _check_pages(connection, path)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA secure_delete=ON")
-        connection.execute(f"PRAGMA cache_size=-{WRITER_CACHE_KIB}")
-        connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
-        connection.execute(f"PRAGMA journal_size_limit={WAL_KEPT_BYTES}")
+        for setting in WRITER_SETTINGS:
+            connection.execute(f"PRAGMA {setting}")
         if max_bytes is not None:
             page = connection.execute("PRAGMA page_size").fetchone()[0]
             connection.execute(f"PRAGMA max_page_count={max(max_bytes // page, 1)}")
@@ -128,11 +133,9 @@ def check_ours(connection: sqlite3.Connection, path: Path) -> None:
         SchemaTooNew: A newer release wrote it.
         PropagationError: A development version wrote it.
     """
-    try:
+    with errors_translated(path):
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.DatabaseError as error:
-        raise translated(error, path) from error
     if application == DEVELOPMENT_APPLICATION_ID:
         raise PropagationError(
             f"a development version of this service wrote {path}; export it with that version and"
@@ -183,6 +186,15 @@ def _run_script(connection: sqlite3.Connection, script: str) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+@contextmanager
+def errors_translated(path: Path) -> Iterator[None]:
+    """Raise SQLite's errors in the body as ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translated(error, path) from error
 
 
 def translated(error: BaseException, path: Path) -> BaseException:

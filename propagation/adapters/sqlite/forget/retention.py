@@ -16,6 +16,7 @@ from propagation.adapters.sqlite.connection.json_rows import (
     raise_progress,
 )
 from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads, writes
+from propagation.adapters.sqlite.reason.reason import REASONED
 from propagation.adapters.sqlite.reason.text_bodies import cited_messages
 from propagation.adapters.sqlite.rounds.messages import last_round
 
@@ -121,9 +122,8 @@ class SqliteRetention(SqlitePart):
             self._run = run
         return dropped
 
-    @reads
-    def oldest_kept(self, connection: sqlite3.Connection) -> int:
-        return oldest_kept(connection)
+    async def oldest_kept(self) -> int:
+        return await self._marked(OLDEST_KEPT)
 
     async def _steps(self, before: int) -> AsyncGenerator[int]:
         await self._mark(OLDEST_KEPT, before)
@@ -137,7 +137,7 @@ class SqliteRetention(SqlitePart):
         Nothing is written any more at a reasoned sequence.
         """
         through = await self._marked("texts_pruned")
-        end = min(before, await self._marked("reasoned"))
+        end = min(before, await self._marked(REASONED))
         while through < end:
             through, keys = await self._ended_texts(through, end)
             yield 0
@@ -259,11 +259,6 @@ class SqliteRetention(SqlitePart):
     @writes
     def _mark(self, connection: sqlite3.Connection, name: str, value: int) -> None:
         raise_progress(connection, name, value)
-
-
-def oldest_kept(connection: sqlite3.Connection) -> int:
-    """Return the sequence from which on time travel answers."""
-    return progress_of(connection, OLDEST_KEPT)
 
 
 def drop_texts(connection: sqlite3.Connection, texts: Sequence[Sequence[int]], before: int) -> int:

@@ -1,20 +1,22 @@
 """The one commit of a retraction or an erasure."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from propagation.adapters.sqlite.connection.client_ids import Directory
 from propagation.adapters.sqlite.connection.json_rows import (
     TAKEN_BACK,
     counted,
     dumped,
+    progress_of,
     put,
     raise_progress,
     set_progress,
 )
 from propagation.adapters.sqlite.connection.leases import check_fence
 from propagation.adapters.sqlite.forget.learned_rows import empty_rows, promote_rows
-from propagation.adapters.sqlite.forget.retention import drop_texts, oldest_kept
+from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT, drop_texts
 from propagation.adapters.sqlite.forget.wiping import TO_WIPE
 from propagation.adapters.sqlite.index.outbox import put_messages_out
 from propagation.adapters.sqlite.learn.checkpoints import completed, covers
@@ -29,39 +31,22 @@ from propagation.graph_rules.withdrawal_order import (
     remaining_holders,
     withdrawal_steps,
 )
-from propagation.model import (
-    ClientText,
-    RouterVersion,
-    StagedCheckpoint,
-    Withdrawal,
-    WithdrawalResult,
-)
+from propagation.model import StagedCheckpoint, Withdrawal, WithdrawalResult
 from propagation.ports import Lease, VersionClash
 
-OF_INTERACTIONS = (("reasoned", "sequence"), ("dead_letter", "sequence"), ("gradient", "sequence"))
+OF_INTERACTIONS = ("reasoned", "dead_letter", "gradient")
 OF_CLIENT = (
-    ("client", "ref"),
-    ("client_before", "ref"),
-    ("profile_version", "ref"),
-    ("merged", "ref"),
-    ("integrated", "ref"),
-    ("edge", "ref"),
-    ("edge_past", "ref"),
-    ("held", "ref"),
+    "client",
+    "client_before",
+    "profile_version",
+    "merged",
+    "integrated",
+    "edge",
+    "edge_past",
+    "held",
 )
-OF_ROUTER = (
-    ("router_version", "router"),
-    ("integrated", "router"),
-    ("merged", "router"),
-    ("edge", "router"),
-    ("edge_past", "router"),
-)
+OF_ROUTER = ("router_version", "integrated", "merged", "edge", "edge_past")
 IN = "IN (SELECT value FROM json_each(?))"
-NAMED_GO = (
-    "DELETE FROM integrated WHERE router = ? AND version = ? AND attribute IN (SELECT value FROM "
-    "json_each(?))"
-    " RETURNING ref, profile_version"
-)
 # In the order in which they were integrated; the index alone finds them.
 FIRST_SENDERS = (
     "SELECT i.attribute, i.ref, i.profile_version, i.sequence FROM (SELECT min(rowid) AS row "
@@ -70,42 +55,30 @@ FIRST_SENDERS = (
     "integrated i ON i.rowid = f.row"
     " ORDER BY i.rowid"
 )
-PARTS_GO = (
-    "DELETE FROM integrated WHERE router = ? AND version = ? AND sequence IN (SELECT value FROM "
-    "json_each(?))"
-    " RETURNING ref, profile_version"
-)
 
 
+@dataclass
 class WithdrawalCommit:
-    """The statements of each step of a withdrawal; graph_rules/withdrawal_order has their order."""
+    """The statements of each step of a withdrawal; graph_rules/withdrawal_order has their order.
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        directory: Directory,
-        lease: Lease,
-        withdrawal: Withdrawal,
-        barrier: StagedCheckpoint,
-        rewritten: Sequence[bytes],
-        texts: Sequence[bytes],
-    ) -> None:
-        """Prepare a commit.
+    Attributes:
+        rewritten: Stored bodies of `withdrawal.rewritten`.
+        texts: Stored bodies of `withdrawal.texts`.
+        sequences: Of the interactions that go.
+        sequence: Of the log entry.
+        freed: Texts (ref, version) of which messages lose parts.
+    """
 
-        Args:
-            rewritten: Stored bodies of `withdrawal.rewritten`.
-            texts: Stored bodies of `withdrawal.texts`.
-        """
-        self._connection = connection
-        self._directory = directory
-        self._lease = lease
-        self._withdrawal = withdrawal
-        self._barrier = barrier
-        self._rewritten = rewritten
-        self._texts = texts
-        self._sequences: list[int] = []
-        self._sequence = 0
-        self._freed: list[tuple[int, int]] = []
+    connection: sqlite3.Connection
+    directory: Directory
+    lease: Lease
+    withdrawal: Withdrawal
+    barrier: StagedCheckpoint
+    rewritten: Sequence[bytes]
+    texts: Sequence[bytes]
+    sequences: Sequence[int] = ()
+    sequence: int = 0
+    freed: list[tuple[int, int]] = field(default_factory=list)
 
     def run(self) -> WithdrawalResult:
         """Run every step in one transaction.
@@ -115,8 +88,8 @@ class WithdrawalCommit:
             VersionClash: A newer text rests on what goes.
         """
         steps: dict[WithdrawalStep, Callable[[], object]] = {
-            WithdrawalStep.CHECK_LEASE: lambda: check_fence(self._connection, self._lease),
-            WithdrawalStep.VOID_CLAIMS: lambda: self._connection.execute("DELETE FROM claim"),
+            WithdrawalStep.CHECK_LEASE: lambda: check_fence(self.connection, self.lease),
+            WithdrawalStep.VOID_CLAIMS: lambda: self._execute("DELETE FROM claim"),
             WithdrawalStep.CHECK_CITATIONS: self._check_citations,
             WithdrawalStep.DISCARD_STAGED: self._discard_staged,
             WithdrawalStep.WITHDRAW_INTERACTIONS: self._withdraw_interactions,
@@ -130,14 +103,14 @@ class WithdrawalCommit:
             WithdrawalStep.MARK_FOR_WIPING: self._mark_for_wiping,
             WithdrawalStep.RECORD_SEQUENCE: self._record_sequence,
         }
-        for step in withdrawal_steps(self._withdrawal):
+        for step in withdrawal_steps(self.withdrawal):
             steps[step]()
-        return WithdrawalResult(sequence=self._sequence, interactions=len(self._sequences))
+        return WithdrawalResult(sequence=self.sequence, interactions=len(self.sequences))
 
     def _check_citations(self) -> None:
-        withdrawal = self._withdrawal
+        withdrawal = self.withdrawal
         ref = cited_since(
-            self._connection,
+            self.connection,
             withdrawal.texts_read_through,
             {row.sequence for row in withdrawal.interactions},
             {(message.router, message.version) for message in withdrawal.messages},
@@ -146,230 +119,194 @@ class WithdrawalCommit:
             raise VersionClash(ref)
 
     def _discard_staged(self) -> None:
-        discard_unpublished(self._connection, last_round(self._connection))
-        self._connection.execute("DELETE FROM staged_learned")
+        discard_unpublished(self.connection, last_round(self.connection))
+        self.connection.execute("DELETE FROM staged_learned")
 
     def _withdraw_interactions(self) -> None:
-        self._sequences = _interactions_go(self._connection, self._directory, self._withdrawal)
-        promote_rows(self._connection, self._withdrawal.promoted)
+        """Remove interactions and what depends on them.
+
+        An erasure also removes what was recorded of the client meanwhile.
+        """
+        erased = self.withdrawal.erased
+        which = f"sequence {IN}" if erased is None else f"{'item' if erased & 1 else 'user'} = ?"
+        asked = (
+            dumped([row.sequence for row in self.withdrawal.interactions])
+            if erased is None
+            else erased
+        )
+        if erased is None:
+            self._execute(
+                "INSERT INTO retracted SELECT sequence, event_id, content_hash, seed, user, item "
+                f"FROM interaction WHERE {which}",
+                asked,
+            )
+        else:
+            events = self._execute(
+                f"SELECT event_id FROM interaction WHERE {which} UNION ALL SELECT event_id FROM "
+                f"retracted WHERE {which}",
+                asked,
+                asked,
+            )
+            forget_events(self.connection, [event_id for (event_id,) in events])
+            self._execute(f"DELETE FROM retracted WHERE {which}", asked)
+        rows = self._execute(f"DELETE FROM interaction WHERE {which} RETURNING sequence", asked)
+        self.sequences = sorted(sequence for (sequence,) in rows)
+        learned = set(empty_rows(self.connection, self.sequences))
+        put(
+            self.connection,
+            "vacant",
+            2,
+            [(sequence, int(sequence in learned)) for sequence in self.sequences],
+        )
+        for table in OF_INTERACTIONS:
+            self._execute(f"DELETE FROM {table} WHERE sequence {IN}", dumped(self.sequences))
+        promote_rows(self.connection, self.withdrawal.promoted)
 
     def _append_log_entry(self) -> None:
-        self._sequence = append_entry(
-            self._connection,
-            self._directory,
-            self._withdrawal.kind,
-            self._withdrawal.refs,
-            self._barrier.sequence,
+        self.sequence = append_entry(
+            self.connection,
+            self.directory,
+            self.withdrawal.kind,
+            self.withdrawal.refs,
+            self.barrier.sequence,
         )
 
     def _change_texts(self) -> None:
-        _rewrite(self._connection, self._withdrawal.rewritten, self._rewritten)
+        """Add texts, and rewrite stored ones in place; one that retention dropped stays dropped."""
+        self.connection.executemany(
+            "UPDATE profile_version SET body = ? WHERE ref = ? AND version = ?",
+            [
+                (body, text.profile.ref, text.profile.version)
+                for text, body in zip(self.withdrawal.rewritten, self.rewritten, strict=True)
+            ],
+        )
         put_texts(
-            self._connection,
-            text_rows([(text, self._sequence) for text in self._withdrawal.texts], self._texts),
-            self._directory.now(),
+            self.connection,
+            text_rows([(text, self.sequence) for text in self.withdrawal.texts], self.texts),
+            self.directory.now(),
         )
 
     def _erase_client(self) -> None:
-        withdrawal = self._withdrawal
-        assert withdrawal.erased is not None, "this step is an erasure's"
-        self._freed = _client_goes(
-            self._connection,
-            self._directory,
-            withdrawal.erased,
-            withdrawal.sent_under,
-            withdrawal.words,
+        ref = self.withdrawal.erased
+        assert ref is not None, "this step is an erasure's"
+        kind, name = self._execute("SELECT kind, id FROM client WHERE ref = ?", ref).fetchone()
+        self._execute(
+            "DELETE FROM outbox WHERE collection = ? AND key = ?",
+            "items" if kind else "users",
+            str(ref),
         )
+        for table in OF_CLIENT:
+            self._execute(f"DELETE FROM {table} WHERE ref = ?", ref)
+        self._execute(
+            "DELETE FROM gradient WHERE module IN ('profile', 'filter_memory') AND owner = ?", ref
+        )
+        for router in self.withdrawal.sent_under:
+            self.freed += self._execute(
+                "SELECT ref, profile_version FROM integrated WHERE router = ?", router
+            )
+            for table in OF_ROUTER:
+                self._execute(f"DELETE FROM {table} WHERE router = ?", router)
+        # what the content was is not kept where it named the client: any repeat of such an event
+        # is a repeat
+        self._execute(
+            "UPDATE interaction SET negative = NULL, content_hash = '' WHERE negative = ?", ref
+        )
+        for word in self.withdrawal.words:
+            self._execute("UPDATE dead_letter SET reason = '' WHERE instr(reason, ?)", word)
+        self.directory.forget(kind, name)
+        raise_progress(self.connection, f"refs_given_{kind}", (ref >> 1) + 1)
 
     def _reduce_messages(self) -> None:
-        self._delete_parts(PARTS_GO, self._sequences)
+        self._delete_parts(f"sequence {IN}", self.sequences)
 
     def _change_attributes(self) -> None:
-        self._delete_parts(NAMED_GO, lost_attributes(self._withdrawal))
-        drop_texts(self._connection, self._freed, oldest_kept(self._connection))
-        _attributes_change(self._connection, self._withdrawal)
+        gone = lost_attributes(self.withdrawal)
+        self._delete_parts(f"attribute {IN}", gone)
+        drop_texts(self.connection, self.freed, progress_of(self.connection, OLDEST_KEPT))
+        put(
+            self.connection,
+            "held",
+            2,
+            [(ref, list(names)) for ref, names in self.withdrawal.client_attributes.items()],
+            "INSERT OR REPLACE",
+        )
+        for name in gone:
+            self._execute(
+                "UPDATE held SET names = (SELECT json_group_array(value) FROM json_each(names) "
+                "WHERE value <> ?1) WHERE instr(names, ?2)",
+                name,
+                dumped(name),
+            )
+        self.connection.executemany(
+            "UPDATE attribute SET holders = ? WHERE name = ?",
+            [(holders, name) for name, holders in remaining_holders(self.withdrawal).items()],
+        )
+        self._execute(f"DELETE FROM attribute WHERE name {IN}", dumped(gone))
+        self._execute(f"DELETE FROM attribute WHERE canonical {IN}", dumped(gone))
+        self._execute(
+            f"DELETE FROM attribute WHERE canonical IS NOT NULL AND name {IN}",
+            dumped(sorted(self.withdrawal.unmapped)),
+        )
+        for name in gone:
+            self._execute(
+                "DELETE FROM outbox WHERE collection = 'attributes' AND key = ?", dumped(name)
+            )
+            self._execute(
+                "DELETE FROM gradient WHERE instr(text, ?1) OR instr(attributes, ?2)",
+                name,
+                dumped(name),
+            )
+        if gone or self.withdrawal.unmapped:
+            self._execute("REINDEX attribute")
 
-    def _delete_parts(self, statement: str, values: Sequence[object]) -> None:
-        for key in self._withdrawal.reduced_messages:
-            self._freed += self._connection.execute(statement, (*key, dumped(values)))
+    def _delete_parts(self, which: str, values: Sequence[object]) -> None:
+        """Delete parts of the messages that lose some."""
+        for key in self.withdrawal.reduced_messages:
+            self.freed += self._execute(
+                f"DELETE FROM integrated WHERE router = ? AND version = ? AND {which}"
+                " RETURNING ref, profile_version",
+                *key,
+                dumped(values),
+            )
 
     def _change_messages(self) -> None:
-        withdrawal = self._withdrawal
-        _messages_change(self._connection, withdrawal.messages, withdrawal.reduced_messages)
-        put_messages_out(self._connection, withdrawal.messages, self._directory.now())
+        messages = self.withdrawal.messages
+        self.connection.executemany(
+            "UPDATE router_version SET name = ?, text = ?, attributes = ?, standing = ? WHERE "
+            "router = ? AND version = ?",
+            [
+                (
+                    message.name,
+                    message.text,
+                    dumped(message.attributes),
+                    dumped(message.standing),
+                    message.router,
+                    message.version,
+                )
+                for message in messages
+            ],
+        )
+        for key in self.withdrawal.reduced_messages:
+            senders = self._execute(FIRST_SENDERS, *key, SENDERS_KEPT).fetchall()
+            lone = senders[0][1] if len(senders) == 1 else None
+            self._execute(
+                "UPDATE router_version SET senders = ?, lone = ? WHERE router = ? AND version = ?",
+                dumped(senders),
+                lone,
+                *key,
+            )
+        put_messages_out(self.connection, messages, self.directory.now())
 
     def _publish_barrier(self) -> None:
-        completed(self._connection, self._barrier.id)
-        self._connection.execute("DELETE FROM checkpoint WHERE id < ?", (self._barrier.id,))
-        covers(self._connection, self._barrier.sequence)
+        completed(self.connection, self.barrier.id)
+        self.connection.execute("DELETE FROM checkpoint WHERE id < ?", (self.barrier.id,))
+        covers(self.connection, self.barrier.sequence)
 
     def _mark_for_wiping(self) -> None:
-        counted(self._connection, TO_WIPE)
+        counted(self.connection, TO_WIPE)
 
     def _record_sequence(self) -> None:
-        set_progress(self._connection, TAKEN_BACK, self._sequence)
+        set_progress(self.connection, TAKEN_BACK, self.sequence)
 
-
-def _interactions_go(
-    connection: sqlite3.Connection, directory: Directory, withdrawal: Withdrawal
-) -> list[int]:
-    """Remove interactions and what depends on them.
-
-    An erasure also removes what was recorded of the client meanwhile.
-    """
-    asked = dumped([row.sequence for row in withdrawal.interactions])
-    which, parameters = f"sequence {IN}", (asked,)
-    erased = withdrawal.erased
-    if erased is not None:
-        column = "item" if erased & 1 else "user"
-        which, parameters = f"{column} = ?", (erased,)  # type: ignore[assignment]
-        events = [
-            row[0]
-            for row in connection.execute(
-                (
-                    f"SELECT event_id FROM interaction WHERE {which} UNION ALL SELECT event_id "
-                    "FROM "
-                    f"retracted WHERE {which}"
-                ),
-                (erased, erased),
-            )
-        ]
-        forget_events(connection, events)
-        connection.execute(f"DELETE FROM retracted WHERE {which}", parameters)
-    else:
-        connection.execute(
-            "INSERT INTO retracted SELECT sequence, event_id, content_hash, seed, user, item "
-            "FROM interaction"
-            f" WHERE {which}",
-            parameters,
-        )
-    sequences = sorted(
-        row[0]
-        for row in connection.execute(f"SELECT sequence FROM interaction WHERE {which}", parameters)
-    )
-    connection.execute(f"DELETE FROM interaction WHERE {which}", parameters)
-    learned = set(empty_rows(connection, sequences))
-    put(connection, "vacant", 2, [(sequence, int(sequence in learned)) for sequence in sequences])
-    for table, column in OF_INTERACTIONS:
-        connection.execute(f"DELETE FROM {table} WHERE {column} {IN}", (dumped(sequences),))
-    return sequences
-
-
-def _client_goes(
-    connection: sqlite3.Connection,
-    directory: Directory,
-    ref: int,
-    sent_under: Sequence[int],
-    words: Sequence[str],
-) -> list[tuple[int, int]]:
-    """Remove a client; return texts (ref, version) of others that messages no longer hold."""
-    kind, name = connection.execute("SELECT kind, id FROM client WHERE ref = ?", (ref,)).fetchone()
-    connection.execute(
-        "DELETE FROM outbox WHERE collection = ? AND key = ?",
-        ("items" if kind else "users", str(ref)),
-    )
-    for table, column in OF_CLIENT:
-        connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (ref,))
-    connection.execute(
-        "DELETE FROM gradient WHERE module IN ('profile', 'filter_memory') AND owner = ?", (ref,)
-    )
-    freed = []
-    for router in sent_under:
-        freed += connection.execute(
-            "SELECT ref, profile_version FROM integrated WHERE router = ?", (router,)
-        ).fetchall()
-        for table, column in OF_ROUTER:
-            connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (router,))
-    # what the content was is not kept where it named the client: any repeat of such an event is a
-    # repeat
-    connection.execute(
-        "UPDATE interaction SET negative = NULL, content_hash = '' WHERE negative = ?", (ref,)
-    )
-    for word in words:
-        connection.execute("UPDATE dead_letter SET reason = '' WHERE instr(reason, ?)", (word,))
-    directory.forget(kind, name)
-    raise_progress(connection, f"refs_given_{kind}", (ref >> 1) + 1)
-    return freed
-
-
-def _rewrite(
-    connection: sqlite3.Connection, texts: Iterable[ClientText], bodies: Sequence[bytes]
-) -> None:
-    """Rewrite stored versions in place; one that retention dropped stays dropped."""
-    connection.executemany(
-        "UPDATE profile_version SET body = ? WHERE ref = ? AND version = ?",
-        [
-            (body, text.profile.ref, text.profile.version)
-            for text, body in zip(texts, bodies, strict=True)
-        ],
-    )
-
-
-def _messages_change(
-    connection: sqlite3.Connection,
-    messages: Iterable[RouterVersion],
-    parts: Iterable[tuple[int, int]],
-) -> None:
-    connection.executemany(
-        (
-            "UPDATE router_version SET name = ?, text = ?, attributes = ?, standing = ? WHERE "
-            "router "
-            "= ? AND version = ?"
-        ),
-        [
-            (
-                message.name,
-                message.text,
-                dumped(message.attributes),
-                dumped(message.standing),
-                message.router,
-                message.version,
-            )
-            for message in messages
-        ],
-    )
-    for key in parts:
-        senders = connection.execute(FIRST_SENDERS, (*key, SENDERS_KEPT)).fetchall()
-        lone = senders[0][1] if len(senders) == 1 else None
-        connection.execute(
-            "UPDATE router_version SET senders = ?, lone = ? WHERE router = ? AND version = ?",
-            (dumped(senders), lone, *key),
-        )
-
-
-def _attributes_change(connection: sqlite3.Connection, withdrawal: Withdrawal) -> None:
-    put(
-        connection,
-        "held",
-        2,
-        [(ref, list(names)) for ref, names in withdrawal.client_attributes.items()],
-        "INSERT OR REPLACE",
-    )
-    gone = lost_attributes(withdrawal)
-    for name in gone:
-        connection.execute(
-            "UPDATE held SET names = (SELECT json_group_array(value) FROM json_each(names) WHERE "
-            "value <> ?1)"
-            " WHERE instr(names, ?2)",
-            (name, dumped(name)),
-        )
-    connection.executemany(
-        "UPDATE attribute SET holders = ? WHERE name = ?",
-        [(holders, name) for name, holders in remaining_holders(withdrawal).items()],
-    )
-    connection.execute(f"DELETE FROM attribute WHERE name {IN}", (dumped(gone),))
-    connection.execute(f"DELETE FROM attribute WHERE canonical {IN}", (dumped(gone),))
-    connection.execute(
-        f"DELETE FROM attribute WHERE canonical IS NOT NULL AND name {IN}",
-        (dumped(sorted(withdrawal.unmapped)),),
-    )
-    for word in gone:
-        connection.execute(
-            "DELETE FROM outbox WHERE collection = 'attributes' AND key = ?", (dumped(word),)
-        )
-        connection.execute(
-            "DELETE FROM gradient WHERE instr(text, ?1) OR instr(attributes, ?2)",
-            (word, dumped(word)),
-        )
-    if gone or withdrawal.unmapped:
-        connection.execute("REINDEX attribute")
+    def _execute(self, statement: str, *parameters: object) -> sqlite3.Cursor:
+        return self.connection.execute(statement, parameters)

@@ -5,23 +5,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from propagation.adapters.sqlite.connection.atomic_file import begun, drop_begun
+from propagation.adapters.sqlite.connection.atomic_file import begun, drop_begun, made_in_place
 from propagation.adapters.sqlite.connection.lock import held
 from propagation.adapters.sqlite.connection.schema import (
     check_ours,
     connect,
+    errors_translated,
     newest_version,
     open_reader,
-    translated,
 )
+from propagation.adapters.sqlite.maintenance.consistency_check import drop_leftovers, leftovers
 from propagation.adapters.sqlite.maintenance.file_copies import (
+    PAGES_A_STEP,
     OnProgress,
-    backup,
-    compact,
-    restore,
+    copy_beside_service,
+    in_place_of,
+    look_over,
+    settle,
 )
-from propagation.adapters.sqlite.maintenance.json_export import export, import_export
-from propagation.adapters.sqlite.maintenance.leftovers import drop_leftovers, leftovers
+from propagation.adapters.sqlite.maintenance.json_export import read_export, write_export
+from propagation.model import PropagationError
 
 SQLITE_HEADER = b"SQLite format 3\0"
 
@@ -33,41 +36,94 @@ class SqliteFiles:
         self._database = database
 
     def backup(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
-        """Back up to `target`; return its size in bytes.
+        """Copy the database as it is now to `target`; return its size in bytes.
+
+        Args:
+            progress: Called with (pages done, all pages).
 
         Raises:
+            StoreCorrupt: It is damaged.
+            SchemaTooNew: A newer release wrote it.
             PropagationError: `target` exists.
         """
-        return backup(self._database, target, progress, replace=replace)
+        database = self._database
+        if database.resolve() == target.resolve():
+            raise PropagationError(f"{target} is the database itself; name another file")
+        with errors_translated(database), made_in_place(target, replace=replace) as partial:
+            with closing(open_reader(database)) as reader:
+                check_ours(reader, database)
+                reader.execute("BEGIN")
+                reader.execute("SELECT count(*) FROM meta").fetchone()
+                copy_beside_service(reader, partial, progress)
+            settle(partial)
+            return partial.stat().st_size
 
     def export(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
-        """Export to `target`; return how many rows.
+        """Export one snapshot of the database, which may be in use; return how many rows.
 
         Raises:
+            StoreCorrupt: It is damaged.
+            SchemaTooNew: A newer release wrote it.
             PropagationError: `target` exists.
         """
-        return export(self._database, target, progress, replace=replace)
+        with (
+            errors_translated(self._database),
+            made_in_place(target, replace=replace) as partial,
+            closing(open_reader(self._database)) as reader,
+            partial.open("wb") as file,
+        ):
+            check_ours(reader, self._database)
+            reader.execute("BEGIN")
+            return write_export(reader, file, progress)
 
     def restore(self, source: Path, progress: OnProgress, *, replace: bool = False) -> None:
-        """Restore a back-up or an export, which differ in their first bytes.
+        """Check a back-up or an export, and put it in the place of the database.
+
+        They differ in their first bytes.
 
         Raises:
             StoreBusy: A service holds the database.
             PropagationError: The database exists and may not be replaced.
-            StoreCorrupt: `source` is not sound; BrokenData for an export.
+            SchemaTooNew: A newer release wrote `source`.
+            StoreCorrupt: `source` is not sound.
+            BrokenData: A line of an export cannot be read.
         """
         with source.open("rb") as file:
             is_copy = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
-        (restore if is_copy else import_export)(source, self._database, progress, replace=replace)
+        with (
+            errors_translated(source if is_copy else self._database),
+            in_place_of(self._database, replace=replace) as partial,
+        ):
+            if is_copy:
+                with closing(open_reader(source)) as reader, closing(connect(partial)) as new:
+                    check_ours(reader, source)
+                    reader.backup(
+                        new,
+                        pages=PAGES_A_STEP,
+                        progress=lambda _, left, total: progress(total - left, total),
+                    )
+                settle(partial)
+            else:
+                with source.open("rb") as file, closing(connect(partial)) as new:
+                    read_export(new, file, source, progress)
+            look_over(partial, source)
 
     def compact(self) -> tuple[int, int]:
-        """Write the file anew; return its bytes before and after.
+        """Write the file anew without free pages; return its bytes before and after.
 
         Raises:
             StoreBusy: A service holds it.
             StoreFull: There is no room for both files.
         """
-        return compact(self._database)
+        database, before = self._database, self._database.stat().st_size
+        with (
+            errors_translated(database),
+            in_place_of(database, replace=True) as partial,
+            closing(connect(database)) as old,
+        ):
+            check_ours(old, database)
+            old.execute("VACUUM INTO ?", (str(partial),))
+        return before, database.stat().st_size
 
     def older(self) -> int | None:
         """Return the schema of a database that opening would migrate; None if it would not."""
@@ -102,12 +158,13 @@ class SqliteFiles:
 
     @contextmanager
     def _held(self, opening: Callable[[Path], sqlite3.Connection]) -> Iterator[sqlite3.Connection]:
-        try:
-            with held(self._database), closing(opening(self._database)) as connection:
-                check_ours(connection, self._database)
-                yield connection
-        except sqlite3.Error as error:
-            raise translated(error, self._database) from error
+        with (
+            errors_translated(self._database),
+            held(self._database),
+            closing(opening(self._database)) as connection,
+        ):
+            check_ours(connection, self._database)
+            yield connection
 
 
 def _older(connection: sqlite3.Connection) -> int | None:

@@ -1,11 +1,16 @@
-"""Checks of the stored data; each finding is a sentence."""
+"""Checks of the stored data, and what killed processes left; each finding is a sentence."""
 
 import sqlite3
 from collections.abc import Iterator
 
 from propagation.adapters.sqlite.connection.client_ids import recorded_through
+from propagation.adapters.sqlite.connection.json_rows import progress_of
+from propagation.adapters.sqlite.connection.leases import free_all
 from propagation.adapters.sqlite.learn.learn import learned_through
-from propagation.adapters.sqlite.reason.reason import watermark
+from propagation.adapters.sqlite.reason.reason import REASONED
+from propagation.adapters.sqlite.rounds.messages import last_round
+from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
+from propagation.model import pluralize
 
 FINDINGS_A_QUESTION = 5
 # Each row found is one thing wrong; the text is filled with the row's columns.
@@ -104,6 +109,30 @@ QUESTIONS = (
 )
 
 
+# Remains of killed processes: harmless, but counted and removed here.
+LEFTOVERS = (
+    ("lease", "of a process that is gone", "SELECT count(*) FROM lease WHERE expires > 0"),
+    ("claim", "of a process that is gone", "SELECT count(*) FROM claim"),
+    (
+        "row",
+        "of a round that was never published",
+        "SELECT (SELECT count(*) FROM staged_attribute) + (SELECT count(*) FROM staged_held)"
+        " + (SELECT count(*) FROM staged_outbox)"
+        " + (SELECT count(*) FROM router_version WHERE round > :last)"
+        " + (SELECT count(*) FROM edge WHERE opened > :last) + (SELECT count(*) FROM edge_past "
+        "WHERE closed > :last)",
+    ),
+    ("block", "of an epoch that was never opened", "SELECT count(*) FROM staged_learned"),
+    (
+        "part",
+        "of checkpoints that were never completed",
+        "SELECT (SELECT count(*) FROM checkpoint WHERE NOT complete)"
+        " + (SELECT count(*) FROM checkpoint_part WHERE checkpoint NOT IN (SELECT id FROM "
+        "checkpoint WHERE complete))",
+    ),
+)
+
+
 def findings(connection: sqlite3.Connection, *, thorough: bool = True) -> list[str]:
     """Return findings, at most five of a kind; empty if the database is sound.
 
@@ -137,11 +166,9 @@ def _progress(connection: sqlite3.Connection) -> Iterator[str]:
         yield f"the log ends at sequence {recorded} but holds {entries} entries"
     if learned > recorded:
         yield f"learn has passed the log: it is at sequence {learned}, the log ends at {recorded}"
-    if watermark(connection) > learned:
-        yield (
-            f"reason has passed learn: it is at sequence {watermark(connection)}, learn at "
-            f"{learned}"
-        )
+    reasoned = progress_of(connection, REASONED)
+    if reasoned > learned:
+        yield f"reason has passed learn: it is at sequence {reasoned}, learn at {learned}"
     newest = connection.execute("SELECT max(sequence) FROM checkpoint WHERE complete").fetchone()[0]
     first = connection.execute(
         "SELECT min(l.through) FROM learned l LEFT JOIN trust_delta t USING (through)"
@@ -153,3 +180,24 @@ def _progress(connection: sqlite3.Connection) -> Iterator[str]:
             f"increments of trust are missing from sequence {first} on, which no checkpoint "
             "covers; run `rebuild`"
         )
+
+
+def leftovers(connection: sqlite3.Connection) -> list[str]:
+    """Count remains, while no process serves the database (its work looks the same)."""
+    last = last_round(connection)
+    found = [
+        (connection.execute(sql, {"last": last}).fetchone()[0], noun, of)
+        for noun, of, sql in LEFTOVERS
+    ]
+    return [f"{pluralize(count, noun)} {of}" for count, noun, of in found if count]
+
+
+def drop_leftovers(connection: sqlite3.Connection) -> None:
+    """Remove remains inside a transaction; nothing published or acknowledged changes."""
+    free_all(connection)
+    discard_unpublished(connection, last_round(connection), everywhere=True)
+    connection.execute("DELETE FROM staged_learned")
+    connection.execute("DELETE FROM checkpoint WHERE NOT complete")
+    connection.execute(
+        "DELETE FROM checkpoint_part WHERE checkpoint NOT IN (SELECT id FROM checkpoint)"
+    )

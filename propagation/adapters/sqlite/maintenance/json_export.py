@@ -8,25 +8,16 @@ is its plain JSON.
 
 import base64
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
-from itertools import groupby
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import orjson
 
-from propagation.adapters.sqlite.connection.atomic_file import made_in_place
-from propagation.adapters.sqlite.connection.schema import (
-    check_ours,
-    connect,
-    create_tables,
-    newest_version,
-    open_reader,
-    translated,
-)
-from propagation.adapters.sqlite.maintenance.file_copies import OnProgress, in_place_of, look_over
+from propagation.adapters.sqlite.connection.schema import create_tables, newest_version
+from propagation.adapters.sqlite.maintenance.file_copies import OnProgress
 from propagation.adapters.sqlite.reason.text_bodies import packed_body, plain_body
 from propagation.model import BrokenData, SchemaTooNew
 
@@ -39,50 +30,8 @@ ROWS_A_STATEMENT = 2_000
 Tables = Mapping[str, Sequence[str]]
 
 
-def export(database: Path, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
-    """Export one snapshot of a database, which may be in use; return how many rows.
-
-    Raises:
-        StoreCorrupt: It is damaged.
-        SchemaTooNew: A newer release wrote it.
-        PropagationError: `target` exists.
-    """
-    try:
-        with (
-            made_in_place(target, replace=replace) as partial,
-            closing(open_reader(database)) as reader,
-        ):
-            check_ours(reader, database)
-            reader.execute("BEGIN")
-            with partial.open("wb") as file:
-                return _write(reader, file, progress)
-    except sqlite3.Error as error:
-        raise translated(error, database) from error
-
-
-def import_export(
-    source: Path, database: Path, progress: OnProgress, *, replace: bool = False
-) -> int:
-    """Put a database from an export in the place of `database`; return how many rows.
-
-    Raises:
-        BrokenData: A line cannot be read.
-        SchemaTooNew: A newer release wrote it.
-        StoreCorrupt: Its content is not consistent.
-        StoreBusy: A service holds the database.
-        PropagationError: The database exists and may not be replaced.
-    """
-    try:
-        with in_place_of(database, replace=replace) as partial:
-            with source.open("rb") as file, closing(connect(partial)) as new:
-                rows = _read(new, file, source, progress)
-            look_over(partial, source)
-            return rows
-    except sqlite3.Error as error:
-        raise translated(error, database) from error
-
-
-def _write(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgress) -> int:
+def write_export(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgress) -> int:
+    """Write what a reader sees to an export; return how many rows."""
     tables = _tables(reader)
     counts = {
         table: reader.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0] for table in tables
@@ -96,7 +45,7 @@ def _write(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgress) -> 
             "tables": tables,
         }
     }
-    for line in (head, *_rows(reader, tables)):
+    for line in chain((head,), _rows(reader, tables)):
         data = orjson.dumps(line) + b"\n"
         digest.update(data)
         file.write(data)
@@ -149,24 +98,36 @@ def _stored(table: str, column: str, value: Any) -> object:
     return base64.b64decode(value["base64"], validate=True) if isinstance(value, dict) else value
 
 
-def _read(new: sqlite3.Connection, file: BinaryIO, source: Path, progress: OnProgress) -> int:
+def read_export(
+    new: sqlite3.Connection, file: BinaryIO, source: Path, progress: OnProgress
+) -> None:
+    """Fill an empty database with the rows of an export.
+
+    Raises:
+        BrokenData: A line cannot be read.
+        SchemaTooNew: A newer release wrote it.
+    """
     lines = _Lines(file, source)
     schema, total, tables = lines.head()
-    _check_schema(schema, source)
+    if schema > newest_version() and schema != DEVELOPMENT_SCHEMA:
+        raise SchemaTooNew(
+            f"{source} has schema {schema}, this release knows up to {newest_version()};"
+            " upgrade the service"
+        )
     create_tables(new)
     if tables != _tables(new):
         raise BrokenData(str(source), 1, "tables", f"are not those of schema {schema}")
-    for name in ("journal_mode=OFF", "synchronous=OFF"):
-        new.execute(f"PRAGMA {name}")
+    new.execute("PRAGMA journal_mode=OFF")
+    new.execute("PRAGMA synchronous=OFF")
     new.execute("BEGIN")
     for table, rows in groupby(lines.rows(tables), key=lambda row: row[0]):
         put = (
             f'INSERT INTO "{table}" ({_named(tables[table])}) VALUES '
             f"({', '.join('?' * len(tables[table]))})"
         )
-        for part in _parts(rows):
+        while part := [values for _, values in islice(rows, ROWS_A_STATEMENT)]:
             try:
-                new.executemany(put, [values for _, values in part])
+                new.executemany(put, part)
             except sqlite3.IntegrityError as error:
                 raise BrokenData(
                     str(source),
@@ -176,29 +137,6 @@ def _read(new: sqlite3.Connection, file: BinaryIO, source: Path, progress: OnPro
                 ) from error
             progress(lines.done, total)
     new.execute("COMMIT")
-    return lines.done
-
-
-def _parts(
-    rows: Iterable[tuple[str, list[object]]],
-) -> Iterator[Sequence[tuple[str, list[object]]]]:
-    part: list[tuple[str, list[object]]] = []
-    for row in rows:
-        part.append(row)
-        if len(part) == ROWS_A_STATEMENT:
-            yield part
-            part = []
-    if part:
-        yield part
-
-
-def _check_schema(schema: int, source: Path) -> None:
-    """Raise SchemaTooNew or PropagationError if this release cannot read exports of a schema."""
-    if schema > newest_version() and schema != DEVELOPMENT_SCHEMA:
-        raise SchemaTooNew(
-            f"{source} has schema {schema}, this release knows up to {newest_version()};"
-            " upgrade the service"
-        )
 
 
 def _named(columns: Sequence[str]) -> str:

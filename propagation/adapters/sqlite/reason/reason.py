@@ -57,6 +57,8 @@ from propagation.model import (
 )
 from propagation.ports import VersionClash
 
+REASONED = "reasoned"
+"""Progress: all up to this sequence was reasoned at the last commit of a claim."""
 HELD_STILL = "SELECT token FROM claim WHERE token = ?"
 GIVEN_BACK = "DELETE FROM claim WHERE token = ? RETURNING token"
 REACH = (
@@ -160,7 +162,7 @@ class SqliteReason(SqliteTexts):
             if done.sequence not in claimed:
                 raise LeaseLost(f"claim {claim.token} does not hold interaction {done.sequence}")
         put_packed(connection, reasoned, self._directory.now())
-        set_progress(connection, "reasoned", reasoned_through(connection))
+        set_progress(connection, REASONED, reasoned_through(connection))
 
     async def commit_texts(
         self,
@@ -298,15 +300,10 @@ def _waiting(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
         "i.sequence"
         " WHERE i.sequence > ? AND i.sequence <= ? AND r.sequence IS NULL ORDER BY i.sequence "
         "LIMIT ?)",
-        watermark(connection),
+        progress_of(connection, REASONED),
         learned_through(connection),
         limit,
     )
-
-
-def watermark(connection: sqlite3.Connection) -> int:
-    """Return where a search starts: all up to it was reasoned at the last commit of a claim."""
-    return progress_of(connection, "reasoned")
 
 
 def _work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[ReasonWork]:
