@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from propagation.adapters.openai.answers.questions import Answered
-from propagation.adapters.openai.prompting.prompt import Question
+from propagation.adapters.openai.prompting import Question
 from propagation.adapters.openai.prompts import (
     backward,
     gradient,

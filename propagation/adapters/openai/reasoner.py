@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 from propagation.adapters.openai.answers.questions import Answered, QuestionAsker
 from propagation.adapters.openai.endpoint.endpoint import Endpoint
-from propagation.adapters.openai.prompting.prompt import Question
-from propagation.adapters.openai.prompting.prompt_data import document, tokens_in
+from propagation.adapters.openai.prompting import Question, document, tokens_in
 from propagation.adapters.openai.prompts import (
     backward,
     evolve,

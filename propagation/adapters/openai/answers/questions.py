@@ -7,11 +7,6 @@ from typing import Any
 
 from propagation.adapters.openai.answer_json import Fault, ParsedAnswer, parse_answer
 from propagation.adapters.openai.answers.answer_cache import AnswerCache
-from propagation.adapters.openai.answers.answer_parts import (
-    check_part,
-    list_answer_names,
-    match_parts,
-)
 from propagation.adapters.openai.answers.json_mode import (
     ENFORCED,
     JsonModeDetector,
@@ -19,13 +14,17 @@ from propagation.adapters.openai.answers.json_mode import (
     schema_format,
 )
 from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormatRefused, Messages, Reply
-from propagation.adapters.openai.prompting.prompt import (
+from propagation.adapters.openai.prompting import (
     Question,
     Wanted,
     build_schema,
+    check_part,
     describe_shape,
+    document,
+    list_answer_names,
+    match_parts,
+    tokens_in,
 )
-from propagation.adapters.openai.prompting.prompt_data import document, tokens_in
 from propagation.model import (
     NO_USAGE,
     PromptCost,

@@ -28,7 +28,7 @@ from propagation.adapters.openai.endpoint.failures import (
 )
 from propagation.adapters.openai.endpoint.rate_limiter import RateLimiter
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.adapters.openai.prompting.prompt_data import tokens_in
+from propagation.adapters.openai.prompting import tokens_in
 from propagation.model import (
     NO_USAGE,
     EndpointUnavailable,

@@ -1,7 +1,7 @@
 """Edits of profile lines as a model gives them, and the edits that they become."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Callable, Collection, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, model_validator
 
@@ -14,7 +14,7 @@ from propagation.adapters.openai.prompting.answer_types import (
     at_most,
     several,
 )
-from propagation.adapters.openai.prompting.prompt_data import spelled
+from propagation.adapters.openai.prompting.prompt_data import Letters
 from propagation.model import (
     LINE_MAX_WORDS,
     AddLine,
@@ -27,7 +27,6 @@ from propagation.model import (
     Source,
     normalize_name,
 )
-from propagation.ports import Party
 
 EDITS = 2
 ATTRIBUTES = 4
@@ -102,14 +101,6 @@ def _without_none(value: Any) -> Any:
 Edits = Annotated[Several[EditAnswer], BeforeValidator(_without_none), at_most(EDITS)]
 
 
-class CatalogueLine(Answer):
-    """A line that says what a catalogue says."""
-
-    stands_for: ClassVar[str] = "text"
-    text: str
-    attributes: Names
-
-
 def words(text: str, most: int) -> str:
     """Cut a text to one line of at most so many words.
 
@@ -139,7 +130,11 @@ def names(found: Sequence[str]) -> tuple[str, ...]:
 
 
 def heard_edits(
-    profile: Profile, answers: Sequence[EditAnswer], sources: Sequence[Source], weight: float
+    profile: Profile,
+    answers: Sequence[EditAnswer],
+    letters: Letters,
+    sources: Sequence[Source],
+    weight: float,
 ) -> list[Edit]:
     """Turn edits into those of reception.
 
@@ -147,83 +142,74 @@ def heard_edits(
 
     Source: RecNet, eq. 5.
     """
-    out: list[Edit] = []
-    for answer in answers[:EDITS]:
-        old = _line(profile, answer)
-        old = old if old is not None and old.author is Author.RECEPTION else None
-        line = Line(
+
+    def write(answer: EditAnswer, old: Line | None) -> Line:
+        return Line(
             id=old.id if old else 0,
-            text=words(answer.text, LINE_MAX_WORDS),
+            text=words(letters.spell(answer.text), LINE_MAX_WORDS),
             attributes=names(answer.attributes),
             weight=weight,
             author=Author.RECEPTION,
             sources=tuple(sources[:SOURCES]),
         )
-        _put(out, answer, old, line)
-    return out
+
+    return _edits(profile, answers, frozenset({Author.RECEPTION}), write)
 
 
-def own_edits(profile: Profile, answers: Sequence[EditAnswer], sequence: int) -> list[Edit]:
+def own_edits(
+    profile: Profile, answers: Sequence[EditAnswer], letters: Letters, sequence: int
+) -> list[Edit]:
     """Turn edits into those of an interaction.
 
     They change lines that interactions and messages wrote, or add some; the catalogue's stay.
 
+    Raises:
+        ValueError: Every edit names a line that does not exist.
+
     Source: RecNet, eq. 9.
     """
-    out: list[Edit] = []
-    for answer in answers[:EDITS]:
-        old = _line(profile, answer)
-        old = old if old is not None and old.author is not Author.CATALOGUE else None
+    count = len(profile.lines)
+    wrong = [
+        answer.line for answer in answers if answer.op != "add" and not 1 <= answer.line <= count
+    ]
+    if answers and len(wrong) == len(answers):
+        raise ValueError(
+            f"there is no line {wrong[0]}: give a line's number (1 to {count}), or add one"
+        )
+
+    def write(answer: EditAnswer, old: Line | None) -> Line:
         before = old.sources if old else ()
-        line = Line(
+        return Line(
             id=old.id if old else 0,
-            text=words(answer.text, LINE_MAX_WORDS),
+            text=words(letters.spell(answer.text), LINE_MAX_WORDS),
             attributes=names(answer.attributes),
             weight=old.weight * DECAY + OWN_WEIGHT if old else OWN_WEIGHT,
             author=Author.INTERACTION,
             sources=(*before, Source(sequence=sequence))[-SOURCES:],
         )
-        _put(out, answer, old, line)
+
+    return _edits(profile, answers, frozenset(Author) - {Author.CATALOGUE}, write)
+
+
+def _edits(
+    profile: Profile,
+    answers: Sequence[EditAnswer],
+    editable: Collection[Author],
+    write: Callable[[EditAnswer, Line | None], Line],
+) -> list[Edit]:
+    """Edit lines of these authors, each once; a line without text is left out."""
+    out: list[Edit] = []
+    edited: set[int] = set()
+    for answer in answers[:EDITS]:
+        exists = answer.op != "add" and 1 <= answer.line <= len(profile.lines)
+        old = profile.lines[answer.line - 1] if exists else None
+        if old is not None and old.author not in editable:
+            old = None
+        line = write(answer, old)
+        if old is None:
+            if line.text and answer.op != "drop":
+                out.append(AddLine(line=line))
+        elif old.id not in edited and (line.text or answer.op == "drop"):
+            edited.add(old.id)
+            out.append(DropLine(id=old.id) if answer.op == "drop" else ReplaceLine(line=line))
     return out
-
-
-def in_words(
-    answers: Sequence[EditAnswer], parties: Sequence[Party], letters: Mapping[tuple[int, int], str]
-) -> list[EditAnswer]:
-    """Replace this prompt's letters of messages by the communities' names."""
-    return [
-        answer.model_copy(update={"text": spelled(answer.text, parties, letters)})
-        for answer in answers
-    ]
-
-
-def usable(answers: Sequence[EditAnswer], lines: int) -> None:
-    """Raise ValueError if every edit names a line that does not exist."""
-    wrong = [
-        answer.line for answer in answers if answer.op != "add" and not 1 <= answer.line <= lines
-    ]
-    if answers and len(wrong) == len(answers):
-        raise ValueError(
-            f"there is no line {wrong[0]}: give a line's number (1 to {lines}), or add one"
-        )
-
-
-def _line(profile: Profile, answer: EditAnswer) -> Line | None:
-    found = answer.op != "add" and 1 <= answer.line <= len(profile.lines)
-    return profile.lines[answer.line - 1] if found else None
-
-
-def _put(out: list[Edit], answer: EditAnswer, old: Line | None, line: Line) -> None:
-    """Append an edit; each line is edited once, and a line without text is left out."""
-    edited: Collection[Any] = {
-        edit.id if isinstance(edit, DropLine) else edit.line.id for edit in out
-    }
-    if old is not None and old.id in edited:
-        return
-    if answer.op == "drop":
-        if old is not None:
-            out.append(DropLine(id=old.id))
-    elif line.text and old is not None:
-        out.append(ReplaceLine(line=line))
-    elif line.text:
-        out.append(AddLine(line=line))

@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from propagation.model import Author, Client, ClientKind, Profile, RouterVersion
@@ -48,18 +48,15 @@ def lines_of(profile: Profile, most: int | None = None) -> dict[str, str]:
     }
 
 
-def party(of: Party, letters: Mapping[tuple[int, int], str]) -> dict[str, Any]:
-    """Show a client as reasoning sees it.
-
-    `letters` names the messages in this prompt; it is empty if they are not shown.
-    """
+def show_party(party: Party, letters: "Letters | None" = None) -> dict[str, Any]:
+    """Show a client as reasoning sees it, with its messages by their letters if there are any."""
     out: dict[str, Any] = {}
-    if of.client.key.kind == ClientKind.ITEM and of.client.title:
-        out["title"] = as_data(of.client.title, TITLE_CHARS)
-    out["profile"] = lines_of(of.profile)
-    if letters and of.messages:
-        out["messages"] = [letters[message.router, message.version] for message in of.messages]
-        rules = rules_of(of, letters)
+    if party.client.key.kind == ClientKind.ITEM and party.client.title:
+        out["title"] = as_data(party.client.title, TITLE_CHARS)
+    out["profile"] = lines_of(party.profile)
+    if letters is not None and party.messages:
+        out["messages"] = list(letters.heard_by(party))
+        rules = _show_rules(party, letters)
         if rules:
             out["rules"] = rules
     return out
@@ -71,16 +68,14 @@ def brief(of: Party, lines: int) -> dict[str, Any]:
     return {**title, "profile": list(lines_of(of.profile, lines).values())}
 
 
-def rules_of(of: Party, letters: Mapping[tuple[int, int], str]) -> list[str]:
+def _show_rules(party: Party, letters: "Letters") -> list[str]:
     """Show rules with what each is about and which way it weighs.
 
     Rules about a router without a message in this prompt are left out.
     """
-    by_router = {
-        message.router: letters[message.router, message.version] for message in of.messages
-    }
+    by_router = {message.router: letter for letter, message in letters.heard_by(party).items()}
     out = []
-    for rule in of.filter_memory.rules:
+    for rule in party.filter_memory.rules:
         about = (
             by_router.get(rule.router)
             if rule.router is not None
@@ -94,17 +89,50 @@ def rules_of(of: Party, letters: Mapping[tuple[int, int], str]) -> list[str]:
     return out
 
 
-def lettered(parties: Sequence[Party]) -> tuple[dict[tuple[int, int], str], dict[str, Any]]:
-    """Give each message a letter; return the letters, and the messages by them."""
-    letters: dict[tuple[int, int], str] = {}
-    said: dict[str, Any] = {}
-    for of in parties:
-        for message in of.messages:
+def show_counts(counts: Mapping[str, int], most: int) -> dict[str, int]:
+    """Show the names with the largest counts."""
+    kept = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:most]
+    return {as_data(name, TITLE_CHARS): count for name, count in kept}
+
+
+class Letters:
+    """The letters by which one prompt names its messages: M1, M2, ... in the order of the parties.
+
+    In the next prompt they mean other messages, so what is kept of an answer names communities.
+    """
+
+    def __init__(self, parties: Iterable[Party]) -> None:
+        self._letters: dict[tuple[int, int], str] = {}
+        self.messages: dict[str, RouterVersion] = {}
+        for message in (message for party in parties for message in party.messages):
             key = (message.router, message.version)
-            if key not in letters:
-                letters[key] = letter = f"M{len(letters) + 1}"
-                said[letter] = message_of(message)
-    return letters, said
+            letter = self._letters.setdefault(key, f"M{len(self._letters) + 1}")
+            self.messages[letter] = message
+
+    def show(self) -> dict[str, Any]:
+        """Show the messages by their letters."""
+        return {
+            letter: {
+                "community": as_data(message.name, TITLE_CHARS),
+                "says": as_data(message.text, MESSAGE_CHARS),
+            }
+            for letter, message in self.messages.items()
+        }
+
+    def heard_by(self, party: Party) -> dict[str, RouterVersion]:
+        """Return the messages of one client by their letters."""
+        return {
+            self._letters[message.router, message.version]: message for message in party.messages
+        }
+
+    def spell(self, text: str) -> str:
+        """Write communities' names where a model wrote their letters."""
+
+        def name_of(found: re.Match[str]) -> str:
+            message = self.messages.get(found.group())
+            return (message.name if message else "") or found.group()
+
+        return LETTER.sub(name_of, text)
 
 
 def letter_in(said: str, known: Collection[str]) -> str | None:
@@ -115,29 +143,6 @@ def letter_in(said: str, known: Collection[str]) -> str | None:
     named = {f"M{number}" for number in LETTER.findall(said.upper())} or {f"M{said.strip()}"}
     [letter] = named if len(named) == 1 else [""]
     return letter if letter in known else None
-
-
-def spelled(text: str, parties: Sequence[Party], letters: Mapping[tuple[int, int], str]) -> str:
-    """Write communities' names where a model wrote their letters.
-
-    The text is kept, and in the next prompt the letters mean others.
-    """
-    if not LETTER.search(text):
-        return text
-    names = {
-        letters[message.router, message.version]: message.name
-        for of in parties
-        for message in of.messages
-    }
-    return LETTER.sub(lambda found: names.get(found.group()) or found.group(), text)
-
-
-def message_of(message: RouterVersion) -> dict[str, str]:
-    """Show a router's message."""
-    return {
-        "community": as_data(message.name, TITLE_CHARS),
-        "says": as_data(message.text, MESSAGE_CHARS),
-    }
 
 
 def own_text(client: Client) -> dict[str, Any]:

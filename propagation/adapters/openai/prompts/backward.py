@@ -1,12 +1,18 @@
 """Prompt_gradient and Prompt_optimizer (eq. 8, 9) in one: Algorithm 1, lines 9 and 10."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from propagation.adapters.openai.prompting.profile_edits import Edits, in_words
-from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
-from propagation.adapters.openai.prompting.prompt_data import lettered
-from propagation.adapters.openai.prompting.prompt_data import party as shown
+from propagation.adapters.openai.prompting import (
+    RULES,
+    Edits,
+    Letters,
+    Prompt,
+    Question,
+    Wanted,
+    own_edits,
+    show_party,
+)
 from propagation.adapters.openai.prompts.gradient import HOW as GRADIENT_HOW
 from propagation.adapters.openai.prompts.gradient import (
     TOKENS_A_MESSAGE,
@@ -21,7 +27,6 @@ from propagation.adapters.openai.prompts.optimizer import (
     EDIT_HOW,
     RULE_HOW,
     RuleAnswers,
-    edits_of,
     rules_of,
 )
 from propagation.model import Gradient, ReasonWork
@@ -57,36 +62,24 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
     Parts: user, chosen and passed, as there are, each read as (gradients, OptimizeAnswer); and
     messages, read as gradients, if any were heard.
     """
-    letters, said = lettered(list(parties.values()))
-    everybody = list(parties.values())
-    parts = {
-        name: _wanted(work, reward, party, everybody, letters) for name, party in parties.items()
-    }
-    if said:
-        parts["messages"] = Wanted(
-            Messages, lambda answer: of_messages(work, everybody, letters, answer)
-        )
+    letters = Letters(parties.values())
+    heard = len(letters.messages)
+    parts = {name: _wanted(work, reward, party, letters) for name, party in parties.items()}
+    if heard:
+        parts["messages"] = Wanted(Messages, lambda answer: of_messages(work, letters, answer))
     data: dict[str, Any] = {
         "outcome": outcome(reward),
-        **({"messages": said} if said else {}),
-        **{name: shown(party, letters) for name, party in parties.items()},
+        **({"messages": letters.show()} if heard else {}),
+        **{name: show_party(party, letters) for name, party in parties.items()},
     }
-    return Question(
-        PROMPT, data, parts, CLIENT_TOKENS * len(parties) + TOKENS_A_MESSAGE * len(said)
-    )
+    return Question(PROMPT, data, parts, CLIENT_TOKENS * len(parties) + TOKENS_A_MESSAGE * heard)
 
 
-def _wanted(
-    work: ReasonWork,
-    reward: int | None,
-    party: Party,
-    everybody: Sequence[Party],
-    letters: dict[tuple[int, int], str],
-) -> Wanted:
+def _wanted(work: ReasonWork, reward: int | None, party: Party, letters: Letters) -> Wanted:
     def read(answer: Any) -> tuple[list[Gradient], OptimizeAnswer]:
-        edits = edits_of(work, party, in_words(answer.edits, everybody, letters)).edits
-        rules = rules_of(work, party, letters, answer.rules).rules if party.messages else ()
-        gradients = [] if reward is None else of_client(work, party, answer, letters)
+        edits = own_edits(party.profile, answer.edits, letters, work.sequence)
+        rules = rules_of(work, party, letters, answer.rules) if party.messages else ()
+        gradients = [] if reward is None else of_client(work, party, letters, answer)
         return gradients, OptimizeAnswer(edits, rules)
 
     return Wanted(Client if party.messages else Unheard, read)

@@ -1,15 +1,24 @@
 """Prompt_optimizer of routers (eq. 9): split, merge, rewrite or leave; one router a call."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
-from propagation.adapters.openai.prompting.answer_types import Answer, Several, Words, at_most, most
-from propagation.adapters.openai.prompting.profile_edits import words
-from propagation.adapters.openai.prompting.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
-from propagation.adapters.openai.prompting.prompt_data import MESSAGE_CHARS, TITLE_CHARS, as_data
-from propagation.adapters.openai.prompts.summarize import NAME_WORDS, TEXT_WORDS
+from propagation.adapters.openai.prompting import (
+    MESSAGE_CHARS,
+    RULES,
+    Answer,
+    Prompt,
+    Question,
+    Several,
+    Wanted,
+    Words,
+    as_data,
+    at_most,
+    show_counts,
+    words,
+)
+from propagation.adapters.openai.prompts.summarize import NAME_WORDS, TEXT_WORDS, Router
 from propagation.model import EvolutionKind, RouterCase, RouterDecision
 
 GRADIENTS, NAMES = 20, 8
@@ -34,13 +43,6 @@ users.""",
 )
 
 
-class Spoken(Answer):
-    """The name and text of a router."""
-
-    name: Annotated[str, most(NAME_CHARS)]
-    text: Annotated[str, most(MESSAGE_CHARS)]
-
-
 class Decision(Answer):
     """What is to become of a router."""
 
@@ -49,7 +51,7 @@ class Decision(Answer):
         BeforeValidator(lambda value: str(value).strip().lower()),
     ]
     reason: Words = ""
-    routers: Annotated[Several[Spoken], at_most(max(TEXTS.values()))]
+    routers: Annotated[Several[Router], at_most(max(TEXTS.values()))]
 
 
 def build_question(case: RouterCase) -> Question:
@@ -84,18 +86,14 @@ def _shown(case: RouterCase) -> dict[str, Any]:
         "helped": case.praised,
         "misled": case.blamed,
         "gradients": [as_data(one.text, MESSAGE_CHARS) for one in case.gradients[:GRADIENTS]],
-        "chose": _most(case.choices),
+        "chose": show_counts(case.choices, NAMES),
     }
     if case.halves is not None:
         out["halves"] = [
-            {"share": round(half.share, 2), "chose": _most(half.choices)} for half in case.halves
+            {"share": round(half.share, 2), "chose": show_counts(half.choices, NAMES)}
+            for half in case.halves
         ]
     if case.nearest is not None:
         out["nearest"] = as_data(case.nearest.text, MESSAGE_CHARS)
         out["likeness"] = round(case.similarity, 2)
     return out
-
-
-def _most(counts: Mapping[str, int]) -> dict[str, int]:
-    kept = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:NAMES]
-    return {as_data(name, TITLE_CHARS): count for name, count in kept}

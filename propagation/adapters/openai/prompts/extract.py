@@ -3,10 +3,19 @@
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
-from propagation.adapters.openai.prompting.answer_types import Answer, Several, at_most
-from propagation.adapters.openai.prompting.profile_edits import CatalogueLine, names, words
-from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
-from propagation.adapters.openai.prompting.prompt_data import own_text
+from propagation.adapters.openai.prompting import (
+    RULES,
+    Answer,
+    Names,
+    Prompt,
+    Question,
+    Several,
+    Wanted,
+    at_most,
+    names,
+    own_text,
+    words,
+)
 from propagation.model import LINE_MAX_WORDS, AddLine, Author, Client, Edit, Line
 
 LINES, WEIGHT = 2, 2.0
@@ -21,6 +30,14 @@ two. `text`: at most 25 words on what it is (an item: begin with its title) and 
 names, in lower case, of the concepts in the text (style, subject, mood, maker). Say nothing that the data does not say or plainly
 imply.""",
 )
+
+
+class CatalogueLine(Answer):
+    """A line that says what a catalogue says."""
+
+    stands_for: ClassVar[str] = "text"
+    text: str
+    attributes: Names
 
 
 class Profile(Answer):

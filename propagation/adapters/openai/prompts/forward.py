@@ -2,9 +2,14 @@
 
 from collections.abc import Sequence
 
-from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
-from propagation.adapters.openai.prompting.prompt_data import lettered
-from propagation.adapters.openai.prompting.prompt_data import party as shown
+from propagation.adapters.openai.prompting import (
+    RULES,
+    Letters,
+    Prompt,
+    Question,
+    Wanted,
+    show_party,
+)
 from propagation.adapters.openai.prompts import merge, predict
 from propagation.ports import Party
 
@@ -21,7 +26,7 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
     two candidates.
     """
     parties = (user, *candidates)
-    letters, said = lettered(parties)
+    letters = Letters(parties)
     parts: dict[str, Wanted] = {
         name: merge.wanted(party, letters)
         for name, party in zip(NAMES, parties, strict=False)
@@ -31,12 +36,14 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
     if len(candidates) == 2:
         parts["prediction"] = predict.WANTED
         tokens += predict.TOKENS
-    data = {"messages": said} if said else {}
     return Question(
-        PROMPT if said else predict.PROMPT,
+        PROMPT if letters.messages else predict.PROMPT,
         {
-            **data,
-            **{name: shown(party, letters) for name, party in zip(NAMES, parties, strict=False)},
+            **({"messages": letters.show()} if letters.messages else {}),
+            **{
+                name: show_party(party, letters)
+                for name, party in zip(NAMES, parties, strict=False)
+            },
         },
         parts,
         tokens,

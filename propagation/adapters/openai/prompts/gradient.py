@@ -1,22 +1,26 @@
 """Prompt_gradient (eq. 8): for each module a textual reward and a suggestion."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator
 
-from propagation.adapters.openai.prompting.answer_types import (
+from propagation.adapters.openai.prompting import (
+    NAME_CHARS,
+    RULES,
     Answer,
+    Letters,
+    Prompt,
+    Question,
     Several,
     Truth,
+    Wanted,
     Words,
     at_most,
+    letter_in,
     most,
+    show_party,
+    words,
 )
-from propagation.adapters.openai.prompting.profile_edits import words
-from propagation.adapters.openai.prompting.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
-from propagation.adapters.openai.prompting.prompt_data import letter_in, lettered, spelled
-from propagation.adapters.openai.prompting.prompt_data import party as shown
 from propagation.model import Gradient, Module, ReasonWork
 from propagation.ports import Party
 
@@ -75,32 +79,30 @@ def build_question(work: ReasonWork, reward: int, name: str, party: Party) -> Qu
 
     Parts: client, and messages if it heard any.
     """
-    letters, said = lettered([party])
+    letters = Letters([party])
     parts = {
         "client": Wanted(
-            ClientCredit if said else ProfileCredit,
-            lambda answer: of_client(work, party, answer, letters),
+            ClientCredit if party.messages else ProfileCredit,
+            lambda answer: of_client(work, party, letters, answer),
         )
     }
-    if said:
-        parts["messages"] = Wanted(
-            Messages, lambda answer: of_messages(work, [party], letters, answer)
-        )
+    if party.messages:
+        parts["messages"] = Wanted(Messages, lambda answer: of_messages(work, letters, answer))
     return Question(
         PROMPT,
         {
             "outcome": outcome(reward),
             "client_is": name,
-            "messages": said,
-            "client": shown(party, letters),
+            "messages": letters.show(),
+            "client": show_party(party, letters),
         },
         parts,
-        TOKENS + TOKENS_A_MESSAGE * len(said),
+        TOKENS + TOKENS_A_MESSAGE * len(letters.messages),
     )
 
 
 def of_client(
-    work: ReasonWork, party: Party, answer: ProfileCredit, letters: Mapping[tuple[int, int], str]
+    work: ReasonWork, party: Party, letters: Letters, answer: ProfileCredit
 ) -> list[Gradient]:
     """Turn the answer into gradients of the profile and, if it heard something, the filter."""
     said = [(Module.PROFILE, answer.gradient)]
@@ -113,25 +115,18 @@ def of_client(
             owner=party.client.ref,
             writer=work.user,
             reward=int(answer.helped),
-            text=words(spelled(text, [party], letters), SUGGESTION_WORDS),
+            text=words(letters.spell(text), SUGGESTION_WORDS),
         )
         for module, text in said
         if text.strip()
     ]
 
 
-def of_messages(
-    work: ReasonWork, parties: Sequence[Party], letters: Mapping[tuple[int, int], str], answer: Any
-) -> list[Gradient]:
+def of_messages(work: ReasonWork, letters: Letters, answer: Messages) -> list[Gradient]:
     """Turn the answer into one gradient a router."""
-    by_letter = {
-        letters[message.router, message.version]: message
-        for party in parties
-        for message in party.messages
-    }
     out: dict[int, Gradient] = {}
     for one in answer.heard:
-        message = by_letter.get(letter_in(one.message, by_letter) or "")
+        message = letters.messages.get(letter_in(one.message, letters.messages) or "")
         if message is not None and one.gradient.strip():
             out.setdefault(
                 message.router,
@@ -141,7 +136,7 @@ def of_messages(
                     owner=message.router,
                     writer=work.user,
                     reward=int(one.helped),
-                    text=words(spelled(one.gradient, parties, letters), SUGGESTION_WORDS),
+                    text=words(letters.spell(one.gradient), SUGGESTION_WORDS),
                     attributes=message.attributes[:8],
                 ),
             )

@@ -1,19 +1,24 @@
 """Prompt_merge (eq. 5): what waits in a buffer into the profile, under the filter memory."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from propagation.adapters.openai.prompting.answer_types import Answer, Names, at_most
-from propagation.adapters.openai.prompting.profile_edits import (
+from propagation.adapters.openai.prompting import (
     HEARD_WEIGHT,
+    RULES,
+    Answer,
     Edits,
+    Letters,
+    Names,
+    Prompt,
+    Question,
+    Wanted,
+    at_most,
     heard_edits,
-    in_words,
+    letter_in,
+    show_party,
 )
-from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
-from propagation.adapters.openai.prompting.prompt_data import letter_in, lettered
-from propagation.adapters.openai.prompting.prompt_data import party as shown
-from propagation.model import MERGED_OUTCOME, Source
+from propagation.model import MERGED_OUTCOME, RouterVersion, Source
 from propagation.ports import MergeAnswer, Party
 
 TOKENS = 160
@@ -40,54 +45,50 @@ class Reception(Answer):
 
 def build_question(party: Party) -> Question:
     """One part: client."""
-    letters, said = lettered([party])
+    letters = Letters([party])
     return Question(
         PROMPT,
-        {"messages": said, "client": shown(party, letters)},
+        {"messages": letters.show(), "client": show_party(party, letters)},
         {"client": wanted(party, letters)},
         TOKENS,
     )
 
 
-def wanted(party: Party, letters: Mapping[tuple[int, int], str]) -> Wanted:
+def wanted(party: Party, letters: Letters) -> Wanted:
     """Describe the part of one client."""
     return Wanted(Reception, lambda answer: merge_of(party, letters, answer))
 
 
-def merge_of(party: Party, letters: Mapping[tuple[int, int], str], answer: Any) -> MergeAnswer:
+def merge_of(party: Party, letters: Letters, answer: Reception) -> MergeAnswer:
     """Turn the answer into edits and the outcome of each message.
 
     A message that no edit rests on was declined. An edit that names none rests on all of the
     client's.
     """
-    if answer.used and not answer.edits:
-        answer = answer.model_copy(update={"used": []})
-    known = {letters[message.router, message.version]: message for message in party.messages}
-    meant = list(
-        dict.fromkeys(letter for name in answer.used if (letter := letter_in(name, known)))
-    )
-    if answer.used and not meant:
-        raise ValueError(
-            f"used: there is no message {answer.used[0][:20]!r}; its messages are "
-            f"{', '.join(known)}"
-        )
-    used = [known[letter] for letter in meant] or list(known.values())
-    if not answer.edits:
-        used = []
+    known = letters.heard_by(party)
+    used: Mapping[str, RouterVersion] = {}
+    if answer.edits:
+        letters_used = [letter_in(name, known) for name in answer.used]
+        used = {letter: known[letter] for letter in letters_used if letter is not None}
+        if answer.used and not used:
+            raise ValueError(
+                f"used: there is no message {answer.used[0][:20]!r}; its messages are "
+                f"{', '.join(known)}"
+            )
+        used = used or known
     factor = max(
-        (party.filter_memory.factor_for(message.router, message.attributes) for message in used),
+        (
+            party.filter_memory.factor_for(message.router, message.attributes)
+            for message in used.values()
+        ),
         default=1.0,
     )
-    sources = [Source(router=message.router, version=message.version) for message in used]
+    sources = [Source(router=message.router, version=message.version) for message in used.values()]
     edits = heard_edits(
-        party.profile,
-        in_words(answer.edits, [party], letters),
-        sources,
-        min(HEARD_WEIGHT * factor, 0.9),
+        party.profile, answer.edits, letters, sources, min(HEARD_WEIGHT * factor, 0.9)
     )
-    taken = {(message.router, message.version) for message in used} if edits else set()
     outcomes = {
-        key: MERGED_OUTCOME if key in taken else DECLINED
-        for key in ((message.router, message.version) for message in party.messages)
+        (message.router, message.version): MERGED_OUTCOME if edits and letter in used else DECLINED
+        for letter, message in known.items()
     }
     return MergeAnswer(edits=edits, outcomes=outcomes)

@@ -5,18 +5,27 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
-from propagation.adapters.openai.prompting.answer_types import Answer, Several, Words, at_most, most
-from propagation.adapters.openai.prompting.profile_edits import Edits, own_edits, usable, words
-from propagation.adapters.openai.prompting.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
-from propagation.adapters.openai.prompting.prompt_data import (
+from propagation.adapters.openai.prompting import (
     LETTER,
     LINE_CHARS,
+    NAME_CHARS,
+    RULES,
+    Answer,
+    Edits,
+    Letters,
+    Prompt,
+    Question,
+    Several,
+    Wanted,
+    Words,
     as_data,
+    at_most,
     letter_in,
-    lettered,
-    spelled,
+    most,
+    own_edits,
+    show_party,
+    words,
 )
-from propagation.adapters.openai.prompting.prompt_data import party as shown
 from propagation.adapters.openai.prompts.gradient import outcome
 from propagation.model import FilterRule, Gradient, ReasonWork, normalize_name
 from propagation.ports import OptimizeAnswer, Party
@@ -93,17 +102,22 @@ def profile_question(
     gradients: Sequence[Gradient],
 ) -> Question:
     """Ask for a profile's edits; one part: client."""
+
+    def read(answer: ProfileEdits) -> OptimizeAnswer:
+        no_letters = Letters(())
+        return OptimizeAnswer(own_edits(party.profile, answer.edits, no_letters, work.sequence))
+
     data = {
         "outcome": outcome(reward),
         "client_is": name,
-        "client": shown(party, {}),
-        "it_met": shown(other, {}),
+        "client": show_party(party),
+        "it_met": show_party(other),
         "gradients": asked_of(gradients),
     }
     return Question(
         PROFILE,
         data,
-        {"client": Wanted(ProfileEdits, lambda answer: edits_of(work, party, answer.edits))},
+        {"client": Wanted(ProfileEdits, read)},
         PROFILE_TOKENS,
     )
 
@@ -112,22 +126,22 @@ def filter_question(
     work: ReasonWork, reward: int | None, name: str, party: Party, gradients: Sequence[Gradient]
 ) -> Question:
     """Ask for a filter's rules, of a client that heard something; one part: client."""
-    letters, said = lettered([party])
+    letters = Letters([party])
+
+    def read(answer: FilterRules) -> OptimizeAnswer:
+        return OptimizeAnswer((), rules_of(work, party, letters, answer.rules))
+
     data = {
         "outcome": outcome(reward),
         "client_is": name,
-        "messages": said,
-        "client": shown(party, letters),
+        "messages": letters.show(),
+        "client": show_party(party, letters),
         "gradients": asked_of(gradients),
     }
     return Question(
         FILTER,
         data,
-        {
-            "client": Wanted(
-                FilterRules, lambda answer: rules_of(work, party, letters, answer.rules)
-            )
-        },
+        {"client": Wanted(FilterRules, read)},
         RULES_TOKENS,
     )
 
@@ -137,25 +151,17 @@ def asked_of(gradients: Sequence[Gradient]) -> list[str]:
     return [as_data(gradient.text, LINE_CHARS) for gradient in gradients]
 
 
-def edits_of(work: ReasonWork, party: Party, answers: Any) -> OptimizeAnswer:
-    """Turn the answer into edits of the profile."""
-    usable(answers, len(party.profile.lines))
-    return OptimizeAnswer(own_edits(party.profile, answers, work.sequence))
-
-
 def rules_of(
     work: ReasonWork,
     party: Party,
-    letters: dict[tuple[int, int], str],
+    letters: Letters,
     answers: Sequence[RuleAnswer],
-) -> OptimizeAnswer:
+) -> list[FilterRule]:
     """Turn the answer into rules.
 
     A rule about a message is about its router; any other name is an attribute.
     """
-    routers = {
-        letters[message.router, message.version]: message.router for message in party.messages
-    }
+    routers = {letter: message.router for letter, message in letters.heard_by(party).items()}
     rules: list[FilterRule] = []
     for answer in answers[:RULES_A_CALL]:
         router = routers.get(letter_in(answer.about, routers) or "")
@@ -175,7 +181,7 @@ def rules_of(
             else (old.factor if old else 1.0) * FACTORS[answer.weigh]
         )
         told = (
-            spelled(answer.text, [party], letters)
+            letters.spell(answer.text)
             or f"Weigh what is said of {attribute or 'this'} {answer.weigh}."
         )
         rules.append(
@@ -188,4 +194,4 @@ def rules_of(
                 evidence=(*(old.evidence if old else ()), work.sequence)[-EVIDENCE:],
             )
         )
-    return OptimizeAnswer((), rules)
+    return rules

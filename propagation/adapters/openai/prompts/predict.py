@@ -5,9 +5,17 @@ A candidate is known by its number only.
 
 from typing import Annotated, ClassVar
 
-from propagation.adapters.openai.prompting.answer_types import Answer, Number, Words, most
-from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
-from propagation.adapters.openai.prompting.prompt_data import party as shown
+from propagation.adapters.openai.prompting import (
+    RULES,
+    Answer,
+    Number,
+    Prompt,
+    Question,
+    Wanted,
+    Words,
+    most,
+    show_party,
+)
 from propagation.ports import Party, Prediction
 
 TOKENS, WHY_CHARS = 200, 600
@@ -30,9 +38,9 @@ def build_question(user: Party, first: Party, second: Party) -> Question:
     return Question(
         PROMPT,
         {
-            "user": shown(user, {}),
-            "candidate_1": shown(first, {}),
-            "candidate_2": shown(second, {}),
+            "user": show_party(user),
+            "candidate_1": show_party(first),
+            "candidate_2": show_party(second),
         },
         {"prediction": WANTED},
         TOKENS,

@@ -5,10 +5,18 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from propagation.adapters.openai.prompting.answer_types import Answer, Number, at_most, listed
-from propagation.adapters.openai.prompting.prompt import RULES, Prompt, Question, Wanted
-from propagation.adapters.openai.prompting.prompt_data import brief
-from propagation.adapters.openai.prompting.prompt_data import party as shown
+from propagation.adapters.openai.prompting import (
+    RULES,
+    Answer,
+    Number,
+    Prompt,
+    Question,
+    Wanted,
+    at_most,
+    brief,
+    listed,
+    show_party,
+)
 from propagation.ports import Party
 
 TOKENS, TOKENS_A_CANDIDATE = 60, 8
@@ -38,7 +46,7 @@ class Ranking(Answer):
 def build_question(user: Party, candidates: Sequence[Party]) -> Question:
     """One part: ranking."""
     data = {
-        "user": shown(user, {}),
+        "user": show_party(user),
         "candidates": {str(place): brief(one, LINES) for place, one in enumerate(candidates, 1)},
     }
     return Question(

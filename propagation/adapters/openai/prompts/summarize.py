@@ -1,12 +1,22 @@
 """Prompt_summarize (eq. 3): routers take what arrived into their profiles."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from propagation.adapters.openai.prompting.answer_types import Answer, most
-from propagation.adapters.openai.prompting.profile_edits import words
-from propagation.adapters.openai.prompting.prompt import NAME_CHARS, RULES, Prompt, Question, Wanted
-from propagation.adapters.openai.prompting.prompt_data import MESSAGE_CHARS, TITLE_CHARS, as_data
+from propagation.adapters.openai.prompting import (
+    MESSAGE_CHARS,
+    NAME_CHARS,
+    RULES,
+    TITLE_CHARS,
+    Answer,
+    Prompt,
+    Question,
+    Wanted,
+    as_data,
+    most,
+    show_counts,
+    words,
+)
 from propagation.model import rank_by_distinctiveness
 from propagation.ports import Integration, Summary
 
@@ -50,14 +60,10 @@ def _shown(one: Integration) -> dict[str, Any]:
         as_data(name, TITLE_CHARS)
         for name in rank_by_distinctiveness(one.standing, one.common)[:STANDING]
     ]
-    out["arrived"] = {as_data(name, TITLE_CHARS): count for name, count in _most(one.arrived)}
+    out["arrived"] = show_counts(one.arrived, ARRIVED)
     if one.examples:
         out["seen_around"] = [as_data(title, TITLE_CHARS) for title in one.examples[:EXAMPLES]]
     return out
-
-
-def _most(arrived: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(arrived.items(), key=lambda one: (-one[1], one[0]))[:ARRIVED]
 
 
 def read_summary(answer: Router) -> Summary:

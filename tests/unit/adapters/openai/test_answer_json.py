@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propagation.adapters.openai.answer_json import Fault, parse_answer
-from propagation.adapters.openai.answers.answer_parts import check_part
-from propagation.adapters.openai.prompting.prompt_data import as_data, document
+from propagation.adapters.openai.prompting import as_data, check_part, document
 from propagation.adapters.openai.prompts import predict
 
 OBJECT = '{"choice": 1, "why": "it fits"}'

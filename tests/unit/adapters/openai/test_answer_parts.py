@@ -3,9 +3,14 @@
 import pytest
 
 from propagation.adapters.openai.answer_json import ParsedAnswer
-from propagation.adapters.openai.answers.answer_parts import check_part, match_parts
-from propagation.adapters.openai.prompting.prompt import Wanted, build_schema, describe_shape
-from propagation.adapters.openai.prompting.prompt_data import letter_in
+from propagation.adapters.openai.prompting import (
+    Wanted,
+    build_schema,
+    check_part,
+    describe_shape,
+    letter_in,
+    match_parts,
+)
 from propagation.adapters.openai.prompts import (
     backward,
     evolve,

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from propagation.adapters.openai.prompting.prompt_data import AFTER
+from propagation.adapters.openai.prompting import AFTER
 from propagation.adapters.openai.prompts import optimizer
 from propagation.model import Author, FilterMemory, Gradient, Module
 from propagation.model.clients.filter_memory import FACTOR_MIN

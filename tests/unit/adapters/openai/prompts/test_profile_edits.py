@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.adapters.openai.prompting.profile_edits import LONGEST_WORD, words
+from propagation.adapters.openai.prompting import LONGEST_WORD, words
 
 JAZZ = "喜欢安静的爵士乐和深夜的钢琴独奏"
 

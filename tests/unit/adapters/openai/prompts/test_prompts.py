@@ -4,9 +4,7 @@ is kept means another in the next."""
 import json
 
 from propagation.adapters.openai.answer_json import ParsedAnswer
-from propagation.adapters.openai.answers.answer_parts import check_part
-from propagation.adapters.openai.prompting.prompt_data import document
-from propagation.adapters.openai.prompting.prompt_data import party as shown
+from propagation.adapters.openai.prompting import check_part, document, show_party
 from propagation.adapters.openai.prompts import backward, forward, gradient, optimizer
 from propagation.model import FilterRule
 from tests.unit.parties import NEGATIVE, item, line, message, party, user, work
@@ -91,4 +89,4 @@ def test_no_prompt_names_a_message_that_it_does_not_show():
             for name in one.get("messages", [])
         }
         assert named == set(data.get("messages", {}))
-    assert shown(reader, {}).keys() == {"profile"}
+    assert show_party(reader, {}).keys() == {"profile"}
