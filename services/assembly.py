@@ -10,8 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from propagation.adapters.fallback.reasoner import FallbackReasoner
-from propagation.adapters.numpy.collections import PointStore
-from propagation.adapters.numpy.index import NumpyIndex
+from propagation.adapters.numpy.index import NumpyIndex, PointStore
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints

@@ -33,7 +33,9 @@ class Shelf:
         for point in points:
             row = self._row.get(point.key)
             if row is None:
-                row = self._append(point.key)
+                row = self._row[point.key] = len(self._keys)
+                self._keys.append(point.key)
+                self._versions.append(point.version)
             elif point.version < self._versions[row]:
                 continue
             self._versions[row] = point.version
@@ -110,12 +112,6 @@ class Shelf:
             self._attributes = wider
         self._attributes[row] = NONE
         self._attributes[row, : len(numbers)] = numbers
-
-    def _append(self, key: int | str) -> int:
-        self._row[key] = len(self._keys)
-        self._keys.append(key)
-        self._versions.append(0)
-        return self._row[key]
 
     def _make_room(self, more: int) -> None:
         rows = len(self._vectors)

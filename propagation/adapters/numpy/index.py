@@ -1,22 +1,107 @@
 """The vector index of the laptop deployment: exact search with NumPy."""
 
-from collections.abc import Sequence
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from propagation.adapters.numpy.collections import PointStore, Shelves
+from propagation.adapters.numpy.collection import Shelf
 from propagation.model import IncompatibleSettings, IndexUnavailable
-from propagation.ports import Collection, Hit, IndexSuccessor, Point
+from propagation.ports import Collection, Hit, IndexSuccessor, Point, check_vector
+
+T = TypeVar("T")
 
 
-class NumpyIndex:
-    """VectorIndex in memory; the point store's description names the served generation."""
+class PointStore(Protocol):
+    """The port that keeps the index's points between runs, by (shelf, key)."""
 
-    def __init__(self, points: PointStore) -> None:
+    async def get_description(self) -> bytes | None:
+        """Return the last description; None if nothing was ever kept."""
+
+    async def describe(self, description: bytes, shelves: Sequence[str]) -> None:
+        """Set the description and drop every point of other shelves, in one commit."""
+
+    async def load_points(self, shelf: str) -> Sequence[Point]: ...
+
+    async def put_points(self, shelf: str, points: Sequence[Point]) -> None:
+        """Put points in one commit; a stored point of a newer version stays."""
+
+    async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None: ...
+
+
+class Shelves:
+    """One generation of collections in memory. Each reindex counts `generation` up."""
+
+    def __init__(self, points: PointStore, dimension: int, generation: int) -> None:
+        self.dimension = dimension
+        self._generation = generation
         self._points = points
-        self._served: Shelves | None = None
+        self._shelves = {collection: Shelf(dimension) for collection in Collection}
+        self._lock = threading.Lock()
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names under which the point store keeps them."""
+        return [self.name(collection) for collection in Collection]
+
+    def name(self, collection: Collection) -> str:
+        """Return the name under which the point store keeps a collection."""
+        return f"{collection}/{self._generation}" if self._generation else str(collection)
+
+    async def load(self) -> None:
+        """Read all points of the point store."""
+        for collection in Collection:
+            await self.put(collection, await self._points.load_points(self.name(collection)))
+
+    async def put(self, collection: Collection, points: Sequence[Point]) -> None:
+        """Put points into memory."""
+        await self.run(collection, lambda shelf: shelf.put(points))
+
+    async def run(self, collection: Collection, work: Callable[[Shelf], T]) -> T:
+        """Run work on a thread, one at a time."""
+
+        def locked() -> T:
+            with self._lock:
+                return work(self._shelves[collection])
+
+        return await asyncio.to_thread(locked)
+
+
+class NumpyWriter:
+    """Writes points (IndexWriter), first to the store: what a query finds survives a crash."""
+
+    def __init__(self, points: PointStore, shelves: Shelves | None = None) -> None:
+        self._points = points
+        self._shelves = shelves
+
+    async def upsert(self, collection: Collection, points: Sequence[Point]) -> None:
+        shelves = self._found()
+        for point in points:
+            check_vector(point.vector, shelves.dimension, f"{collection} {point.key!r}")
+        if points:
+            await self._points.put_points(shelves.name(collection), points)
+            await shelves.put(collection, points)
+
+    async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
+        shelves = self._found()
+        await self._points.drop_points(shelves.name(collection), keys)
+        await shelves.run(collection, lambda shelf: shelf.drop(keys))
+
+    async def versions(self, collection: Collection) -> dict[int | str, int]:
+        return await self._found().run(collection, Shelf.versions)
+
+    def _found(self) -> Shelves:
+        if self._shelves is None:
+            raise IndexUnavailable("the vector index was not found yet; it is looked for again")
+        return self._shelves
+
+
+class NumpyIndex(NumpyWriter):
+    """VectorIndex in memory; the point store's description names the served generation."""
 
     async def ensure_collections(self, embedder: str, dimension: int) -> bool:
         kept = await self._points.get_description()
@@ -29,23 +114,17 @@ class NumpyIndex:
             )
         shelves = Shelves(self._points, dimension, made.get("generation", 0))
         if kept is None:
-            await self._points.describe(
-                _description(embedder, dimension, shelves.generation), shelves.names
-            )
+            await self._points.describe(_description(embedder, dimension, 0), shelves.names)
         await shelves.load()
-        self._served = shelves
+        self._shelves = shelves
         return kept is None
-
-    async def upsert(self, collection: Collection, points: Sequence[Point]) -> None:
-        await self._shelves().upsert(collection, points)
-
-    async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
-        await self._shelves().delete(collection, keys)
 
     async def nearest(
         self, collection: Collection, vector: NDArray[np.float32], limit: int
     ) -> Sequence[Hit]:
-        return await self._shelves().nearest(collection, vector, limit)
+        shelves = self._found()
+        check_vector(vector, shelves.dimension, "the query")
+        return await shelves.run(collection, lambda shelf: shelf.nearest(vector, limit))
 
     async def search_above(
         self,
@@ -54,49 +133,45 @@ class NumpyIndex:
         tau: float,
         sharing: frozenset[str],
     ) -> Sequence[Hit]:
-        return await self._shelves().search_above(collection, vector, tau, sharing)
+        shelves = self._found()
+        check_vector(vector, shelves.dimension, "the query")
+        return await shelves.run(collection, lambda shelf: shelf.search_above(vector, tau, sharing))
 
     async def vectors(
         self, collection: Collection, keys: Sequence[int | str]
     ) -> dict[int | str, NDArray[np.float32]]:
-        return await self._shelves().vectors(collection, keys)
-
-    async def versions(self, collection: Collection) -> dict[int | str, int]:
-        return await self._shelves().versions(collection)
+        return await self._found().run(collection, lambda shelf: shelf.vectors(keys))
 
     async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
         kept = await self._points.get_description()
         served = 0 if kept is None else orjson.loads(kept).get("generation", 0)
         if kept is not None:
             await self._points.describe(kept, Shelves(self._points, dimension, served).names)
-        return _NumpySuccessor(self, self._points, embedder, dimension, served + 1)
+        shelves = Shelves(self._points, dimension, served + 1)
+        description = _description(embedder, dimension, served + 1)
+        return _NumpySuccessor(self, self._points, shelves, description)
 
-    def serve(self, shelves: Shelves) -> None:
-        """Answer from these collections from now on."""
-        self._served = shelves
-
-    def _shelves(self) -> Shelves:
-        if self._served is None:
-            raise IndexUnavailable("the vector index was not found yet; it is looked for again")
-        return self._served
+    async def serve(self, shelves: Shelves, description: bytes) -> None:
+        """Answer from these collections from now on, and drop all others."""
+        await self._points.describe(description, shelves.names)
+        self._shelves = shelves
 
     async def close(self) -> None:
         """Release nothing: the caller that opened the point store closes it."""
 
 
-class _NumpySuccessor(Shelves):
+class _NumpySuccessor(NumpyWriter):
     """Collections that are not served yet."""
 
     def __init__(
-        self, index: NumpyIndex, points: PointStore, embedder: str, dimension: int, generation: int
+        self, index: NumpyIndex, points: PointStore, shelves: Shelves, description: bytes
     ) -> None:
-        super().__init__(points, dimension, generation)
+        super().__init__(points, shelves)
         self._index = index
-        self._description = _description(embedder, dimension, generation)
+        self._description = description
 
     async def publish(self) -> None:
-        await self._points.describe(self._description, self.names)
-        self._index.serve(self)
+        await self._index.serve(self._found(), self._description)
 
 
 def _description(embedder: str, dimension: int, generation: int) -> bytes:

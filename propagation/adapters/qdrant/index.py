@@ -1,27 +1,34 @@
 """The vector index of the production deployment (VectorIndex)."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient, models
 
-from propagation.adapters.qdrant import collections, search
-from propagation.adapters.qdrant.connection import check_version, translated_errors
-from propagation.adapters.qdrant.points import (
+from propagation.adapters.qdrant.collections import (
     NAME,
     NAMED,
     VERSION,
+    aliases_of,
+    collections_in_use,
+    create,
+    delete_unused,
     id_of,
     key_of,
+    model_of,
+    put_in_use,
     sharing_one_of,
     upsert_operations,
 )
+from propagation.adapters.qdrant.connection import check_version, translated_errors
 from propagation.model import IncompatibleSettings, IndexUnavailable
 from propagation.ports import Collection, Hit, IndexSuccessor, Point, check_vector
 
 POINTS_PER_CALL = 1_000
 VERSIONS_PER_CALL = 10_000
+FIRST_LIMIT = 1_024
+EXACT = models.SearchParams(exact=True)
 
 
 class QdrantWriter:
@@ -88,45 +95,41 @@ class QdrantIndex(QdrantWriter):
     async def ensure_collections(self, embedder: str, dimension: int) -> bool:
         with translated_errors():
             await check_version(self._client)
-            standing = await collections.collections_in_use(self._client, self._prefix)
+            standing = await collections_in_use(self._client, self._prefix)
             for name in standing.values():
-                await self._check_made_for(name, embedder, dimension)
+                made = await model_of(self._client, name)
+                if made != (embedder, dimension):
+                    raise IncompatibleSettings(
+                        f"embedder: the vector index was made with {made[0]} ({made[1]} dimensions),"
+                        f" now it is {embedder} ({dimension});"
+                        " go back to that one, or run `propagation reindex`"
+                    )
             missing = {
-                collection: await collections.create(
+                collection: await create(
                     self._client, self._prefix, collection, embedder, dimension
                 )
                 for collection in Collection
                 if collection not in standing
             }
-            if missing:
-                await collections.put_in_use(
-                    self._client, self._prefix, missing, self._aliases(embedder, dimension)
-                )
-        self._ask(embedder, dimension)
+            await self._put_in_use(missing, embedder, dimension)
         return bool(missing)
-
-    def _aliases(self, embedder: str, dimension: int) -> Mapping[Collection, str]:
-        return collections.aliases_of(self._prefix, embedder, dimension)
-
-    def _ask(self, embedder: str, dimension: int) -> None:
-        self._names, self._dimension = self._aliases(embedder, dimension), dimension
-
-    async def _check_made_for(self, name: str, embedder: str, dimension: int) -> None:
-        made = await collections.model_of(self._client, name)
-        if made != (embedder, dimension):
-            raise IncompatibleSettings(
-                f"embedder: the vector index was made with {made[0]} ({made[1]} dimensions),"
-                f" now it is {embedder} ({dimension});"
-                " go back to that one, or run `propagation reindex`"
-            )
 
     async def nearest(
         self, collection: Collection, vector: NDArray[np.float32], limit: int
     ) -> Sequence[Hit]:
-        name = self._name(collection)
-        check_vector(vector, self._dimension, "the query")
-        with translated_errors():
-            return await search.nearest(self._client, name, collection, vector, limit)
+        """Find the nearest points.
+
+        Of points with equal scores at the last place the server returns any. Then all points with
+        this score are read, to take the first ones by key.
+        """
+        self._check_query(collection, vector)
+        if limit < 1:
+            return []
+        hits = await self._search(collection, vector, limit + 1)
+        if len(hits) > limit and hits[limit - 1].score == hits[limit].score:
+            below = float(np.nextafter(np.float32(hits[limit].score), np.float32(-np.inf)))
+            hits = await self._all_above(collection, vector, below)
+        return hits[:limit]
 
     async def search_above(
         self,
@@ -135,14 +138,61 @@ class QdrantIndex(QdrantWriter):
         tau: float,
         sharing: frozenset[str],
     ) -> Sequence[Hit]:
-        name = self._name(collection)
-        check_vector(vector, self._dimension, "the query")
+        self._check_query(collection, vector)
         if not sharing:
             return []
+        return await self._all_above(collection, vector, tau, sharing_one_of(sharing))
+
+    def _check_query(self, collection: Collection, vector: NDArray[np.float32]) -> None:
+        self._name(collection)
+        check_vector(vector, self._dimension, "the query")
+
+    async def _all_above(
+        self,
+        collection: Collection,
+        vector: NDArray[np.float32],
+        tau: float,
+        matching: models.Filter | None = None,
+    ) -> list[Hit]:
+        """Find every point with a cosine above tau, compared in 32 bits.
+
+        An answer as long as its limit may have been cut. Then all points that could match are
+        counted, and the search is repeated with room for them.
+        """
+        bound, limit = np.float32(tau), FIRST_LIMIT
+        below = float(np.nextafter(bound, np.float32(-np.inf)))
+        while True:
+            hits = await self._search(collection, vector, limit, below, matching)
+            if len(hits) < limit:
+                return [hit for hit in hits if np.float32(hit.score) > bound]
+            with translated_errors():
+                counted = await self._client.count(self._name(collection), matching, exact=True)
+            limit = max(2 * limit, counted.count + FIRST_LIMIT)
+
+    async def _search(
+        self,
+        collection: Collection,
+        vector: NDArray[np.float32],
+        limit: int,
+        threshold: float | None = None,
+        matching: models.Filter | None = None,
+    ) -> list[Hit]:
+        """Search once and order by (-score, key), because the server orders ties arbitrarily."""
         with translated_errors():
-            return await search.all_above(
-                self._client, name, collection, vector, tau, sharing_one_of(sharing)
+            answer = await self._client.query_points(
+                self._name(collection),
+                query=vector.tolist(),
+                query_filter=matching,
+                search_params=EXACT,
+                limit=limit,
+                score_threshold=threshold,
+                with_payload=[NAME] if collection in NAMED else False,
             )
+        hits = [
+            Hit(key=key_of(point.id, point.payload), score=min(max(point.score, -1.0), 1.0))
+            for point in answer.points
+        ]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.key))
 
     async def vectors(
         self, collection: Collection, keys: Sequence[int | str]
@@ -166,23 +216,29 @@ class QdrantIndex(QdrantWriter):
     async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
         with translated_errors():
             await check_version(self._client)
-            await collections.delete_unused(self._client, self._prefix)
+            await delete_unused(self._client, self._prefix)
             names = {
-                collection: await collections.create(
+                collection: await create(
                     self._client, self._prefix, collection, embedder, dimension
                 )
                 for collection in Collection
             }
 
-        async def publish() -> None:
-            with translated_errors():
-                await collections.put_in_use(
-                    self._client, self._prefix, names, self._aliases(embedder, dimension)
-                )
-                self._ask(embedder, dimension)
-                await collections.delete_unused(self._client, self._prefix)
+        return QdrantSuccessor(self, self._client, names, embedder, dimension)
 
-        return QdrantSuccessor(self._client, names, dimension, publish)
+    async def serve(self, names: Mapping[Collection, str], embedder: str, dimension: int) -> None:
+        """Put these collections into use in place of the old ones, and delete those."""
+        with translated_errors():
+            await self._put_in_use(names, embedder, dimension)
+            await delete_unused(self._client, self._prefix)
+
+    async def _put_in_use(
+        self, names: Mapping[Collection, str], embedder: str, dimension: int
+    ) -> None:
+        aliases = aliases_of(self._prefix, embedder, dimension)
+        if names:
+            await put_in_use(self._client, self._prefix, names, aliases)
+        self._names, self._dimension = aliases, dimension
 
     async def close(self) -> None:
         await self._client.close()
@@ -193,16 +249,18 @@ class QdrantSuccessor(QdrantWriter):
 
     def __init__(
         self,
+        index: QdrantIndex,
         client: AsyncQdrantClient,
         names: Mapping[Collection, str],
+        embedder: str,
         dimension: int,
-        publish: Callable[[], Awaitable[None]],
     ) -> None:
         super().__init__(client, names, dimension)
-        self._publish = publish
+        self._index = index
+        self._embedder = embedder
 
     async def publish(self) -> None:
-        await self._publish()
+        await self._index.serve(self._names, self._embedder, self._dimension)
 
 
 def _plain(id_: models.ExtendedPointId) -> int | str:

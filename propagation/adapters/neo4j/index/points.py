@@ -1,4 +1,4 @@
-"""Points of the NumPy index, kept in the graph (see adapters/numpy/collections.py).
+"""Points of the NumPy index, kept in the graph (see adapters/numpy/index.py).
 
 They are derived and versioned, so that a start embeds only what changed.
 """
