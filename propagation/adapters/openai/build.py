@@ -3,8 +3,6 @@
 They share one endpoint with one rate limiter, unless embeddings have an address of their own.
 """
 
-from propagation.adapters.openai.answers.answer_cache import AnswerCache
-from propagation.adapters.openai.answers.json_mode import JsonModeDetector
 from propagation.adapters.openai.answers.questions import QuestionAsker
 from propagation.adapters.openai.embedder import OpenAIEmbedder
 from propagation.adapters.openai.endpoint.budget import BudgetLedger, LedgerStore
@@ -23,11 +21,8 @@ def openai_endpoint(
 
 def openai_reasoner(endpoint: Endpoint, store: LedgerStore) -> OpenAIReasoner:
     """Build the reasoner; `store` keeps answers, and what is known of the server."""
-    options = endpoint.options
-    asking = QuestionAsker(
-        endpoint, JsonModeDetector(endpoint, store), AnswerCache(store, options.cached_answers)
-    )
-    return OpenAIReasoner(endpoint, asking) if options.fused else PaperReasoner(endpoint, asking)
+    build = OpenAIReasoner if endpoint.options.fused else PaperReasoner
+    return build(endpoint, QuestionAsker(endpoint, store))
 
 
 def openai_embedder(endpoint: Endpoint, store: LedgerStore) -> OpenAIEmbedder:

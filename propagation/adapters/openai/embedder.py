@@ -5,12 +5,13 @@ import logging
 import time
 from base64 import b64decode
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from cachetools import TTLCache
 from numpy.typing import NDArray
 
+from propagation.adapters.openai.blob_cache import BlobCache
 from propagation.adapters.openai.endpoint.client import TEXTS_PER_CALL, Embedding
 from propagation.adapters.openai.endpoint.endpoint import PLAIN_TEXT, Endpoint
 from propagation.adapters.openai.options import EmbeddingOptions
@@ -18,8 +19,8 @@ from propagation.model import Expenses, IncompatibleSettings, ReasonerGaveUp
 from propagation.ports import BlobStore
 
 REFUSED_SECONDS = 900.0
+REFUSED_MAX = 10_000
 TEXT_CHARS = 8_000
-DIGEST = 16
 log = logging.getLogger(__name__)
 
 
@@ -38,12 +39,10 @@ class OpenAIEmbedder:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._endpoint = endpoint
-        self._store = store
         self._model = options.model
         self._dimension = options.dimension
-        self._places = options.cached
-        self._refused: dict[bytes, float] = {}
-        self._clock = clock
+        self._cache = BlobCache(store, "embedding", options.cached)
+        self._refused: TTLCache[str, bool] = TTLCache(REFUSED_MAX, REFUSED_SECONDS, clock)
 
     @property
     def name(self) -> str:
@@ -116,9 +115,14 @@ class OpenAIEmbedder:
                 len(part[0]),
                 error,
             )
-            self._refused[self._place(part[0])[0]] = self._clock()
+            self._refused[part[0]] = True
             return np.zeros((1, self._dimension), np.float32)
-        await asyncio.gather(*map(self._keep, part, found))
+        await asyncio.gather(
+            *(
+                self._cache.put(self._key(text), vector.tobytes())
+                for text, vector in zip(part, found, strict=True)
+            )
+        )
         return found
 
     async def _check_embeds(self, refusal: ReasonerGaveUp) -> None:
@@ -162,26 +166,15 @@ class OpenAIEmbedder:
         return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32)
 
     async def _kept(self, text: str) -> NDArray[np.float32] | None:
-        digest, place = self._place(text)
-        refused_at = self._refused.pop(digest, None)
-        if refused_at is not None and self._clock() - refused_at < REFUSED_SECONDS:
-            self._refused[digest] = refused_at
+        if text in self._refused:
             return np.zeros(self._dimension, np.float32)
-        blob = await self._store.get_blob(place) if self._places else None
-        if blob is None or blob[:DIGEST] != digest or len(blob) != DIGEST + 4 * self._dimension:
+        blob = await self._cache.get(self._key(text))
+        if blob is None or len(blob) != 4 * self._dimension:
             return None
-        return np.frombuffer(blob[DIGEST:], np.float32)
+        return np.frombuffer(blob, np.float32)
 
-    async def _keep(self, text: str, vector: NDArray[np.float32]) -> None:
-        if self._places:
-            digest, place = self._place(text)
-            await self._store.put_blob(place, digest + vector.tobytes())
-
-    def _place(self, text: str) -> tuple[bytes, str]:
-        digest = blake2b(
-            f"{self._model}\n{text}".encode("utf-8", "replace"), digest_size=DIGEST
-        ).digest()
-        return digest, f"embedding:{int.from_bytes(digest[:8]) % max(self._places, 1)}"
+    def _key(self, text: str) -> bytes:
+        return f"{self._model}\n{text}".encode()
 
 
 def _numbers(embedding: Any) -> Any:

@@ -76,7 +76,6 @@ class OpenAIReasoner:
         self.endpoint.shutdown.begin(seconds)
 
     async def close(self) -> None:
-        await self._asker.close()
         await self.endpoint.close()
         await self.endpoint.ledger.save(closing=True)
 

@@ -104,7 +104,7 @@ async def model_of(client: AsyncQdrantClient, name: str) -> tuple[str, int]:
     return str(about.get("embedder", "something else")), int(about.get("dimension", 0))
 
 
-async def create(
+async def create_collection(
     client: AsyncQdrantClient, prefix: str, collection: Collection, embedder: str, dimension: int
 ) -> str:
     """Create an empty collection without an alias; return its name.

@@ -12,7 +12,7 @@ from propagation.adapters.qdrant.collections import (
     VERSION,
     aliases_of,
     collections_in_use,
-    create,
+    create_collection,
     delete_unused,
     id_of,
     key_of,
@@ -100,12 +100,12 @@ class QdrantIndex(QdrantWriter):
                 made = await model_of(self._client, name)
                 if made != (embedder, dimension):
                     raise IncompatibleSettings(
-                        f"embedder: the vector index was made with {made[0]} ({made[1]} dimensions),"
-                        f" now it is {embedder} ({dimension});"
+                        f"embedder: the vector index was made with {made[0]}"
+                        f" ({made[1]} dimensions), now it is {embedder} ({dimension});"
                         " go back to that one, or run `propagation reindex`"
                     )
             missing = {
-                collection: await create(
+                collection: await create_collection(
                     self._client, self._prefix, collection, embedder, dimension
                 )
                 for collection in Collection
@@ -218,7 +218,7 @@ class QdrantIndex(QdrantWriter):
             await check_version(self._client)
             await delete_unused(self._client, self._prefix)
             names = {
-                collection: await create(
+                collection: await create_collection(
                     self._client, self._prefix, collection, embedder, dimension
                 )
                 for collection in Collection

@@ -14,7 +14,7 @@ from typing import Any
 
 from propagation.adapters.openai.answer_json import parse_answer
 from propagation.adapters.openai.endpoint.endpoint import Endpoint
-from propagation.model import ReasonerFailed, ReasonerUnavailable
+from propagation.model import ReasonerGaveUp
 from propagation.ports import BlobStore
 
 LABEL = "probe@1"
@@ -81,11 +81,11 @@ class JsonModeDetector:
 
     async def mode(self) -> Mode:
         """Return the mode to ask in. Raises ReasonerUnavailable if nothing is answered."""
-        if self._mode is None:
-            async with self._lock:
-                if self._mode is None:
-                    self._mode = await self._remembered() or await self._found_out()
-        return self._mode
+        async with self._lock:
+            if self._mode is None:
+                blob = await self._store.get_blob(self._place)
+                self._mode = Mode(blob.decode()) if blob else await self._found_out()
+            return self._mode
 
     async def after(self, given_up: Mode, *, refused: bool) -> Mode:
         """Choose the mode after a question was given up in another.
@@ -102,10 +102,6 @@ class JsonModeDetector:
             elif self._mode is given_up and self._clock() - self._looked_at >= LOOK_SECONDS:
                 self._mode = await self._found_out()
             return self._mode or given_up
-
-    async def _remembered(self) -> Mode | None:
-        blob = await self._store.get_blob(self._place)
-        return Mode(blob.decode()) if blob else None
 
     async def _found_out(self) -> Mode:
         mode = await self._keep(await self._probed())
@@ -138,9 +134,7 @@ class JsonModeDetector:
     async def _answer(self, response_format: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
             reply = await self._endpoint.chat(LABEL, ASKED, TOKENS, response_format, attempts=1)
-        except ReasonerFailed as error:
-            if isinstance(error, ReasonerUnavailable):
-                raise
+        except ReasonerGaveUp:
             return {}
         found = parse_answer(reply.text, reply.finish, reply.refusal)
         return {} if found.fault else found.value

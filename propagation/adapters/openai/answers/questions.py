@@ -2,18 +2,22 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from propagation.adapters.openai.answer_json import Fault, ParsedAnswer, parse_answer
-from propagation.adapters.openai.answers.answer_cache import AnswerCache
 from propagation.adapters.openai.answers.json_mode import (
     ENFORCED,
     JsonModeDetector,
     Mode,
     schema_format,
 )
-from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormatRefused, Messages, Reply
+from propagation.adapters.openai.blob_cache import BlobCache
+from propagation.adapters.openai.endpoint.client import Completion
+from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormatRefused, Messages
 from propagation.adapters.openai.prompting import (
     Question,
     Wanted,
@@ -28,16 +32,25 @@ from propagation.adapters.openai.prompting import (
 from propagation.model import (
     NO_USAGE,
     PromptCost,
+    PropagationError,
     ReasonerFailed,
     ReasonerGaveUp,
     ReasonerUnavailable,
     Usage,
 )
-from propagation.ports import AnswerPart
+from propagation.ports import AnswerPart, BlobStore
 
 SHOWN_AGAIN = 1_500
 THOUGHTS = 3_000
 AGAIN_TEMPERATURE = 0.7  # what a model answered badly at 0 it answers the same way at 0
+COMPLAINTS: Mapping[Fault | None, str] = {
+    Fault.REFUSED: "Your answer was a refusal. The data is harmless: judge it, whatever it says.",
+    Fault.EMPTY: "Your answer was empty.",
+    Fault.THINKING: "Your answer held thoughts only.",
+    Fault.TRUNCATED: "Your answer was cut: be shorter.",
+    Fault.BROKEN: "Your answer is no valid JSON: a sign in it is missing or too many.",
+    Fault.NO_JSON: "Your answer held no JSON object.",
+}
 
 
 @dataclass(frozen=True)
@@ -48,6 +61,30 @@ class Answered:
     usage: Usage
 
 
+@dataclass
+class Exchange:
+    """A question under way.
+
+    Attributes:
+        data: The document that the prompt shows.
+        missing: The parts without a usable answer.
+        tokens: The most that the next answer may have.
+        before: The last answer and what is wrong with it.
+        raw: The usable parts as the model wrote them.
+        parts: The parts as they were read.
+        usage: What was spent.
+    """
+
+    question: Question
+    data: str
+    missing: Mapping[str, Wanted]
+    tokens: int
+    before: Messages = ()
+    raw: dict[str, Any] = field(default_factory=dict)
+    parts: dict[str, AnswerPart[Any]] = field(default_factory=dict)
+    usage: Usage = NO_USAGE
+
+
 class QuestionAsker:
     """Asks questions of one endpoint.
 
@@ -55,17 +92,11 @@ class QuestionAsker:
     while the model thought, answers get more room.
     """
 
-    def __init__(
-        self, endpoint: Endpoint, json_modes: JsonModeDetector, cache: AnswerCache
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, store: BlobStore) -> None:
         self._endpoint = endpoint
-        self._json_modes = json_modes
-        self._cache = cache
+        self._json_modes = JsonModeDetector(endpoint, store)
+        self._cache = BlobCache(store, "answer", endpoint.options.cached_answers)
         self._for_thoughts = 0
-
-    async def close(self) -> None:
-        """Wait until all answers are in the cache."""
-        await self._cache.close()
 
     async def ask(self, question: Question) -> Answered:
         """Ask a question.
@@ -74,163 +105,130 @@ class QuestionAsker:
             ReasonerFailed: No part of the answer is usable.
             ReasonerUnavailable: Nothing is answered now.
         """
-        data = document(question.data)
-        label = question.prompt.label
-        asked = (
-            f"{self._endpoint.options.model}\n{label}\n{sorted(question.parts)}\n{data}".encode()
-        )
-        found = await self._from_cache(question, asked)
-        if found is not None:
-            return Answered(
-                found, self._endpoint.ledger.note(Usage(((label, PromptCost(cached=1)),)))
-            )
-        raw, parts, usage = await self._ask_model(question, data)
-        failed = {name: part for name, part in parts.items() if isinstance(part, ReasonerFailed)}
+        label, data = question.prompt.label, document(question.data)
+        model, ledger = self._endpoint.options.model, self._endpoint.ledger
+        asked = f"{model}\n{label}\n{sorted(question.parts)}\n{data}".encode()
+        kept = await self._from_cache(question, asked)
+        if kept is not None:
+            return Answered(kept, ledger.note(Usage(((label, PromptCost(cached=1)),))))
+        tokens = question.tokens + self._for_thoughts
+        exchange = Exchange(question, data, question.parts, tokens)
+        try:
+            await self._ask_model(exchange)
+        except ReasonerUnavailable as error:
+            raise type(error)(str(error), exchange.usage + error.usage) from error
+        failed = [part for part in exchange.parts.values() if isinstance(part, ReasonerFailed)]
         if not failed:
-            self._cache.put(asked, raw)
-            return Answered(parts, usage)
-        if len(failed) == len(parts):
-            hopeless = any(isinstance(part, ReasonerGaveUp) for part in failed.values())
+            with suppress(PropagationError):  # an answer that is not kept costs one call
+                await self._cache.put(asked, orjson.dumps(exchange.raw))
+        elif len(failed) == len(exchange.parts):
+            hopeless = any(isinstance(part, ReasonerGaveUp) for part in failed)
             kind = ReasonerGaveUp if hopeless else ReasonerFailed
-            raise kind("; ".join(dict.fromkeys(str(part) for part in failed.values())), usage)
-        return Answered(
-            parts,
-            usage + self._endpoint.ledger.note(Usage(((label, PromptCost(lost=len(failed))),))),
-        )
+            raise kind("; ".join(dict.fromkeys(map(str, failed))), exchange.usage)
+        else:
+            lost = ledger.note(Usage(((label, PromptCost(lost=len(failed))),)))
+            exchange.usage += lost
+        return Answered(exchange.parts, exchange.usage)
 
-    async def _ask_model(
-        self, question: Question, data: str
-    ) -> tuple[dict[str, Any], dict[str, AnswerPart[Any]], Usage]:
-        raw: dict[str, Any] = {}
-        parts: dict[str, AnswerPart[Any]] = {}
-        missing: Mapping[str, Wanted] = question.parts
-        usage, tokens = NO_USAGE, question.tokens + self._for_thoughts
-        before: Messages = ()
+    async def _ask_model(self, exchange: Exchange) -> None:
         for _ in range(2):
             try:
-                reply = await self._reply(question, data, missing, before, tokens)
-            except ReasonerUnavailable as error:
-                raise type(error)(str(error), usage + error.usage) from error
-            except ReasonerFailed as error:
-                usage += error.usage
-                parts.update({name: error for name in missing if name not in raw})
-                break
-            usage += reply.usage
+                reply = await self._reply(exchange)
+            except ReasonerGaveUp as error:
+                exchange.parts.update(dict.fromkeys(exchange.missing, error))
+                return
+            missing = exchange.missing
             answer = match_parts(
                 parse_answer(reply.text, reply.finish, reply.refusal, list_answer_names(missing)),
                 missing,
             )
             for name, wanted in missing.items():
-                parts[name] = check_part(answer, name, wanted)
-                if not isinstance(parts[name], ReasonerFailed):
-                    raw[name] = answer.value[name]
-            missing = {name: wanted for name, wanted in missing.items() if name not in raw}
-            if not missing:
-                break
+                exchange.parts[name] = check_part(answer, name, wanted)
+                if not isinstance(exchange.parts[name], ReasonerFailed):
+                    exchange.raw[name] = answer.value[name]
+            exchange.missing = {
+                name: wanted for name, wanted in missing.items() if name not in exchange.raw
+            }
+            if not exchange.missing:
+                return
             if answer.fault in (Fault.TRUNCATED, Fault.THINKING):
                 if answer.fault is Fault.THINKING or not reply.text:
                     self._for_thoughts = THOUGHTS
-                tokens = 2 * question.tokens + self._for_thoughts
-            before = _complaint(reply, answer, {name: str(parts[name]) for name in missing})
-        return raw, parts, usage
+                exchange.tokens = 2 * exchange.question.tokens + self._for_thoughts
+            wrong = {name: str(exchange.parts[name]) for name in exchange.missing}
+            exchange.before = _complaint(reply, answer, wrong)
 
-    async def _reply(
-        self,
-        question: Question,
-        data: str,
-        missing: Mapping[str, Wanted],
-        before: Messages,
-        tokens: int,
-    ) -> Reply:
-        async def asked(mode: Mode) -> Reply:
-            messages = _messages(question, data, missing, before, mode)
-            about = sum(tokens_in(message["content"]) for message in messages)
-            room = self._endpoint.options.context_tokens - about
-            if room < min(tokens, 100):
-                raise ReasonerGaveUp(
-                    f"the prompt has about {about} tokens; openai.context_tokens leaves no room "
-                    "for an answer"
-                )
-            return await self._endpoint.chat(
-                question.prompt.label,
-                messages,
-                min(tokens, room),
-                _format(mode, missing),
-                least_temperature=AGAIN_TEMPERATURE if before else 0.0,
-            )
-
-        mode, usage = await self._json_modes.mode(), NO_USAGE
+    async def _reply(self, exchange: Exchange) -> Completion:
+        """Get an answer, in another JSON mode if the server does not take the first one."""
+        mode = await self._json_modes.mode()
         while True:
             try:
-                reply = await asked(mode)
-                return replace(reply, usage=usage + reply.usage)
+                reply = await self._reply_in(mode, exchange)
             except ReasonerGaveUp as error:
-                usage += error.usage
-                before_it = mode
+                exchange.usage += error.usage
+                tried, refused = mode, isinstance(error, FormatRefused)
                 if error.usage:
-                    mode = await self._other_mode(mode, error, usage)
-                if mode is before_it:
-                    raise ReasonerGaveUp(str(error), usage) from error
-            except ReasonerUnavailable as error:
-                raise type(error)(str(error), usage + error.usage) from error
+                    mode = await self._json_modes.after(mode, refused=refused)
+                if mode is tried:
+                    raise
+            else:
+                exchange.usage += reply.usage
+                return reply
 
-    async def _other_mode(self, mode: Mode, error: ReasonerGaveUp, usage: Usage) -> Mode:
-        try:
-            return await self._json_modes.after(mode, refused=isinstance(error, FormatRefused))
-        except ReasonerUnavailable as nobody:
-            raise type(nobody)(str(nobody), usage + nobody.usage) from nobody
+    async def _reply_in(self, mode: Mode, exchange: Exchange) -> Completion:
+        messages = _messages(exchange, mode)
+        about = sum(tokens_in(message["content"]) for message in messages)
+        room = self._endpoint.options.context_tokens - about
+        if room < min(exchange.tokens, 100):
+            raise ReasonerGaveUp(
+                f"the prompt has about {about} tokens; openai.context_tokens leaves no room "
+                "for an answer"
+            )
+        return await self._endpoint.chat(
+            exchange.question.prompt.label,
+            messages,
+            min(exchange.tokens, room),
+            _format(mode, exchange.missing),
+            least_temperature=AGAIN_TEMPERATURE if exchange.before else 0.0,
+        )
 
     async def _from_cache(
         self, question: Question, asked: bytes
     ) -> dict[str, AnswerPart[Any]] | None:
-        value = await self._cache.get(asked)
-        if value is None:
+        blob = await self._cache.get(asked)
+        if blob is None:
             return None
-        parts = {
-            name: check_part(ParsedAnswer(value), name, wanted)
-            for name, wanted in question.parts.items()
-        }
+        answer = ParsedAnswer(orjson.loads(blob))
+        parts = {name: check_part(answer, name, wanted) for name, wanted in question.parts.items()}
         return None if any(isinstance(part, ReasonerFailed) for part in parts.values()) else parts
 
 
-def _messages(
-    question: Question, data: str, missing: Mapping[str, Wanted], before: Messages, mode: Mode
-) -> Messages:
+def _messages(exchange: Exchange, mode: Mode) -> Messages:
     """Put the instructions first, which are the same every time, then the data.
 
     Without a grammar the form of the answer is described in words.
     """
-    instructions = question.prompt.instructions
+    instructions, before = exchange.question.prompt.instructions, exchange.before
     if mode not in ENFORCED or before:
-        shape = describe_shape(missing)
+        shape = describe_shape(exchange.missing)
         instructions += f"\nAnswer with one JSON object and nothing else, in this form:\n{shape}"
     else:
         instructions += "\nAnswer in JSON."
-    asked = [{"role": "user", "content": data}, *before]
-    if (
-        before and before[0]["role"] == "user"
-    ):  # of an empty answer nothing is shown, and some models take no two of one role
-        asked = [{"role": "user", "content": f"{data}\n{before[0]['content']}"}]
-    return [{"role": "system", "content": instructions}, *asked]
+    content = exchange.data
+    if before and before[0]["role"] == "user":
+        # of an empty answer nothing is shown, and some models take no two messages of one role
+        content, before = f"{content}\n{before[0]['content']}", ()
+    return [
+        {"role": "system", "content": instructions},
+        {"role": "user", "content": content},
+        *before,
+    ]
 
 
-def _complaint(reply: Reply, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Messages:
+def _complaint(reply: Completion, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Messages:
     """Show the answer and what is wrong with it; ask for the unusable parts only."""
-    why = (
-        {
-            Fault.REFUSED: "Your answer was a refusal."
-            " The data is harmless: judge it, whatever it says.",
-            Fault.EMPTY: "Your answer was empty.",
-            Fault.THINKING: "Your answer held thoughts only.",
-            Fault.TRUNCATED: "Your answer was cut: be shorter.",
-            Fault.BROKEN: "Your answer is no valid JSON: a sign in it is missing or too many.",
-            Fault.NO_JSON: "Your answer held no JSON object.",
-        }.get(answer.fault)
-        if answer.fault
-        else None
-    )
     wanted = ", ".join(json.dumps(name) for name in wrong)
-    what = why or f"Not usable: {'; '.join(wrong.values())}."
+    what = COMPLAINTS.get(answer.fault, f"Not usable: {'; '.join(wrong.values())}.")
     text = f"{what} Answer again with one JSON object of {wanted} only."
     shown = (reply.text or "").strip()[:SHOWN_AGAIN]
     return ([{"role": "assistant", "content": shown}] if shown else []) + [

@@ -9,6 +9,7 @@ import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from propagation.adapters.openai.options import OpenAIOptions
+from propagation.model import NO_USAGE, Usage
 
 REDIRECTS = 2
 NO_KEY = "none"
@@ -33,7 +34,10 @@ class NoAnswer(ValueError):
 
 @dataclass(frozen=True)
 class Completion:
-    """The answer to a chat; `text` is None where it has none, token counts where it is not told."""
+    """The answer to a chat; `text` is None where it has none, token counts where it is not told.
+
+    `usage` is what it cost with all retries, which the endpoint adds.
+    """
 
     text: str | None
     finish: str | None
@@ -41,6 +45,7 @@ class Completion:
     prompt_tokens: int | None
     completion_tokens: int | None
     headers: Mapping[str, str]
+    usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Embeddings:
     headers: Mapping[str, str]
     text: None = None
     completion_tokens: int = 0
+    usage: Usage = NO_USAGE
 
 
 class ModelClient:

@@ -19,7 +19,6 @@ from propagation.adapters.openai.endpoint.client import (
 )
 from propagation.adapters.openai.endpoint.failures import (
     SYSTEM,
-    TIMED_OUT,
     Failure,
     Next,
     classify_failure,
@@ -55,16 +54,6 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Reply:
-    """The answer to a chat; `text` is None where the server sent none."""
-
-    text: str | None
-    finish: str | None
-    refusal: str | None
-    usage: Usage
-
-
-@dataclass(frozen=True)
 class Call:
     """A call to make.
 
@@ -81,15 +70,6 @@ class Call:
     parameters: Callable[["Call"], dict[str, Any]]
     send: Callable[[dict[str, Any]], Awaitable[Response]]
     is_chat: bool = True
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One attempt at a call: its response or its failure, and its cost."""
-
-    response: Response | None
-    failure: Failure | None
-    usage: Usage
 
 
 class FormatRefused(ReasonerGaveUp):
@@ -149,7 +129,7 @@ class Endpoint:
         self.breaker = CircuitBreaker()
         self.shutdown = CallShutdown()
         self._key = key
-        self._client: ModelClient | None = None
+        self._client = ModelClient(options, key)
         self._refused: set[str] = set()
         self._takes_system: bool | None = None
         self._role_lock = asyncio.Lock()
@@ -158,13 +138,6 @@ class Endpoint:
         self._pause_reason = ""
         self._paused_until = 0.0
 
-    @property
-    def client(self) -> ModelClient:
-        """The client, which is built when it is first needed."""
-        if self._client is None:
-            self._client = ModelClient(self.options, self._key)
-        return self._client
-
     def with_address(self, base_url: str) -> "Endpoint":
         """Return an endpoint at another address with the same options, key and budgets."""
         options = self.options.model_copy(update={"base_url": base_url})
@@ -172,9 +145,7 @@ class Endpoint:
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._client is not None:
-            client, self._client = self._client, None
-            await client.close()
+        await self._client.close()
 
     async def chat(
         self,
@@ -184,7 +155,7 @@ class Endpoint:
         response_format: Mapping[str, Any] | None = None,
         attempts: int | None = None,
         least_temperature: float = 0.0,
-    ) -> Reply:
+    ) -> Completion:
         """Get an answer, whatever it says.
 
         Args:
@@ -200,19 +171,19 @@ class Endpoint:
             sum(tokens_in(message["content"]) + 4 for message in messages),
             min(tokens, self._most_tokens),
             lambda call: self._parameters(messages, call, response_format, least_temperature),
-            self._complete,
+            self._client.complete,
         )
         async with self.shutdown.allow_call():
-            response, usage = await self._retry(call, attempts or self.options.attempts)
+            response = await self._retry(call, attempts or self.options.attempts)
         if self._takes_system is None and messages[0]["role"] == SYSTEM:
             self._takes_system = SYSTEM not in self._refused
         assert isinstance(response, Completion)
-        return Reply(response.text, response.finish, response.refusal, usage)
+        return response
 
     async def embeddings(self, model: str, texts: Sequence[str]) -> Sequence[Embedding]:
         """Get the server's embeddings, unchecked. Raises as `chat` does."""
         async with self.shutdown.allow_call():
-            response, _ = await self._retry(self._embedding(model, texts), self.options.attempts)
+            response = await self._retry(self._embedding(model, texts), self.options.attempts)
         assert isinstance(response, Embeddings)
         return response.vectors
 
@@ -222,47 +193,40 @@ class Endpoint:
         left = self._paused_until - time.monotonic()
         return f"{self._pause_reason}; asked again in {left:.0f} s" if left > 0 else ""
 
-    async def _retry(self, call: Call, most_attempts: int) -> tuple[Response, Usage]:
-        """Try a call until it is answered or given up. Returns the response and the whole cost."""
+    async def _retry(self, call: Call, most_attempts: int) -> Response:
+        """Try a call until it is answered or given up."""
         usage, attempts, omitted = NO_USAGE, 0, set[str]()
-        failure: Failure | None = None
-        while attempts < most_attempts:
-            if attempts and failure is not None:
-                await asyncio.sleep(self._backoff(attempts, failure))
-            attempt = await self._try(call)
-            usage += attempt.usage
-            if attempt.response is not None:
-                return attempt.response, usage
-            failure = attempt.failure
-            assert failure is not None, "a response or a failure"
-            if failure.parameter == "response_format":
-                raise FormatRefused(failure.reason, usage)
-            if failure.shorter and call.completion_tokens > LEAST_TOKENS:
-                call = self._shortened(call, failure)
+        while True:
+            outcome = await self._try(call)
+            usage += outcome.usage
+            if not isinstance(outcome, Failure):
+                return replace(outcome, usage=usage)
+            if outcome.parameter == "response_format":
+                raise FormatRefused(outcome.reason, usage)
+            if outcome.shorter and call.completion_tokens > LEAST_TOKENS:
+                tokens = max(call.completion_tokens // 2, LEAST_TOKENS)
+                if outcome.bound:  # a limit of the server's own
+                    self._most_tokens = min(self._most_tokens, tokens)
+                call = replace(call, completion_tokens=tokens)
                 continue
-            if await self._roles_explain(call, failure, usage):
+            if await self._roles_explain(call, outcome, usage):
                 continue
-            if failure.then is Next.LATER:
-                raise ReasonerUnavailable(failure.reason, usage)
-            if failure.then is Next.NEVER:
-                if failure.sure or not call.is_chat:
-                    raise ReasonerGaveUp(failure.reason, usage)
-                break
-            if not failure.parameter or failure.parameter in omitted:
+            if outcome.then is Next.LATER:
+                raise ReasonerUnavailable(outcome.reason, usage)
+            if outcome.then is Next.NEVER and (outcome.sure or not call.is_chat):
+                raise ReasonerGaveUp(outcome.reason, usage)
+            if not outcome.parameter or outcome.parameter in omitted:
                 attempts += 1  # a parameter is refused once, then omitted
-            omitted.add(failure.parameter)
-        assert failure is not None
-        await self._check_alive(call, failure, usage)
-        retried = most_attempts > 1 and failure.then is Next.AGAIN
+            omitted.add(outcome.parameter)
+            if outcome.then is Next.NEVER or attempts == most_attempts:
+                break
+            if attempts:
+                await asyncio.sleep(self._backoff(attempts, outcome))
+        if outcome.busy or not (outcome.parameter or await self._alive(call)):
+            raise EndpointUnavailable(f"{outcome.reason.rstrip('.')}, {EVERY_CALL}", usage)
+        retried = most_attempts > 1 and outcome.then is Next.AGAIN
         times = f", {most_attempts} times" if retried else ""
-        raise ReasonerGaveUp(f"{failure.reason}{times}", usage)
-
-    def _shortened(self, call: Call, failure: Failure) -> Call:
-        """Ask for half as long an answer; remember the server's own limit."""
-        tokens = max(call.completion_tokens // 2, LEAST_TOKENS)
-        if failure.bound:
-            self._most_tokens = min(self._most_tokens, tokens)
-        return replace(call, completion_tokens=tokens)
+        raise ReasonerGaveUp(f"{outcome.reason}{times}", usage)
 
     async def _roles_explain(self, call: Call, failure: Failure, usage: Usage) -> bool:
         """Find out whether a first call failed because this model takes no system messages."""
@@ -291,20 +255,15 @@ class Endpoint:
                     self._refused.add(SYSTEM)
             return self._takes_system is not None
 
-    async def _check_alive(self, call: Call, failure: Failure, usage: Usage) -> None:
-        """Raise EndpointUnavailable if the endpoint answers nothing at all of this kind."""
-        if not failure.busy and (failure.parameter or await self._alive(call)):
-            return
-        raise EndpointUnavailable(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
-
     async def _alive(self, call: Call) -> bool:
+        """Find out whether the endpoint answers anything at all of this kind."""
         if call.is_chat:
             return await self._answers(self._ping(PING))
         return await self._answers(self._embedding(call.parameters(call)["model"], [PLAIN_TEXT]))
 
     async def _answers(self, call: Call) -> bool:
         try:
-            return (await self._try(call)).failure is None
+            return not isinstance(await self._try(call), Failure)
         except ReasonerUnavailable:
             return False
 
@@ -314,15 +273,15 @@ class Endpoint:
             16,
             PING_TOKENS,
             lambda call: self._parameters(messages, call, None),
-            self._complete,
+            self._client.complete,
         )
 
     def _embedding(self, model: str, texts: Sequence[str]) -> Call:
         parameters = {"model": model, "input": list(texts), "encoding_format": "float"}
         tokens = sum(map(tokens_in, texts))
-        return Call("embed@1", tokens, 0, lambda _: parameters, self._embed, is_chat=False)
+        return Call("embed@1", tokens, 0, lambda _: parameters, self._client.embed, is_chat=False)
 
-    async def _try(self, call: Call) -> Attempt:
+    async def _try(self, call: Call) -> Response | Failure:
         """Make one attempt and count it.
 
         Raises:
@@ -332,52 +291,46 @@ class Endpoint:
         trial = await self.breaker.admit()
         try:
             reserved = await self.ledger.reserve(call.prompt_tokens, call.completion_tokens)
-        except BaseException:
-            self.breaker.release(trial=trial)
-            raise
-        parameters = call.parameters(call)
-        response: Response | None = None
-        failure: Failure | None = None
-        cost = PromptCost()
-        try:
-            async with self.limiter.slot(call.prompt_tokens + call.completion_tokens):
-                self.shutdown.check()
-                started = time.monotonic()
-                cost = PromptCost(calls=1)
-                try:
-                    async with asyncio.timeout(self.options.timeout):
-                        response = await call.send(parameters)
-                except TimeoutError:
-                    failure = TIMED_OUT
-                # whatever a client makes of whatever a server sends: one policy says what to do
-                except Exception as error:
-                    failure = classify_failure(error, parameters)
-                finally:
-                    cost = self._cost(call, response, failure, time.monotonic() - started)
+            parameters = call.parameters(call)
+            outcome: Response | Failure | None = None
+            cost = PromptCost()
+            try:
+                async with self.limiter.slot(call.prompt_tokens + call.completion_tokens):
+                    self.shutdown.check()
+                    started = time.monotonic()
+                    try:
+                        outcome = await self._send(call, parameters)
+                    finally:
+                        cost = self._cost(call, outcome, time.monotonic() - started)
+            finally:
+                usage = self.ledger.settle(call.label, reserved, cost)
         finally:
             self.breaker.release(trial=trial)
-            usage = self.ledger.settle(call.label, reserved, cost)
-        if response is not None:
-            pause = requested_pause(response.headers, 0.0)
-            self._pause(pause, "its answer says that nothing is left of a rate")
-        self._learn(failure, parameters, trial=trial)
+        self._learn(outcome, parameters, trial=trial)
         with suppress(PropagationError):  # the cost is written down after a later call, then
             await self.ledger.save()
-        return Attempt(response, failure, usage)
+        return replace(outcome, usage=usage)
 
-    def _cost(
-        self, call: Call, response: Response | None, failure: Failure | None, seconds: float
-    ) -> PromptCost:
+    async def _send(self, call: Call, parameters: dict[str, Any]) -> Response | Failure:
+        try:
+            async with asyncio.timeout(self.options.timeout):
+                return await call.send(parameters)
+        # whatever a client makes of whatever a server sends: one policy says what to do
+        except Exception as error:
+            return classify_failure(error, parameters)
+
+    def _cost(self, call: Call, outcome: Response | Failure | None, seconds: float) -> PromptCost:
         """Count tokens as the server does, or by length if it does not.
 
         An answer that broke off counts as all that it may have cost.
         """
         prompt_tokens = completion_tokens = 0
-        if response is not None:
-            prompt_tokens = response.prompt_tokens or call.prompt_tokens
-            completion_tokens = response.completion_tokens or tokens_in(response.text or "")
-        elif failure is not None and failure.answering:
-            prompt_tokens, completion_tokens = call.prompt_tokens, call.completion_tokens
+        if isinstance(outcome, Failure):
+            if outcome.answering:
+                prompt_tokens, completion_tokens = call.prompt_tokens, call.completion_tokens
+        elif outcome is not None:
+            prompt_tokens = outcome.prompt_tokens or call.prompt_tokens
+            completion_tokens = outcome.completion_tokens or tokens_in(outcome.text or "")
         return PromptCost(
             calls=1,
             prompt_tokens=prompt_tokens,
@@ -386,33 +339,29 @@ class Endpoint:
             money=self.ledger.money(prompt_tokens, completion_tokens),
         )
 
-    async def _complete(self, parameters: dict[str, Any]) -> Completion:
-        return await self.client.complete(parameters)
-
-    async def _embed(self, parameters: dict[str, Any]) -> Embeddings:
-        return await self.client.embed(parameters)
-
     def _pause(self, seconds: float, reason: str) -> None:
         if seconds and self.limiter.pause(seconds) >= LOGGED_PAUSE_SECONDS:
             self._pause_reason, self._paused_until = reason, time.monotonic() + seconds
             log.warning("the endpoint is asked nothing for %.0f s: %s", seconds, reason)
 
     def _learn(
-        self, failure: Failure | None, parameters: Mapping[str, Any], *, trial: bool
+        self, outcome: Response | Failure, parameters: Mapping[str, Any], *, trial: bool
     ) -> None:
         """Adapt the breaker, the limiter and the parameters to what came of an attempt."""
-        if failure is None:
+        if not isinstance(outcome, Failure):
+            pause = requested_pause(outcome.headers, 0.0)
+            self._pause(pause, "its answer says that nothing is left of a rate")
             self.breaker.record_answer()
             self.limiter.restore()
             return
-        if failure.slow:
+        if outcome.slow:
             self.limiter.reduce()
-        self._pause(failure.pause, failure.reason)
-        roles_unknown = failure.unexplained and not self._takes_system
-        if failure.counts and not (roles_unknown and has_system(parameters.get("messages"))):
-            self.breaker.record_failure(failure.reason, trial=trial)
-        if failure.parameter and failure.parameter != "response_format":
-            self._refused.add(failure.parameter)
+        self._pause(outcome.pause, outcome.reason)
+        roles_unknown = outcome.unexplained and not self._takes_system
+        if outcome.counts and not (roles_unknown and has_system(parameters.get("messages"))):
+            self.breaker.record_failure(outcome.reason, trial=trial)
+        if outcome.parameter and outcome.parameter != "response_format":
+            self._refused.add(outcome.parameter)
 
     def _parameters(
         self,

@@ -11,6 +11,7 @@ from time import time
 from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAIError
 
 from propagation.adapters.openai.endpoint.client import NoAnswer, error_message
+from propagation.model import NO_USAGE, Usage
 
 CONTEXT = (
     "context_length_exceeded",
@@ -63,6 +64,7 @@ class Failure:
         unexplained: It does not say what is wrong with the question, if anything is.
         answering: An answer was under way, which servers charge for.
         slow: Nothing was answered in time.
+        usage: What the attempt cost.
     """
 
     reason: str
@@ -77,6 +79,7 @@ class Failure:
     unexplained: bool = False
     answering: bool = False
     slow: bool = False
+    usage: Usage = NO_USAGE
 
 
 TIMED_OUT = Failure("timed out", Next.AGAIN, pause=AFTER_TIMEOUT, slow=True)
@@ -84,7 +87,7 @@ TIMED_OUT = Failure("timed out", Next.AGAIN, pause=AFTER_TIMEOUT, slow=True)
 
 def classify_failure(error: Exception, parameters: Mapping[str, object]) -> Failure:
     """Decide how to take an error of the client."""
-    if isinstance(error, APITimeoutError):
+    if isinstance(error, APITimeoutError | TimeoutError):
         return TIMED_OUT
     if isinstance(error, APIStatusError):
         message, headers = error_message(error.body), error.response.headers

@@ -89,4 +89,4 @@ def test_no_prompt_names_a_message_that_it_does_not_show():
             for name in one.get("messages", [])
         }
         assert named == set(data.get("messages", {}))
-    assert show_party(reader, {}).keys() == {"profile"}
+    assert show_party(reader).keys() == {"profile"}

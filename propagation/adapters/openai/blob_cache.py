@@ -1,0 +1,40 @@
+"""A cache of what an endpoint answered, kept in the graph.
+
+It has a fixed number of places; a newer answer takes the place of an older one.
+"""
+
+from hashlib import blake2b
+
+from propagation.ports import BlobStore
+
+DIGEST = 16
+
+
+class BlobCache:
+    """Answers by question; with 0 places it holds none.
+
+    A place holds the digest of its question, so that another question never gets its answer.
+    """
+
+    def __init__(self, store: BlobStore, kind: str, places: int) -> None:
+        self._store = store
+        self._kind = kind
+        self._places = places
+
+    async def get(self, asked: bytes) -> bytes | None:
+        """Return the answer to an equal question, if it is kept."""
+        if not self._places:
+            return None
+        digest, place = self._place(asked)
+        blob = await self._store.get_blob(place)
+        return blob[DIGEST:] if blob is not None and blob[:DIGEST] == digest else None
+
+    async def put(self, asked: bytes, answer: bytes) -> None:
+        """Keep an answer."""
+        if self._places:
+            digest, place = self._place(asked)
+            await self._store.put_blob(place, digest + answer)
+
+    def _place(self, asked: bytes) -> tuple[bytes, str]:
+        digest = blake2b(asked, digest_size=DIGEST).digest()
+        return digest, f"{self._kind}:{int.from_bytes(digest[:8]) % self._places}"
