@@ -1,10 +1,8 @@
 """JSON objects in the text of a model's answer."""
 
-import html
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,7 +24,6 @@ REFUSAL = re.compile(
     re.IGNORECASE,
 )
 QUOTED_NAME = re.compile(r"""\{\s*["'“`]""")
-MEMBERS_WITHOUT_BRACES = re.compile(r'\s*"[^"\\{}\[\]:,\n]{1,80}"\s*:\s*\{')
 TRUNCATED_FINISHES = frozenset(
     {"length", "max_tokens", "model_length", "max_length", "max_output_tokens", "incomplete"}
 )
@@ -61,12 +58,6 @@ SAFE_REPAIRS = (
     "While parsing a string in object value context, we found a comma that belongs to the string",
     "While parsing a string, we found a leading quote that starts a quoted span",
     "While parsing a string, we found a misplaced quote",
-)
-# A name without quotes is logged as these three.
-BARE_NAME = (
-    "While parsing a string missing the left delimiter in object key context, we found a :",
-    "While parsing a string, we found a literal instead of a quote",
-    "While parsing a string, we missed the closing quote",
 )
 DECODER = json.JSONDecoder(strict=False)
 
@@ -112,7 +103,6 @@ def parse_answer(
     spoken = _remove_thoughts(text[:ANSWER_CHARS])
     if spoken is None:
         return ParsedAnswer({}, Fault.THINKING)
-    spoken = _undo_escaping(spoken)
     expected = {plain(name) for name in names}
     objects = list(_valid_objects(spoken, expected))
     if objects:
@@ -134,6 +124,13 @@ def parse_answer(
 def plain(name: str) -> str:
     """Normalise a name: `Candidate 1`, `candidate-1` and `candidate_1` are the same."""
     return PUNCTUATION.sub("", name).casefold()
+
+
+def find_members(value: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Find members by their names, whatever the case; an exact name comes before a near one."""
+    by_plain = {plain(name): name for name in names}
+    near = {by_plain[plain(name)]: one for name, one in value.items() if plain(name) in by_plain}
+    return {**near, **{name: value[name] for name in names if name in value}}
 
 
 def cleaned(value: Any, depth: int = 0) -> Any:
@@ -158,39 +155,15 @@ def _remove_thoughts(text: str) -> str | None:
 
     An end tag without a beginning ends a thought that began with the text.
     """
-    kept: list[str] = []
-    place, thinking = 0, False
-    for tag in THOUGHT_TAG.finditer(text):
-        if tag.group(1):
-            if not thinking:
-                kept.clear()
-            thinking = False
-        elif not thinking:
-            kept.append(text[place : tag.start()])
-            thinking = True
-        place = tag.end()
-    if not thinking:
-        kept.append(text[place:])
-    spoken = "".join(kept)
+    spoken, *tagged = THOUGHT_TAG.split(text)
+    thinking = False
+    for slash, piece in zip(tagged[::2], tagged[1::2], strict=True):
+        if slash and not thinking:
+            spoken = ""
+        thinking = not slash
+        if not thinking:
+            spoken += piece
     return spoken if spoken.strip() else None
-
-
-def _undo_escaping(text: str) -> str:
-    """Read an object that is written as HTML, as a JSON string, or without its outer braces."""
-    if "&quot;" in text and '"' not in text:
-        text = html.unescape(text)
-    if text.lstrip().startswith('"{') and isinstance(inner := _loads(text), str):
-        text = inner
-    if '{\\"' in text and '{"' not in text:
-        text = text.replace('\\"', '"').replace("\\\\", "\\")
-    return f"{{{text}}}" if MEMBERS_WITHOUT_BRACES.match(text) else text
-
-
-def _loads(text: str) -> Any:
-    try:
-        return json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _valid_objects(text: str, expected: Collection[str]) -> Iterator[dict[str, Any]]:
@@ -220,17 +193,10 @@ def _count_expected(value: Mapping[str, Any], expected: Collection[str]) -> int:
 
 
 def _best_object(objects: Sequence[dict[str, Any]], expected: Collection[str]) -> dict[str, Any]:
-    """Choose one object, or join those with expected names only: one object for each part."""
-    joined: dict[str, Any] = {}
-    for one in objects:
-        if one and _count_expected(one, expected) == len(one):
-            joined.update(one)
-    if expected:
-        best = max(reversed(objects), key=lambda one: _count_expected(one, expected))
-    else:
-        best = max(objects, key=lambda one: len(str(one)))
-    more = _count_expected(joined, expected) > _count_expected(best, expected)
-    return joined if more else best
+    """Choose the object with the most of the expected names, and of equals the last one."""
+    if not expected:
+        return max(objects, key=lambda one: len(str(one)))
+    return max(reversed(objects), key=lambda one: _count_expected(one, expected))
 
 
 def _repair(text: str, expected: Collection[str]) -> dict[str, Any] | None:
@@ -243,19 +209,10 @@ def _repair(text: str, expected: Collection[str]) -> dict[str, Any] | None:
         return None
     values = value if isinstance(value, list) else [value]
     objects = [one for one in values if isinstance(one, dict)]
-    repairs = Counter(_kind_of(entry["text"]) for entry in log)
-    for kind in SAFE_REPAIRS:
-        del repairs[kind]
-    only_bare_names = repairs.keys() == set(BARE_NAME) and len(set(repairs.values())) == 1
-    if not objects or (repairs and not only_bare_names):
+    safe = all(entry["text"].startswith(SAFE_REPAIRS) for entry in log)
+    if not objects or not safe:
         return None
     return _best_object(objects, expected)
-
-
-def _kind_of(repair: str) -> str:
-    """Return the beginning of a repair's log entry by which it is known, or the whole of it."""
-    known = (*SAFE_REPAIRS, *BARE_NAME)
-    return next((kind for kind in known if repair.startswith(kind)), repair)
 
 
 def _whole_members(text: str, names: Collection[str]) -> dict[str, Any]:

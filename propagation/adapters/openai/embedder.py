@@ -2,29 +2,28 @@
 
 import asyncio
 import logging
+import math
 import time
 from base64 import b64decode
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from cachetools import TTLCache
 from numpy.typing import NDArray
 
 from propagation.adapters.openai.blob_cache import BlobCache
 from propagation.adapters.openai.endpoint.client import TEXTS_PER_CALL, Embedding
-from propagation.adapters.openai.endpoint.endpoint import PLAIN_TEXT, Endpoint
+from propagation.adapters.openai.endpoint.endpoint import PLAIN_TEXT, Endpoint, EndpointAdapter
 from propagation.adapters.openai.options import EmbeddingOptions
-from propagation.model import Expenses, IncompatibleSettings, ReasonerGaveUp
+from propagation.model import IncompatibleSettings, ReasonerGaveUp
 from propagation.ports import BlobStore
 
 REFUSED_SECONDS = 900.0
-REFUSED_MAX = 10_000
 TEXT_CHARS = 8_000
 log = logging.getLogger(__name__)
 
 
-class OpenAIEmbedder:
+class OpenAIEmbedder(EndpointAdapter):
     """Embeds texts as unit vectors of a fixed dimension.
 
     A text that the server refused is asked for again after REFUSED_SECONDS, since a filter may have
@@ -38,11 +37,12 @@ class OpenAIEmbedder:
         options: EmbeddingOptions,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._endpoint = endpoint
+        super().__init__(endpoint)
         self._model = options.model
         self._dimension = options.dimension
         self._cache = BlobCache(store, "embedding", options.cached)
-        self._refused: TTLCache[str, bool] = TTLCache(REFUSED_MAX, REFUSED_SECONDS, clock)
+        self._refused: dict[str, float] = {}
+        self._clock = clock
 
     @property
     def name(self) -> str:
@@ -51,18 +51,6 @@ class OpenAIEmbedder:
     @property
     def dimension(self) -> int:
         return self._dimension
-
-    @property
-    def expenses(self) -> Expenses:
-        return self._endpoint.ledger.expenses
-
-    def stop_within(self, seconds: float) -> None:
-        self._endpoint.shutdown.begin(seconds)
-
-    async def close(self) -> None:
-        """Close the connections and write down what was spent."""
-        await self._endpoint.close()
-        await self._endpoint.ledger.save(closing=True)
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts.
@@ -80,17 +68,14 @@ class OpenAIEmbedder:
                     text[:TEXT_CHARS].encode("utf-8", "replace").decode()
                 )  # a lone surrogate is no text on the wire
                 places.setdefault(plain, []).append(place)
-        missing = []
         kept = await asyncio.gather(*map(self._kept, places))
-        for (text, rows), vector in zip(places.items(), kept, strict=True):
-            if vector is None:
-                missing.append(text)
-            else:
-                out[rows] = vector
+        vectors = dict(zip(places, kept, strict=True))
+        missing = [text for text, vector in vectors.items() if vector is None]
         for start in range(0, len(missing), TEXTS_PER_CALL):
             part = missing[start : start + TEXTS_PER_CALL]
-            for text, vector in zip(part, await self._embedded(part), strict=True):
-                out[places[text]] = vector
+            vectors.update(zip(part, await self._embedded(part), strict=True))
+        for text, rows in places.items():
+            out[rows] = vectors[text]
         return out
 
     async def _embedded(self, part: Sequence[str]) -> NDArray[np.float32]:
@@ -115,7 +100,7 @@ class OpenAIEmbedder:
                 len(part[0]),
                 error,
             )
-            self._refused[part[0]] = True
+            self._refused[part[0]] = self._clock()
             return np.zeros((1, self._dimension), np.float32)
         await asyncio.gather(
             *(
@@ -133,7 +118,7 @@ class OpenAIEmbedder:
             raise refusal from None
 
     async def _asked(self, part: Sequence[str]) -> NDArray[np.float32]:
-        return self._checked(await self._endpoint.embeddings(self._model, part), len(part))
+        return self._checked(await self.endpoint.embeddings(self._model, part), len(part))
 
     def _checked(self, answer: Sequence[Embedding], count: int) -> NDArray[np.float32]:
         """Check the answer; servers send tokens' vectors, other lengths, other orders, and NaN.
@@ -166,7 +151,7 @@ class OpenAIEmbedder:
         return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32)
 
     async def _kept(self, text: str) -> NDArray[np.float32] | None:
-        if text in self._refused:
+        if self._clock() - self._refused.get(text, -math.inf) < REFUSED_SECONDS:
             return np.zeros(self._dimension, np.float32)
         blob = await self._cache.get(self._key(text))
         if blob is None or len(blob) != 4 * self._dimension:

@@ -4,22 +4,18 @@ That is 13 calls an interaction if every party heard something (three merges, on
 gradients, three profiles and three filter memories), and one router a call.
 """
 
-import asyncio
 from collections.abc import Sequence
-from typing import Any
 
 from propagation.adapters.openai.answers.questions import Answered
-from propagation.adapters.openai.prompting import Question
 from propagation.adapters.openai.prompts import (
-    backward,
     gradient,
     merge,
     optimizer,
     predict,
     summarize,
 )
-from propagation.adapters.openai.reasoner import EMPTY, OpenAIReasoner
-from propagation.model import NO_USAGE, Gradient, Module, Profile, ReasonerFailed, ReasonWork, Usage
+from propagation.adapters.openai.reasoner import EMPTY, OpenAIReasoner, name_parties, total_usage
+from propagation.model import Gradient, Module, Profile, ReasonerFailed, ReasonWork
 from propagation.ports import (
     AnswerPart,
     BackwardAnswer,
@@ -28,7 +24,6 @@ from propagation.ports import (
     MergeAnswer,
     OptimizeAnswer,
     Party,
-    Prediction,
     SummarizeAnswer,
 )
 
@@ -46,17 +41,18 @@ class PaperReasoner(OpenAIReasoner):
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
         parties = (user, *candidates)
-        found = await asyncio.gather(*(self._merge(party) for party in parties))
-        merges = [part for part, _ in found]
-        usage = sum((more for _, more in found), NO_USAGE)
+        hearing = [party for party in parties if party.messages]
+        answers = await self._ask_all([merge.build_question(party) for party in hearing])
+        merged = {
+            party.client.ref: answered.parts["client"]
+            for party, answered in zip(hearing, answers, strict=True)
+        }
+        merges = [merged.get(party.client.ref, EMPTY) for party in parties]
         if len(candidates) == 1:
-            return ForwardAnswer(merges, None, usage)
-        first, second, third = (
-            _after(party, part) for party, part in zip(parties, merges, strict=True)
-        )
-        part, more = await self._part(predict.build_question(first, second, third), "prediction")
-        prediction: AnswerPart[Prediction] = part
-        return ForwardAnswer(merges, prediction, usage + more)
+            return ForwardAnswer(merges, None, total_usage(answers))
+        after = [_after(party, part) for party, part in zip(parties, merges, strict=True)]
+        answers += await self._ask_all([predict.build_question(*after)])
+        return ForwardAnswer(merges, answers[-1].parts["prediction"], total_usage(answers))
 
     async def backward(
         self,
@@ -66,86 +62,61 @@ class PaperReasoner(OpenAIReasoner):
         positive: Party,
         negative: Party | None,
     ) -> BackwardAnswer:
-        parties = dict(
-            zip(
-                backward.NAMES,
-                (user, positive, negative) if negative else (user, positive),
-                strict=False,
-            )
-        )
-        gradients: list[Gradient] = []
-        usage = NO_USAGE
+        parties = name_parties(user, positive, negative)
+        credited: list[Answered] = []
         if reward is not None:
-            for found, more in await asyncio.gather(
-                *(self._credit(work, reward, name, party) for name, party in parties.items())
-            ):
-                gradients.extend(found)
-                usage += more
-        optimized = await asyncio.gather(
-            *(
-                self._optimize(
-                    work, reward, name, party, positive if party is user else user, gradients
-                )
-                for name, party in parties.items()
+            credited = await self._ask_all(
+                [gradient.build_question(work, reward, name, one) for name, one in parties.items()]
             )
-        )
-        usage += sum((more for _, more in optimized), NO_USAGE)
-        return BackwardAnswer(_once(gradients), [part for part, _ in optimized], usage)
+        gradients = [
+            one
+            for answered in credited
+            for part in answered.parts.values()
+            if not isinstance(part, ReasonerFailed)
+            for one in part
+        ]
+        wanted = {name: _asked_of(party, gradients) for name, party in parties.items()}
+        asked = [
+            optimizer.profile_question(
+                work, reward, name, party, positive if party is user else user, wanted[name]
+            )
+            for name, party in parties.items()
+        ]
+        hearing = [name for name, party in parties.items() if party.messages]
+        asked += [
+            optimizer.filter_question(work, reward, name, parties[name], wanted[name])
+            for name in hearing
+        ]
+        optimized = await self._ask_all(asked)
+        parts = [answered.parts["client"] for answered in optimized]
+        rules = dict(zip(hearing, parts[len(parties) :], strict=True))
+        clients = [
+            _joined(part, rules.get(name, OptimizeAnswer(())))
+            for name, part in zip(parties, parts[: len(parties)], strict=True)
+        ]
+        return BackwardAnswer(_once(gradients), clients, total_usage(credited + optimized))
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
         found, usage = await self._several(routers, summarize.build_question, 1)
         return SummarizeAnswer(found, usage)
 
-    async def _merge(self, party: Party) -> tuple[AnswerPart[MergeAnswer], Usage]:
-        return (
-            await self._part(merge.build_question(party), "client")
-            if party.messages
-            else (EMPTY, NO_USAGE)
-        )
 
-    async def _credit(
-        self, work: ReasonWork, reward: int, name: str, party: Party
-    ) -> tuple[list[Gradient], Usage]:
-        answered = await self._failing_alone(gradient.build_question(work, reward, name, party))
-        return [
-            one
-            for part in answered.parts.values()
-            if not isinstance(part, ReasonerFailed)
-            for one in part
-        ], answered.usage
+def _asked_of(party: Party, gradients: Sequence[Gradient]) -> list[Gradient]:
+    """Return the gradients of a client's profile and filter memory."""
+    return [
+        one for one in gradients if one.module != Module.ROUTER and one.owner == party.client.ref
+    ]
 
-    async def _optimize(
-        self,
-        work: ReasonWork,
-        reward: int | None,
-        name: str,
-        party: Party,
-        other: Party,
-        gradients: Sequence[Gradient],
-    ) -> tuple[AnswerPart[OptimizeAnswer], Usage]:
-        """Optimise the profile and the filter memory, each in a call of its own."""
-        mine = [
-            one
-            for one in gradients
-            if one.module != Module.ROUTER and one.owner == party.client.ref
-        ]
-        asked = [optimizer.profile_question(work, reward, name, party, other, mine)]
-        if party.messages:
-            asked.append(optimizer.filter_question(work, reward, name, party, mine))
-        found = await asyncio.gather(*(self._part(question, "client") for question in asked))
-        usage = sum((more for _, more in found), NO_USAGE)
-        profile, rules = found[0][0], found[1][0] if len(found) > 1 else OptimizeAnswer(())
-        if isinstance(profile, ReasonerFailed):
-            return (
-                profile if isinstance(rules, ReasonerFailed) or not rules.rules else rules
-            ), usage
-        return OptimizeAnswer(
-            profile.edits, () if isinstance(rules, ReasonerFailed) else rules.rules
-        ), usage
 
-    async def _part(self, question: Question, name: str) -> tuple[Any, Usage]:
-        answered: Answered = await self._failing_alone(question)
-        return answered.parts[name], answered.usage
+def _joined(
+    profile: AnswerPart[OptimizeAnswer], rules: AnswerPart[OptimizeAnswer]
+) -> AnswerPart[OptimizeAnswer]:
+    """Join the edits of a profile and the rules of a filter memory; one of them may have failed."""
+    if isinstance(rules, ReasonerFailed):
+        return profile
+    if isinstance(profile, ReasonerFailed):
+        return rules if rules.rules else profile
+    return OptimizeAnswer(profile.edits, rules.rules)
 
 
 def _after(party: Party, answer: AnswerPart[MergeAnswer]) -> Party:

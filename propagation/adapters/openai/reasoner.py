@@ -1,11 +1,11 @@
 """The reasoner behind an endpoint: each method one call (fused), parts that fail alone."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from propagation.adapters.openai.answers.questions import Answered, QuestionAsker
-from propagation.adapters.openai.endpoint.endpoint import Endpoint
+from propagation.adapters.openai.endpoint.endpoint import Endpoint, EndpointAdapter
 from propagation.adapters.openai.prompting import Question, document, tokens_in
 from propagation.adapters.openai.prompts import (
     backward,
@@ -19,7 +19,6 @@ from propagation.adapters.openai.prompts import (
 from propagation.model import (
     NO_USAGE,
     Client,
-    Expenses,
     Gradient,
     ReasonerFailed,
     ReasonerUnavailable,
@@ -47,13 +46,13 @@ EMPTY = MergeAnswer(edits=())
 T = TypeVar("T")
 
 
-class OpenAIReasoner:
+class OpenAIReasoner(EndpointAdapter):
     """See ports/reasoner.py for what each answer means."""
 
     router_batch_size = 1 << 20
 
     def __init__(self, endpoint: Endpoint, asking: QuestionAsker) -> None:
-        self.endpoint = endpoint
+        super().__init__(endpoint)
         self._asker = asking
 
     @property
@@ -67,17 +66,6 @@ class OpenAIReasoner:
     @property
     def pause_reason(self) -> str:
         return self.endpoint.pause
-
-    @property
-    def expenses(self) -> Expenses:
-        return self.endpoint.ledger.expenses
-
-    def stop_within(self, seconds: float) -> None:
-        self.endpoint.shutdown.begin(seconds)
-
-    async def close(self) -> None:
-        await self.endpoint.close()
-        await self.endpoint.ledger.save(closing=True)
 
     async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
         with_text = [client for client in clients if client.has_text]
@@ -110,13 +98,7 @@ class OpenAIReasoner:
         positive: Party,
         negative: Party | None,
     ) -> BackwardAnswer:
-        parties = dict(
-            zip(
-                backward.NAMES,
-                (user, positive, negative) if negative else (user, positive),
-                strict=False,
-            )
-        )
+        parties = name_parties(user, positive, negative)
         answered = await self._asker.ask(backward.build_question(work, reward, parties))
         gradients: list[Gradient] = []
         clients: list[AnswerPart[OptimizeAnswer]] = []
@@ -153,14 +135,17 @@ class OpenAIReasoner:
     ) -> tuple[list[AnswerPart[Any]], Usage]:
         """Ask about many things, some in a call as the context has room, calls side by side.
 
-        A call that fails is the failure of its things. Raises ReasonerUnavailable.
+        Raises:
+            ReasonerUnavailable: Nothing is answered now.
         """
-        calls = list(self._shared_out(things, question, most))
-        found = await asyncio.gather(*(self._failing_alone(question(some)) for some in calls))
-        usage = NO_USAGE
-        for answered in found:
-            usage += answered.usage
-        return [part for answered in found for part in answered.parts.values()], usage
+        calls = self._shared_out(things, question, most)
+        found = await self._ask_all([question(some) for some in calls])
+        parts = [part for answered in found for part in answered.parts.values()]
+        return parts, total_usage(found)
+
+    async def _ask_all(self, questions: Sequence[Question]) -> list[Answered]:
+        """Ask side by side. A call that fails is the failure of its parts."""
+        return await asyncio.gather(*(self._failing_alone(question) for question in questions))
 
     async def _failing_alone(self, question: Question) -> Answered:
         try:
@@ -172,7 +157,7 @@ class OpenAIReasoner:
 
     def _shared_out(
         self, things: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
-    ) -> list[Sequence[T]]:
+    ) -> list[list[T]]:
         room = self.endpoint.options.context_tokens * SHARE_FOR_DATA
         out: list[list[T]] = []
         used = 0.0
@@ -184,7 +169,18 @@ class OpenAIReasoner:
                 used = 0.0
             out[-1].append(thing)
             used += size
-        return list(out)
+        return out
+
+
+def name_parties(user: Party, positive: Party, negative: Party | None) -> dict[str, Party]:
+    """Name the parties of an interaction as the prompts of backward do."""
+    parties = (user, positive) if negative is None else (user, positive, negative)
+    return dict(zip(backward.NAMES, parties, strict=False))
+
+
+def total_usage(answers: Iterable[Answered]) -> Usage:
+    """Return the usage of several answers."""
+    return sum((answered.usage for answered in answers), NO_USAGE)
 
 
 def _or_raise(part: AnswerPart[T]) -> T:

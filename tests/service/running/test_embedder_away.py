@@ -148,7 +148,7 @@ async def test_learning_waits_for_the_embedder_without_starting_over_and_reads_g
             await engine.learn()
     assert not reads, "the view is where it was"
     async with endpoint(port):
-        engine.embedder._endpoint.breaker.record_answer()  # or wait until it asks again
+        engine.embedder.endpoint.breaker.record_answer()  # or wait until it asks again
         assert await engine.learn()
     await engine.close()
 

@@ -1,6 +1,5 @@
 """Questions: asked, read, checked part by part, and asked once more for unusable parts."""
 
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from propagation.adapters.openai.answers.json_mode import (
     schema_format,
 )
 from propagation.adapters.openai.blob_cache import BlobCache
-from propagation.adapters.openai.endpoint.client import Completion
+from propagation.adapters.openai.endpoint.client import Response
 from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormatRefused, Messages
 from propagation.adapters.openai.prompting import (
     Question,
@@ -158,7 +157,7 @@ class QuestionAsker:
             wrong = {name: str(exchange.parts[name]) for name in exchange.missing}
             exchange.before = _complaint(reply, answer, wrong)
 
-    async def _reply(self, exchange: Exchange) -> Completion:
+    async def _reply(self, exchange: Exchange) -> Response:
         """Get an answer, in another JSON mode if the server does not take the first one."""
         mode = await self._json_modes.mode()
         while True:
@@ -175,7 +174,7 @@ class QuestionAsker:
                 exchange.usage += reply.usage
                 return reply
 
-    async def _reply_in(self, mode: Mode, exchange: Exchange) -> Completion:
+    async def _reply_in(self, mode: Mode, exchange: Exchange) -> Response:
         messages = _messages(exchange, mode)
         about = sum(tokens_in(message["content"]) for message in messages)
         room = self._endpoint.options.context_tokens - about
@@ -225,9 +224,9 @@ def _messages(exchange: Exchange, mode: Mode) -> Messages:
     ]
 
 
-def _complaint(reply: Completion, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Messages:
+def _complaint(reply: Response, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Messages:
     """Show the answer and what is wrong with it; ask for the unusable parts only."""
-    wanted = ", ".join(json.dumps(name) for name in wrong)
+    wanted = ", ".join(f'"{name}"' for name in wrong)
     what = COMPLAINTS.get(answer.fault, f"Not usable: {'; '.join(wrong.values())}.")
     text = f"{what} Answer again with one JSON object of {wanted} only."
     shown = (reply.text or "").strip()[:SHOWN_AGAIN]

@@ -32,6 +32,20 @@ SAVE_SECONDS = 0.5
 WAITS, WAIT_SECONDS = 250, 0.02
 KEPT_KEYS = 2
 MILLION = 1_000_000
+KEYS: Mapping[Period, str] = {
+    "hour": "hour %Y-%m-%dT%H",
+    "day": "day %Y-%m-%d",
+    "month": "month %Y-%m",
+    "run": "run",
+}
+"""The names of periods in the ledger, as formats of the present time."""
+RENEWALS: Mapping[Period, str] = {
+    "hour": "%H:00 UTC",
+    "day": "midnight UTC",
+    "month": "the next month",
+    "run": "another run",
+}
+"""When a budget is renewed, as formats of the time in an hour."""
 SPENT = ("calls", "cached", "lost", "prompt_tokens", "completion_tokens", "seconds", "money")
 
 
@@ -189,17 +203,19 @@ class BudgetLedger:
         grant.used += granted
         grant.left += granted
         if grant.left < need:
+            renewed = (self._now() + timedelta(hours=1)).strftime(RENEWALS[grant.period])
             raise ReasonerUnavailable(
                 f"the budget {grant.name} of {grant.limit:g} has {max(grant.left, 0):g} left"
                 f" and this call may take {need:g}: raise openai.budget.{grant.name}, or wait"
-                f" for {self._renewal(grant.period)}"
+                f" for {renewed}"
             )
 
     async def _lock_ledger(self) -> tuple[Lease, dict[str, Any]]:
         for _ in range(WAITS):
             lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
             if lease is not None:
-                return lease, await self._read_ledger()
+                blob = await self._store.get_blob(PLACE)
+                return lease, orjson.loads(blob or b'{"periods": {}}')
             await asyncio.sleep(WAIT_SECONDS)
         raise ReasonerUnavailable(
             "the ledger of what was spent is held by another process; it is tried again"
@@ -215,27 +231,8 @@ class BudgetLedger:
                 "another process took over the ledger of what was spent; it is tried again"
             ) from error
 
-    async def _read_ledger(self) -> dict[str, Any]:
-        ledger: dict[str, Any] = orjson.loads(await self._store.get_blob(PLACE) or b"{}")
-        ledger.setdefault("periods", {})
-        return ledger
-
     def _key(self, period: Period) -> str:
-        now = self._now()
-        return now.strftime(
-            {
-                "hour": "hour %Y-%m-%dT%H",
-                "day": "day %Y-%m-%d",
-                "month": "month %Y-%m",
-                "run": "run",
-            }[period]
-        )
-
-    def _renewal(self, period: Period) -> str:
-        now = self._now()
-        if period == "hour":
-            return f"{(now + timedelta(hours=1)):%H}:00 UTC"
-        return {"day": "midnight UTC", "month": "the next month", "run": "another run"}[period]
+        return self._now().strftime(KEYS[period])
 
 
 def total_usage(prompts: Mapping[str, list[Any]]) -> Usage:

@@ -1,7 +1,6 @@
 """The typed client of an endpoint, and what its answers hold."""
 
-import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -33,22 +32,6 @@ class NoAnswer(ValueError):
 
 
 @dataclass(frozen=True)
-class Completion:
-    """The answer to a chat; `text` is None where it has none, token counts where it is not told.
-
-    `usage` is what it cost with all retries, which the endpoint adds.
-    """
-
-    text: str | None
-    finish: str | None
-    refusal: str | None
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    headers: Mapping[str, str]
-    usage: Usage = NO_USAGE
-
-
-@dataclass(frozen=True)
 class Embedding:
     """A vector as the server sent it, and the place of its text."""
 
@@ -57,14 +40,23 @@ class Embedding:
 
 
 @dataclass(frozen=True)
-class Embeddings:
-    """The answer to a request for embeddings, unchecked."""
+class Response:
+    """The answer to a call.
 
-    vectors: list[Embedding]
+    Attributes:
+        prompt_tokens: None if the server does not tell them; so are `completion_tokens`.
+        text: Of a chat; None if the answer has none.
+        vectors: Of embeddings, unchecked.
+        usage: What the call cost with all retries; the endpoint adds it.
+    """
+
     prompt_tokens: int | None
+    completion_tokens: int | None
     headers: Mapping[str, str]
-    text: None = None
-    completion_tokens: int = 0
+    text: str | None = None
+    finish: str | None = None
+    refusal: str | None = None
+    vectors: Sequence[Embedding] = ()
     usage: Usage = NO_USAGE
 
 
@@ -81,7 +73,7 @@ class ModelClient:
             default_headers=UNCOMPRESSED,
             http_client=DefaultAsyncHttpxClient(
                 max_redirects=REDIRECTS,
-                event_hooks={"response": [_BodyLimit(max(BODY_BYTES, largest_embeddings))]},
+                event_hooks={"response": [_limit_body(max(BODY_BYTES, largest_embeddings))]},
             ),
         )
 
@@ -89,7 +81,7 @@ class ModelClient:
         """Close the connections."""
         await self._client.close()
 
-    async def complete(self, parameters: dict[str, Any]) -> Completion:
+    async def complete(self, parameters: dict[str, Any]) -> Response:
         """Ask for a chat completion. Raises NoAnswer and errors of the client."""
         # as extra_body, since the client walks through its own parameters and copies them (0.4 ms)
         response = await self._client.chat.completions.with_raw_response.create(
@@ -103,16 +95,16 @@ class ModelClient:
         choice, text = spoken[0] if spoken else (choices[0] if choices else None, None)
         if not text and getattr(choice, "error", None):
             _raise_error(choice, "answer")
-        return Completion(
-            text,
-            _string(getattr(choice, "finish_reason", None)),
-            None if text else _string(getattr(getattr(choice, "message", None), "refusal", None)),
+        return Response(
             _tokens(completion, "prompt_tokens"),
             _tokens(completion, "completion_tokens"),
             response.headers,
+            text,
+            _string(getattr(choice, "finish_reason", None)),
+            None if text else _string(getattr(getattr(choice, "message", None), "refusal", None)),
         )
 
-    async def embed(self, parameters: dict[str, Any]) -> Embeddings:
+    async def embed(self, parameters: dict[str, Any]) -> Response:
         """Ask for embeddings. Raises NoAnswer and errors of the client."""
         response = await self._client.embeddings.with_raw_response.create(**parameters)
         answer: Any = response.parse()
@@ -122,18 +114,17 @@ class ModelClient:
         vectors = [
             Embedding(getattr(one, "index", None), getattr(one, "embedding", None)) for one in data
         ]
-        return Embeddings(vectors, _tokens(answer, "prompt_tokens"), response.headers)
+        return Response(_tokens(answer, "prompt_tokens"), 0, response.headers, vectors=vectors)
 
 
-class _BodyLimit:
-    """A hook of the HTTP client: a longer body is a broken connection."""
+def _limit_body(most_bytes: int) -> Callable[[httpx2.Response], Awaitable[None]]:
+    """Return a hook of the HTTP client: a longer body is a broken connection."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
-
-    async def __call__(self, response: httpx2.Response) -> None:
+    async def limit(response: httpx2.Response) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = LimitedStream(response.stream, self._most_bytes)
+        response.stream = LimitedStream(response.stream, most_bytes)
+
+    return limit
 
 
 class LimitedStream(httpx2.AsyncByteStream):
@@ -181,18 +172,9 @@ def _raise_error(answer: object, missing: str) -> NoReturn:
 
 
 def _text_of_choice(choice: object) -> str | None:
-    text = _text_of_message(getattr(choice, "message", None))
-    return text if text is not None else _string(getattr(choice, "text", None))
-
-
-def _text_of_message(message: object) -> str | None:
-    """Return the content, or the arguments of tool calls, or else what came as reasoning.
-
-    Some servers answer with a tool that nobody offered, and some put the answer where thoughts go.
-    """
+    """Return the content, or else what came as reasoning: some servers put the answer there."""
+    message = getattr(choice, "message", None)
     content = _text_of_content(getattr(message, "content", None))
-    if content is None or "{" not in content:
-        content = _text_of_calls(message) or content
     if content is not None and content.strip():
         return content
     thought = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
@@ -202,29 +184,12 @@ def _text_of_message(message: object) -> str | None:
 
 
 def _text_of_content(content: object) -> str | None:
-    """Return a text, the texts of a list of parts, or an object as JSON."""
-    if isinstance(content, Mapping):
-        return _string(content.get("text")) or json.dumps(content)
-    if isinstance(content, list):
-        parts = (part for part in content if isinstance(part, Mapping))
-        texts = (part.get("text") for part in parts if part.get("type") != "reasoning")
-        return "".join(text for text in texts if isinstance(text, str)) or None
-    return _string(content)
-
-
-def _text_of_calls(message: object) -> str | None:
-    """Return tool calls as one object: the name of each to its arguments."""
-    calls = [
-        *(getattr(call, "function", None) for call in getattr(message, "tool_calls", None) or ()),
-        getattr(message, "function_call", None),
-    ]
-    members = []
-    for call in calls:
-        arguments = getattr(call, "arguments", None)
-        if arguments:
-            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-            members.append(f"{json.dumps(getattr(call, 'name', None) or 'answer')}: {text}")
-    return f"{{{', '.join(members)}}}" if members else None
+    """Return a text, or the texts of a list of parts."""
+    if not isinstance(content, list):
+        return _string(content)
+    parts = (part for part in content if isinstance(part, Mapping))
+    texts = (part.get("text") for part in parts if part.get("type") != "reasoning")
+    return "".join(text for text in texts if isinstance(text, str)) or None
 
 
 def _string(value: object) -> str | None:

@@ -12,10 +12,9 @@ from typing import Any
 from propagation.adapters.openai.endpoint.budget import BudgetLedger
 from propagation.adapters.openai.endpoint.circuit_breaker import CircuitBreaker
 from propagation.adapters.openai.endpoint.client import (
-    Completion,
     Embedding,
-    Embeddings,
     ModelClient,
+    Response,
 )
 from propagation.adapters.openai.endpoint.failures import (
     SYSTEM,
@@ -31,6 +30,7 @@ from propagation.adapters.openai.prompting import tokens_in
 from propagation.model import (
     NO_USAGE,
     EndpointUnavailable,
+    Expenses,
     PromptCost,
     PropagationError,
     ReasonerGaveUp,
@@ -40,7 +40,6 @@ from propagation.model import (
 )
 
 Messages = Sequence[Mapping[str, str]]
-Response = Completion | Embeddings
 PLAIN_TEXT = "Say OK."
 PING: Messages = ({"role": "user", "content": PLAIN_TEXT},)
 PING_WITH_SYSTEM: Messages = ({"role": SYSTEM, "content": "You are brief."}, *PING)
@@ -155,7 +154,7 @@ class Endpoint:
         response_format: Mapping[str, Any] | None = None,
         attempts: int | None = None,
         least_temperature: float = 0.0,
-    ) -> Completion:
+    ) -> Response:
         """Get an answer, whatever it says.
 
         Args:
@@ -177,14 +176,12 @@ class Endpoint:
             response = await self._retry(call, attempts or self.options.attempts)
         if self._takes_system is None and messages[0]["role"] == SYSTEM:
             self._takes_system = SYSTEM not in self._refused
-        assert isinstance(response, Completion)
         return response
 
     async def embeddings(self, model: str, texts: Sequence[str]) -> Sequence[Embedding]:
         """Get the server's embeddings, unchecked. Raises as `chat` does."""
         async with self.shutdown.allow_call():
             response = await self._retry(self._embedding(model, texts), self.options.attempts)
-        assert isinstance(response, Embeddings)
         return response.vectors
 
     @property
@@ -229,31 +226,22 @@ class Endpoint:
         raise ReasonerGaveUp(f"{outcome.reason}{times}", usage)
 
     async def _roles_explain(self, call: Call, failure: Failure, usage: Usage) -> bool:
-        """Find out whether a first call failed because this model takes no system messages."""
+        """Find out whether a first call failed because this model takes no system messages.
+
+        Some servers do not say so. If nothing is answered either way, it stays unknown.
+        """
         messages = call.parameters(call).get("messages")
         if not (failure.unexplained and self._takes_system is None and has_system(messages)):
             return False
-        alive = await self._detect_roles()
-        if SYSTEM in self._refused:
-            return True
-        if not alive and failure.then is Next.NEVER:
-            raise EndpointUnavailable(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
-        return False
-
-    async def _detect_roles(self) -> bool:
-        """Find out whether the model takes system messages; some servers do not say so.
-
-        Returns:
-            False if nothing is answered.
-        """
         async with self._role_lock:
-            if self._takes_system is None:
-                if await self._answers(self._ping(PING_WITH_SYSTEM)):
-                    self._takes_system = True
-                elif await self._answers(self._ping(PING)):
-                    self._takes_system = False
-                    self._refused.add(SYSTEM)
-            return self._takes_system is not None
+            if self._takes_system is None and await self._answers(self._ping(PING_WITH_SYSTEM)):
+                self._takes_system = True
+            if self._takes_system is None and await self._answers(self._ping(PING)):
+                self._takes_system = False
+                self._refused.add(SYSTEM)
+        if self._takes_system is None and failure.then is Next.NEVER:
+            raise EndpointUnavailable(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
+        return SYSTEM in self._refused
 
     async def _alive(self, call: Call) -> bool:
         """Find out whether the endpoint answers anything at all of this kind."""
@@ -399,3 +387,22 @@ def _without_system(messages: Messages) -> list[Mapping[str, str]]:
     instructions = [message["content"] for message in messages if message["role"] == SYSTEM]
     first, *others = [message for message in messages if message["role"] != SYSTEM]
     return [{**first, "content": "\n\n".join((*instructions, first["content"]))}, *others]
+
+
+class EndpointAdapter:
+    """What every port behind an endpoint shares: its costs and its end."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+
+    @property
+    def expenses(self) -> Expenses:
+        return self.endpoint.ledger.expenses
+
+    def stop_within(self, seconds: float) -> None:
+        self.endpoint.shutdown.begin(seconds)
+
+    async def close(self) -> None:
+        """Close the connections and write down what was spent."""
+        await self.endpoint.close()
+        await self.endpoint.ledger.save(closing=True)

@@ -29,8 +29,15 @@ TOO_MANY = re.compile(
 )
 NOT_TAKEN = re.compile(r"not support|unsupported|unknown|unrecognized|not permitted|instead")
 ROLES = re.compile(r"\broles?\b|system[ _-](?:message|prompt|instruction)")
+ADVICE = {
+    401: "is the key right?",
+    403: "is the key right?",
+    404: "are openai.base_url and openai.model right?",
+}
 SYSTEM = "system"
 BROKEN_OFF = "message body"  # as httpx words it where a connection ends within a body
+DURATION = re.compile(r"([0-9.]+)(ms|[hms]?)")
+UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "": 1.0, "ms": 0.001}
 LONGEST_ASKED = 120.0
 AFTER_TIMEOUT = 1.0
 
@@ -115,35 +122,23 @@ def _of_status(
 ) -> Failure:
     reason = f"{status}: {said}" if said else str(status)
     lowered = said.lower()
+    unpaid = status == 402 or (status == 429 and ("quota" in lowered or "billing" in lowered))
+    if unpaid:
+        reason += "; is the account in funds?"
+        return Failure(reason, Next.LATER, pause=LONGEST_ASKED, counts=False)
     if status == 429:
-        if "quota" in lowered or "billing" in lowered:
-            return Failure(reason, Next.LATER, pause=LONGEST_ASKED, counts=False)
         return Failure(reason, Next.AGAIN, pause=requested_pause(headers), counts=False, busy=True)
-    if status in (401, 403):
-        return Failure(f"{reason}; is the key right?", Next.LATER, pause=AFTER_TIMEOUT)
-    if status == 402:
-        return Failure(
-            f"{reason}; is the account in funds?", Next.LATER, pause=LONGEST_ASKED, counts=False
-        )
-    if status == 404:
-        return Failure(
-            f"{reason}; are openai.base_url and openai.model right?",
-            Next.LATER,
-            pause=AFTER_TIMEOUT,
-        )
-    if status in (400, 413, 422) or status == 500:
+    if status in ADVICE:
+        return Failure(f"{reason}; {ADVICE[status]}", Next.LATER, pause=AFTER_TIMEOUT)
+    if status in (400, 413, 422, 500):
         refused = _refused(reason, lowered, sent)
         if refused is not None and (status != 500 or refused.sure or refused.parameter == SYSTEM):
             return refused
-        if status != 500:
-            return Failure(reason, Next.NEVER, counts=False, unexplained=True)
-    if status == 501:
-        return Failure(reason, Next.NEVER)
-    if status >= 500 or status in (408, 409):
-        return Failure(
-            reason, Next.AGAIN, pause=requested_pause(headers, 0.0), unexplained=status == 500
-        )
-    return Failure(reason, Next.NEVER, counts=False)
+    if status in (408, 409) or (status >= 500 and status != 501):
+        pause = requested_pause(headers, 0.0)
+        return Failure(reason, Next.AGAIN, pause=pause, unexplained=status == 500)
+    unexplained = status in (400, 413, 422)
+    return Failure(reason, Next.NEVER, counts=status == 501, unexplained=unexplained)
 
 
 def _refused(reason: str, lowered: str, sent: Mapping[str, object]) -> Failure | None:
@@ -180,11 +175,8 @@ def has_system(messages: object) -> bool:
 
 def requested_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:
     """Return the seconds that Retry-After or a rate header asks for."""
-    if milliseconds := _number(headers.get("retry-after-ms", "").strip()):
-        return _bounded(milliseconds / 1_000)
-    value = headers.get("retry-after")
-    if value:
-        return _bounded(_seconds(value))
+    if "retry-after" in headers:
+        return _bounded(_seconds(headers["retry-after"]))
     resets = [
         _duration(headers[name])
         for kind in ("requests", "tokens")
@@ -210,16 +202,7 @@ def _seconds(value: str) -> float:
 
 def _duration(value: str) -> float:
     """Read `250ms`, `1.5s`, `6m0s`, `1h2m3s`, or seconds."""
-    total, number = 0.0, ""
-    units = {"h": 3600.0, "m": 60.0, "s": 1.0}
-    text = value.strip().replace("ms", "u")
-    for sign in text:
-        if sign in "0123456789.":
-            number += sign
-        elif number:
-            total += _number(number) * (0.001 if sign == "u" else units.get(sign, 1.0))
-            number = ""
-    return total + _number(number)
+    return sum(_number(number) * UNITS[unit] for number, unit in DURATION.findall(value))
 
 
 def _number(text: str) -> float:

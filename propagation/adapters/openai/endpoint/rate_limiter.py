@@ -16,7 +16,7 @@ BURST = 10.0
 
 
 class RateLimiter:
-    """Gives slots in the order of asking.
+    """Gives slots in the order of asking, at most `concurrency` at once.
 
     Everything that reaches the endpoint passes through one of these, and nothing twice.
     """
@@ -28,11 +28,11 @@ class RateLimiter:
         tokens_per_minute: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._of = in_flight
-        self._places = asyncio.Semaphore(in_flight)
-        self._withheld = self._to_withhold = self._answers = 0
+        self.concurrency = self._most = in_flight
+        self._answers = 0
         self._slower_at = -math.inf
         self._order = asyncio.Lock()
+        self._freed = asyncio.Event()
         self._calls = calls_per_minute
         self._tokens = tokens_per_minute
         self._clock = clock
@@ -44,28 +44,20 @@ class RateLimiter:
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[None]:
         """Wait for a slot of a call with about so many tokens, and hold it."""
-        await self._places.acquire()
-        try:
-            async with self._order:
-                while (wait := self._wait(tokens)) > 0:  # noqa: ASYNC110 - time is what is waited for
-                    await asyncio.sleep(wait)
-                self._recent.append((self._clock(), tokens))
-                self._recent_tokens += tokens
+        async with self._order:
+            while self.running >= self.concurrency:
+                self._freed.clear()
+                await self._freed.wait()
+            while (wait := self._wait(tokens)) > 0:  # noqa: ASYNC110 - time is what is waited for
+                await asyncio.sleep(wait)
+            self._recent.append((self._clock(), tokens))
+            self._recent_tokens += tokens
             self.running += 1
-            try:
-                yield
-            finally:
-                self.running -= 1
+        try:
+            yield
         finally:
-            if self._withheld < self._to_withhold:
-                self._withheld += 1
-            else:
-                self._places.release()
-
-    @property
-    def concurrency(self) -> int:
-        """How many calls may be in flight now."""
-        return self._of - self._to_withhold
+            self.running -= 1
+            self._freed.set()
 
     def reduce(self) -> None:
         """Halve the calls in flight, down to one, after a time-out.
@@ -74,19 +66,17 @@ class RateLimiter:
         """
         if self._clock() >= self._slower_at + BURST:
             self._slower_at = self._clock()
-            self._to_withhold = self._of - max(self.concurrency // 2, 1)
+            self.concurrency = max(self.concurrency // 2, 1)
             self._answers = 0
 
     def restore(self) -> None:
         """Allow one more call in flight after as many answers as are allowed in flight."""
-        if self._to_withhold:
+        if self.concurrency < self._most:
             self._answers += 1
             if self._answers >= self.concurrency:
                 self._answers = 0
-                self._to_withhold -= 1
-                if self._withheld > self._to_withhold:
-                    self._withheld -= 1
-                    self._places.release()
+                self.concurrency += 1
+                self._freed.set()
 
     def pause(self, seconds: float) -> float:
         """Let no call begin for so many seconds.

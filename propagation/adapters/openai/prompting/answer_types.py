@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from propagation.adapters.openai.answer_json import plain
+from propagation.adapters.openai.answer_json import find_members
 
 NUMBER = re.compile(r"(?<!\d)(?<!\d\.)-?\d{1,6}(?!\d|\.\d)")
 NUMBER_WORDS = {"one": 1, "first": 1, "two": 2, "second": 2}
@@ -53,15 +53,9 @@ class Answer(BaseModel):
                 if value is None
                 else value
             )
-        by_plain = {plain(name): name for name in cls.model_fields}
-        found = {
-            by_plain[plain(str(name))]: one
-            for name, one in value.items()
-            if plain(str(name)) in by_plain
-        }
-        if value and not found:
+        asked = find_members(value, cls.model_fields)
+        if value and not asked:
             raise ValueError(f"there is none of {', '.join(cls.model_fields)}")
-        asked = {**found, **{name: value[name] for name in cls.model_fields if name in value}}
         if endless := [name for name, one in asked.items() if _is_no_number(one)]:
             raise ValueError(f"{', '.join(endless)} is no finite number")
         return asked
@@ -95,20 +89,10 @@ def listed(value: Any) -> Any:
 
 
 def _names(value: Any) -> list[Any]:
-    """Collect names out of lists in lists and of objects with one text: {"name": "jazz"}.
-
-    What is no name is left out.
-    """
-    out: list[Any] = []
-    for one in listed(value):
-        if isinstance(one, list):
-            out += [inner for inner in one if isinstance(inner, str | int) and inner != ""]
-        elif isinstance(one, dict):
-            texts = [inner for inner in one.values() if isinstance(inner, str) and inner]
-            out += texts if len(texts) == 1 else []
-        elif not _is_no_number(one):
-            out.append(one)
-    return out
+    """Return names as a list; what is no name is left out."""
+    return [
+        one for one in listed(value) if not isinstance(one, list | dict) and not _is_no_number(one)
+    ]
 
 
 def several(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from propagation.adapters.openai.answer_json import ParsedAnswer, plain
+from propagation.adapters.openai.answer_json import ParsedAnswer, find_members
 from propagation.model import ReasonerFailed
 from propagation.ports import AnswerPart
 
@@ -168,18 +168,15 @@ def match_parts(answer: ParsedAnswer, wanted: Mapping[str, Wanted]) -> ParsedAns
 
     An object that has the fields of the only wanted part is taken for that part.
     """
-    names = {plain(name): name for name in wanted}
     value = answer.value
     for _ in range(WRAPPERS):
-        found = {names[plain(name)]: part for name, part in value.items() if plain(name) in names}
-        if found:
-            exact = {name: value[name] for name in wanted if name in value}
-            return ParsedAnswer({**found, **exact}, answer.fault)
+        if found := find_members(value, wanted):
+            return ParsedAnswer(found, answer.fault)
         if len(wanted) == 1:
             [(name, one)] = wanted.items()
-            fields = {plain(field) for field in one.model.model_fields}
-            present = fields & {plain(field) for field in value}
-            if present == fields or (present and not answer.fault):
+            fields = one.model.model_fields
+            present = find_members(value, fields)
+            if present.keys() == fields.keys() or (present and not answer.fault):
                 return ParsedAnswer({name: value}, answer.fault)
         inner = [part for part in value.values() if isinstance(part, dict)]
         if len(inner) != 1:

@@ -3,7 +3,6 @@ habit at a time. It shares no code with the scripted server or the client, so th
 misunderstanding of the wire is not one on both sides."""
 
 import base64
-import html
 import json
 import struct
 import threading
@@ -124,10 +123,6 @@ def stringy(answer):
     return str(answer) if isinstance(answer, int) else answer
 
 
-def call(name, arguments):
-    return {"id": "c1", "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
 def events(*bodies, end=b"data: [DONE]\n\n"):
     return (
         b": ping\n\n"
@@ -149,26 +144,14 @@ READ: dict[str, Form] = {
     "quotes inside of texts": lambda a: said(json.dumps(a).replace('\\"', '"')),
     "an object around it": lambda a: said(json.dumps({"response": {"answer": a}})),
     "a list around it": lambda a: said(json.dumps([a])),
-    "an object a part": lambda a: said(
-        "\n".join(json.dumps({name: part}) for name, part in a.items())
-    ),
     "names in capitals": lambda a: said(json.dumps(renamed(a, str.upper))),
     "names with spaces": lambda a: said(
         json.dumps(renamed(a, lambda name: name.replace("_", " ").title()))
     ),
     "names in camel case": lambda a: said(json.dumps(renamed(a, camel))),
     "numbers as text": lambda a: said(json.dumps(stringy(a))),
-    "JSON in JSON": lambda a: said(json.dumps(json.dumps(a))),
     "parts as texts": lambda a: said(
         json.dumps({name: json.dumps(part) for name, part in a.items()})
-    ),
-    "as HTML": lambda a: said(html.escape(json.dumps(a))),
-    "escaped once more": lambda a: said(json.dumps(json.dumps(a))[1:-1]),
-    "members alone": lambda a: said(
-        ",\n".join(f"{json.dumps(name)}: {json.dumps(part)}" for name, part in a.items())
-    ),
-    "members on lines": lambda a: said(
-        "\n".join(f"{json.dumps(name)}: {json.dumps(part)}" for name, part in a.items())
     ),
     "thoughts in square brackets": lambda a: said(
         f"[THINK]Draft: {json.dumps({**a, 'prediction': {'choice': 2}})}[/THINK]" + json.dumps(a)
@@ -181,31 +164,12 @@ READ: dict[str, Form] = {
     "content in parts": lambda a: said(
         [{"type": "reasoning", "text": "{"}, {"type": "text", "text": json.dumps(a)}]
     ),
-    "content as an object": lambda a: said(a),
-    "content as a part": lambda a: said({"type": "text", "text": json.dumps(a)}),
-    "a tool called": lambda a: completion(
-        {"role": "assistant", "content": None, "tool_calls": [call("answer", json.dumps(a))]},
-        finish_reason="tool_calls",
-    ),
-    "a tool called with an object": lambda a: completion(
-        {"content": "", "tool_calls": [call("json", a)]}
-    ),
-    "a tool a part": lambda a: completion(
-        {
-            "content": "Let me call.",
-            "tool_calls": [call(name, json.dumps(part)) for name, part in a.items()],
-        }
-    ),
-    "a function called": lambda a: completion(
-        {"content": None, "function_call": {"name": "f", "arguments": json.dumps(a)}}
-    ),
     "reasoning in the place of content": lambda a: completion(
         {"content": None, "reasoning_content": json.dumps(a)}
     ),
     "reasoning beside content": lambda a: completion(
         {"content": json.dumps(a), "reasoning": '{"choice": 2}'}
     ),
-    "text as of old": lambda a: {"choices": [{"text": json.dumps(a), "finish_reason": "eos"}]},
     "no usage, an odd end": lambda a: {
         "choices": [{"message": {"content": json.dumps(a)}, "finish_reason": "STOP_SEQUENCE"}]
     },

@@ -41,11 +41,9 @@ def test_an_object_is_found_in_prose_fences_and_thoughts(text):
         """{'prediction': {'why': 'it\\'s "so"', 'choice': 1}, 'user': {'used': ['M1'], 'edits': []}}""",
         """{'prediction': {'why': 'it's "so"', 'choice': 1,}, 'user': {'used': ['M1',], 'edits': [],},}""",
         """{"prediction": {"why": "it's "so"", "choice": 1}, "user": {"used": ["M1"], "edits": []}}""",
-        """{prediction: {why: "it's \\"so\\"", choice: 1}, user: {used: ['M1'], edits: []}}""",
         """{"prediction": {"why": "it's \\"so\\"", "choice": +1}, // first\n "user": {"used": ["M1" /* one */], # no\n "edits": []}}""",
         """{“prediction”: {“why”: “it's "so"”, “choice”: 1}, “user”: {“used”: [“M1”], “edits”: []}}""",
         """{"prediction": {"why": "it's \\"so\\"" "choice": 1} "user": {"used": ["M1"], "edits": []}}""",
-        '"' + json.dumps(ANSWER).replace("\\", "\\\\").replace('"', '\\"') + '"',
         (
             "```python\nanswer = {'prediction': {'why': 'it\\'s \"so\"', 'choice': 1}, 'user': "
             "{'used': ['M1'], 'edits': []}}\n```"
@@ -133,13 +131,6 @@ def test_of_several_objects_the_last_with_the_expected_names_is_the_answer():
     last = '{"prediction": {"choice": 1}, "user": {"edits": []}}'
     text = f"Given {shown} I first thought {draft} but no: {last}"
     assert parse_answer(text, None, None, NAMES).value == json.loads(last)
-
-
-def test_an_object_for_each_part_is_one_answer():
-    one, other = '{"user": {"edits": []}}', '{"prediction": {"choice": 1}}'
-    for text in (f"{one}\n{other}", f"[{one}, {other}]"):
-        answer = parse_answer(text, None, None, NAMES)
-        assert answer.value == {"user": {"edits": []}, "prediction": {"choice": 1}}
 
 
 @pytest.mark.parametrize("number", ["NaN", "1e999", "-1e999", "Infinity", "-Infinity", "9" * 30])

@@ -59,8 +59,7 @@ def test_what_is_no_choice_is_none(choice):
         [{**EDIT, "op": "Insert", "line": None}],
         [{"text": "It likes soul.", "attributes": "soul, "}],
         [{**EDIT, "line": "line 0", "extra": 1}],
-        [{**EDIT, "attributes": [["soul"]]}],
-        [{**EDIT, "attributes": [{"name": "soul"}, {"of": ["x"], "y": 1}, None]}],
+        [{**EDIT, "attributes": ["soul", {"of": ["x"], "y": 1}, None]}],
     ],
 )
 def test_an_edit_is_an_edit_however_it_is_said(edits):

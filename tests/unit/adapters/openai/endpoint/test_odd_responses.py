@@ -117,7 +117,6 @@ async def test_an_answer_that_says_nothing_is_left_of_a_rate_is_the_last_for_a_w
 
 READ = {
     "parts": completion([{"type": "text", "text": GOOD[:20]}, {"type": "text", "text": GOOD[20:]}]),
-    "an object for text": completion(json.loads(GOOD)),
     "strange finish": completion(finish={"a": 1}),
     "a member twice": completion('{"prediction": {"choice": 2}, "prediction": {"choice": 1}}'),
     "a list around it": completion(f"[{GOOD}]"),
