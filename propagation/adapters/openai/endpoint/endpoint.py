@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from propagation.adapters.openai.endpoint.budget import BudgetLedger
-from propagation.adapters.openai.endpoint.circuit_breaker import CircuitBreaker
+from propagation.adapters.openai.endpoint.call_limits import CircuitBreaker, RateLimiter
 from propagation.adapters.openai.endpoint.client import (
     Embedding,
     ModelClient,
@@ -24,7 +24,6 @@ from propagation.adapters.openai.endpoint.failures import (
     has_system,
     requested_pause,
 )
-from propagation.adapters.openai.endpoint.rate_limiter import RateLimiter
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.prompting import tokens_in
 from propagation.model import (

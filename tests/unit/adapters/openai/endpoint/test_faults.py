@@ -9,10 +9,9 @@ from unittest.mock import patch
 
 import pytest
 
-from propagation.adapters.openai.endpoint import rate_limiter as limiter_module
-from propagation.adapters.openai.endpoint.circuit_breaker import CircuitBreaker
+from propagation.adapters.openai.endpoint import call_limits as limiter_module
+from propagation.adapters.openai.endpoint.call_limits import CircuitBreaker, RateLimiter
 from propagation.adapters.openai.endpoint.failures import error_message, requested_pause
-from propagation.adapters.openai.endpoint.rate_limiter import RateLimiter
 from propagation.model import (
     EndpointUnavailable,
     ReasonerFailed,
