@@ -43,18 +43,9 @@ class FallbackReasoner:
         self._first = first
         self._other = other
         self._unavailable = unavailable
-
-    @property
-    def name(self) -> str:
-        return self._first.name
-
-    @property
-    def concurrency(self) -> int:
-        return self._first.concurrency
-
-    @property
-    def router_batch_size(self) -> int:
-        return self._first.router_batch_size
+        self.name = first.name
+        self.concurrency = first.concurrency
+        self.router_batch_size = first.router_batch_size
 
     @property
     def pause_reason(self) -> str:

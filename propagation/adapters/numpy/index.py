@@ -13,7 +13,7 @@ from propagation.model import IncompatibleSettings, IndexUnavailable
 from propagation.ports import Collection, Hit, IndexSuccessor, Point, check_vector
 
 FIRST_ROWS, FIRST_PLACES = 1_024, 4
-NONE = 0
+NONE = 0  # the attribute number of an empty place
 
 
 class Shelf:
@@ -112,9 +112,8 @@ class Shelf:
             self._numbers.setdefault(name, len(self._numbers) + 1) for name in sorted(attributes)
         ]
         if len(numbers) > self._attributes.shape[1]:
-            wider = np.full((len(self._attributes), 2 * len(numbers)), NONE, np.int32)
-            wider[:, : self._attributes.shape[1]] = self._attributes
-            self._attributes = wider
+            more = 2 * len(numbers) - self._attributes.shape[1]
+            self._attributes = np.pad(self._attributes, ((0, 0), (0, more)))
         self._attributes[row] = NONE
         self._attributes[row, : len(numbers)] = numbers
 
@@ -123,12 +122,9 @@ class Shelf:
         while rows < len(self._keys) + more:
             rows *= 2
         if rows > len(self._vectors):
-            grown = np.zeros((rows, self._vectors.shape[1]), np.float32)
-            grown[: len(self._keys)] = self._vectors[: len(self._keys)]
-            self._vectors = grown
-            held = np.full((rows, self._attributes.shape[1]), NONE, np.int32)
-            held[: len(self._keys)] = self._attributes[: len(self._keys)]
-            self._attributes = held
+            added = ((0, rows - len(self._vectors)), (0, 0))
+            self._vectors = np.pad(self._vectors, added)
+            self._attributes = np.pad(self._attributes, added)
 
 
 def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -152,12 +148,14 @@ class PointStore(Protocol):
     async def describe(self, description: bytes, shelves: Sequence[str]) -> None:
         """Set the description and drop every point of other shelves, in one commit."""
 
-    async def load_points(self, shelf: str) -> Sequence[Point]: ...
+    async def load_points(self, shelf: str) -> Sequence[Point]:
+        """Return all points of a shelf."""
 
     async def put_points(self, shelf: str, points: Sequence[Point]) -> None:
         """Put points in one commit; a stored point of a newer version stays."""
 
-    async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None: ...
+    async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None:
+        """Remove points; unknown keys are ignored."""
 
 
 class Shelves:

@@ -39,18 +39,11 @@ class OpenAIEmbedder(EndpointAdapter):
     ) -> None:
         super().__init__(endpoint)
         self._model = options.model
-        self._dimension = options.dimension
+        self.name = f"openai:{options.model}"
+        self.dimension = options.dimension
         self._cache = BlobCache(store, "embedding", options.cached)
         self._refused: dict[str, float] = {}
         self._clock = clock
-
-    @property
-    def name(self) -> str:
-        return f"openai:{self._model}"
-
-    @property
-    def dimension(self) -> int:
-        return self._dimension
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts.
@@ -60,7 +53,7 @@ class OpenAIEmbedder(EndpointAdapter):
             ReasonerGaveUp: The server embeds nothing at all.
             IncompatibleSettings: The vectors have another length than the settings say.
         """
-        out = np.zeros((len(texts), self._dimension), np.float32)
+        out = np.zeros((len(texts), self.dimension), np.float32)
         places: dict[str, list[int]] = {}
         for place, text in enumerate(texts):
             if text.strip():
@@ -101,7 +94,7 @@ class OpenAIEmbedder(EndpointAdapter):
                 error,
             )
             self._refused[part[0]] = self._clock()
-            return np.zeros((1, self._dimension), np.float32)
+            return np.zeros((1, self.dimension), np.float32)
         await asyncio.gather(
             *(
                 self._cache.put(self._key(text), vector.tobytes())
@@ -140,10 +133,10 @@ class OpenAIEmbedder(EndpointAdapter):
             raise ReasonerGaveUp(
                 "these are no embeddings of texts: a flat list of finite numbers a text is wanted"
             )
-        if vectors.shape[1] != self._dimension:
+        if vectors.shape[1] != self.dimension:
             raise IncompatibleSettings(
                 f"{self._model} embeds in {vectors.shape[1]} dimensions and"
-                f" openai.embeddings.dimension is {self._dimension}: set the right one, then run"
+                f" openai.embeddings.dimension is {self.dimension}: set the right one, then run"
                 " `propagation init` if there is data, which also does what"
                 " `propagation reindex` does"
             )
@@ -152,9 +145,9 @@ class OpenAIEmbedder(EndpointAdapter):
 
     async def _kept(self, text: str) -> NDArray[np.float32] | None:
         if self._clock() - self._refused.get(text, -math.inf) < REFUSED_SECONDS:
-            return np.zeros(self._dimension, np.float32)
+            return np.zeros(self.dimension, np.float32)
         blob = await self._cache.get(self._key(text))
-        if blob is None or len(blob) != 4 * self._dimension:
+        if blob is None or len(blob) != 4 * self.dimension:
             return None
         return np.frombuffer(blob, np.float32)
 

@@ -53,15 +53,9 @@ class OpenAIReasoner(EndpointAdapter):
 
     def __init__(self, endpoint: Endpoint, asking: QuestionAsker) -> None:
         super().__init__(endpoint)
+        self.name = f"openai:{endpoint.options.model}"
+        self.concurrency = endpoint.options.in_flight
         self._asker = asking
-
-    @property
-    def name(self) -> str:
-        return f"openai:{self.endpoint.options.model}"
-
-    @property
-    def concurrency(self) -> int:
-        return self.endpoint.options.in_flight
 
     @property
     def pause_reason(self) -> str:

@@ -33,20 +33,13 @@ def key_of(id_: int | str | uuid.UUID, payload: dict[str, object] | None) -> int
     return id_ if isinstance(id_, int) else str((payload or {})[NAME])
 
 
-def newest_points(points: Sequence[Point]) -> list[Point]:
-    """Keep one point per key: the newest version, and of equal versions the last."""
-    kept: dict[int | str, Point] = {}
-    for point in points:
-        other = kept.get(point.key)
-        if other is None or point.version >= other.version:
-            kept[point.key] = point
-    return list(kept.values())
-
-
 def upsert_operations(points: Sequence[Point]) -> list[models.UpdateOperation]:
-    """Build one operation for each version; it writes only where nothing newer is stored."""
+    """Build one operation for each version; it writes only where nothing newer is stored.
+
+    Of points with equal keys and versions the last one stays.
+    """
     by_version: dict[int, list[models.PointStruct]] = defaultdict(list)
-    for point in newest_points(points):
+    for point in points:
         by_version[point.version].append(_struct(point))
     return [
         models.UpsertOperation(

@@ -1,8 +1,4 @@
-"""The rate limiter of a process: calls and tokens a minute, calls in flight, pauses.
-
-Fewer calls are in flight while the server is slower than they come: it goes on with calls that
-timed out, and the next ones wait behind them.
-"""
+"""When calls may begin and must end: the rate limiter, the circuit breaker and the shutdown."""
 
 import asyncio
 import math
@@ -11,14 +7,18 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from propagation.model import EndpointUnavailable
+from propagation.model import EndpointUnavailable, ReasonerStopping
 
 MINUTE = 60.0
+STOPPING = "the service stops; it goes on after its next start"
 BURST = 10.0
 
 
 class RateLimiter:
     """Gives slots in the order of asking, at most `concurrency` at once.
+
+    It counts calls and tokens a minute. Fewer calls are in flight while the server is slower than
+    they come: it goes on with calls that timed out, and the next ones wait behind them.
 
     Everything that reaches the endpoint passes through one of these, and nothing twice.
     """
@@ -181,3 +181,43 @@ class CircuitBreaker:
             if trial:
                 self._seconds = min(2 * self._seconds, LONGEST_SECONDS)
             self._until = self._clock() + self._seconds
+
+
+class CallShutdown:
+    """The end of all calls when the service stops: those under way get some seconds more."""
+
+    def __init__(self) -> None:
+        self._timeouts: set[asyncio.Timeout] = set()
+        self._stopping = False
+
+    def begin(self, seconds: float) -> None:
+        """Allow no new calls, and end those under way after `seconds`.
+
+        Called again, the shorter time counts.
+        """
+        self._stopping = True
+        deadline = asyncio.get_running_loop().time() + seconds
+        for timeout in self._timeouts:
+            if not timeout.expired() and (timeout.when() or deadline) >= deadline:
+                timeout.reschedule(deadline)
+
+    def check(self) -> None:
+        """Raise ReasonerStopping if the service stops."""
+        if self._stopping:
+            raise ReasonerStopping(STOPPING)
+
+    @asynccontextmanager
+    async def allow_call(self) -> AsyncIterator[None]:
+        """Surround a call with all its retries. Raises ReasonerStopping when its time is over."""
+        self.check()
+        timeout = asyncio.timeout(None)
+        self._timeouts.add(timeout)
+        try:
+            async with timeout:
+                yield
+        except TimeoutError as error:
+            if timeout.expired():
+                raise ReasonerStopping(STOPPING) from error
+            raise
+        finally:
+            self._timeouts.discard(timeout)

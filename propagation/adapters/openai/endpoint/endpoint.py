@@ -4,13 +4,17 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from propagation.adapters.openai.endpoint.budget import BudgetLedger
-from propagation.adapters.openai.endpoint.call_limits import CircuitBreaker, RateLimiter
+from propagation.adapters.openai.endpoint.call_limits import (
+    CallShutdown,
+    CircuitBreaker,
+    RateLimiter,
+)
 from propagation.adapters.openai.endpoint.client import (
     Embedding,
     ModelClient,
@@ -33,7 +37,6 @@ from propagation.model import (
     PromptCost,
     PropagationError,
     ReasonerGaveUp,
-    ReasonerStopping,
     ReasonerUnavailable,
     Usage,
 )
@@ -47,7 +50,6 @@ BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS = 0.25, 20.0
 LEAST_TOKENS, MOST_TOKENS = 64, 1 << 20
 LOGGED_PAUSE_SECONDS = 5.0
 EVERY_CALL = "and so it is with every call"
-STOPPING = "the service stops; it goes on after its next start"
 log = logging.getLogger(__name__)
 
 
@@ -72,47 +74,6 @@ class Call:
 
 class FormatRefused(ReasonerGaveUp):
     """The server does not take the response format that was asked for."""
-
-
-class CallShutdown:
-    """The end of all calls when the service stops: those under way get some seconds more."""
-
-    def __init__(self) -> None:
-        self._timeouts: set[asyncio.Timeout] = set()
-        self._stopping = False
-
-    def begin(self, seconds: float) -> None:
-        """Allow no new calls, and end those under way after `seconds`.
-
-        Called again, the shorter time counts.
-        """
-        self._stopping = True
-        deadline = asyncio.get_running_loop().time() + seconds
-        for timeout in self._timeouts:
-            if not timeout.expired() and (timeout.when() or deadline) >= deadline:
-                timeout.reschedule(deadline)
-
-    def check(self) -> None:
-        """Raise ReasonerStopping if the service stops."""
-        if self._stopping:
-            raise ReasonerStopping(STOPPING)
-
-    @asynccontextmanager
-    async def allow_call(self) -> AsyncIterator[None]:
-        """Surround a call with all its retries. Raises ReasonerStopping when its time is over."""
-        self.check()
-        timeout = asyncio.timeout(None)
-        try:
-            async with timeout:
-                self._timeouts.add(timeout)
-                try:
-                    yield
-                finally:
-                    self._timeouts.discard(timeout)
-        except TimeoutError as error:
-            if timeout.expired():
-                raise ReasonerStopping(STOPPING) from error
-            raise
 
 
 class Endpoint:
