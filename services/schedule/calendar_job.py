@@ -106,6 +106,13 @@ class CalendarJob:
         """Return when the job is due next, a time in the past if it is overdue."""
         return self._calendar.after(_time(state.through))
 
+    async def note_run(self) -> None:
+        """Note that the task was run now, by a call; the calendar's own runs stay as they are."""
+        async with self._leases.hold(self._key) as lease:
+            if lease is not None:
+                noted = {"finished": self._clock.now_ms()}
+                await self._save((await self.state()).model_copy(update=noted), lease)
+
     @property
     def _key(self) -> str:
         """The name of the lease, and of the blob that holds the state."""

@@ -152,6 +152,12 @@ class Worker:
                 await self._engine.drain()
             return await run_round(self._context)
 
+    async def note_run(self, name: str) -> None:
+        """Note that a call ran the task of a calendar job just now."""
+        for job in self.calendar_jobs:
+            if job.name == name:
+                await job.note_run()
+
     async def run_uninterrupted(self, work: Awaitable[T]) -> T:
         """Run, within a call, work that other steps must wait for: an evolution or an erasure.
 

@@ -91,6 +91,7 @@ def revoke(
             f"{path} has no token named {name}; `propagation token list` shows those it has"
         )
     write_tokens(path, standing.values())
+    print(f"The token {name} is revoked in {path}; a running service refuses it in two seconds.")
 
 
 def _file(named: Path | None, config: Path | None, assignments: list[str] | None) -> Path:

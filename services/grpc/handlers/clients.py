@@ -138,6 +138,8 @@ class ClientsHandler(Servicer):
         done = await self._worker.run_uninterrupted(
             self._engine.forgetting.forget(key, wipe=request.wipe)
         )
+        if request.wipe:
+            await self._worker.note_run("wiping")
         return pb.ForgetClientResponse(
             sequence=done.sequence,
             events_erased=done.events_erased,

@@ -474,5 +474,7 @@ def test_events_are_retracted_and_clients_exported_and_forgotten(service, tmp_pa
     assert link.is_symlink(), "as /dev/stdout is"
     assert len(to.read_text().splitlines()) == len(lines)
     assert run("forget", *at).returncode == 2
-    assert answer("forget", "--user", "cid", "--yes", *at)["events_erased"] == 3
+    assert answer("forget", "--user", "cid", "--yes", "--wipe", *at)["events_erased"] == 3
+    wiping = next(job for job in answer("status", *at)["jobs"] if job["name"] == "wiping")
+    assert wiping["last"] is not None, "it was wiped by hand"
     assert run("forget", "--user", "cid", "--yes", *at).returncode == 6

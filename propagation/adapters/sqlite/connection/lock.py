@@ -24,24 +24,36 @@ def held(path: Path) -> Iterator[None]:
     """Hold a database, which need not exist yet, so that no other process serves it.
 
     Leave the body when every connection is closed: closing any descriptor of a file drops all fcntl
-    locks that the process has on it, SQLite's included.
+    locks that the process has on it, SQLite's included. A body that fails leaves no lock file where
+    there was none.
 
     Raises:
         StoreBusy: Another process holds it; the message names it.
     """
+    lock_file = _lock_file(path)
+    existed = lock_file.exists()
     handles = _take_lock(path)
     try:
         yield
+    except BaseException:
+        if not existed:
+            lock_file.unlink(missing_ok=True)
+        raise
     finally:
         for handle in handles:
             os.close(handle)
 
 
+def _lock_file(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
+
+
 def _take_lock(path: Path) -> list[int]:
     """Return the files that are locked."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    if not _taken(beside):
+    beside = os.open(_lock_file(path), os.O_RDWR | os.O_CREAT, 0o600)
+    # A file without a name is one that its last holder, who failed, has just removed.
+    if not _taken(beside) or not os.fstat(beside).st_nlink:
         holder = os.read(beside, 64).decode()
         os.close(beside)
         raise _busy(path, holder)

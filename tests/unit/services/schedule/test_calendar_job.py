@@ -92,6 +92,18 @@ def test_a_run_that_fails_for_years_is_tried_again_at_the_longest_distance():
     ]
 
 
+async def test_a_run_by_a_call_is_shown_and_moves_no_night(world):
+    clock, night, replica = world
+    job = replica()
+    await job.check()
+    due = job.next_time(await job.state())
+    clock.now += LOOK
+    await job.note_run()
+    state = await job.state()
+    assert state.finished == clock.now_ms()
+    assert (job.next_time(state), night.runs) == (due, [])
+
+
 def nights(runs):
     return [run.astimezone(BERLIN).date() for run in runs]
 
