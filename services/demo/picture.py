@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.demo.reach import Reach
-from services.report.force_layout import force_layout, spread_labels
+from services.report.force_layout import force_layout, shortened, spread_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -186,7 +186,7 @@ def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, NDArray[np.fl
     )
     if not named:
         return
-    texts = [_short(reach.names[router]) for router in named]
+    texts = [shortened(reach.names[router], LABEL_CHARS) for router in named]
     sizes = np.array([(LETTER_WIDTH * len(text) + 0.04, LABEL_HEIGHT) for text in texts])
     wanted = np.array([at_router[router] + (0.0, LABEL_RISE) for router in named])
     for router, text, place in zip(named, texts, spread_labels(wanted, sizes), strict=True):
@@ -241,7 +241,7 @@ def _matrix(axes: "Axes", reach: Reach) -> None:
                 fontsize=9,
                 color="white" if dark else INK,
             )
-    names = [_short(name) for name in reach.order]
+    names = [shortened(name, LABEL_CHARS) for name in reach.order]
     axes.set_xticks(range(len(names)), names, rotation=40, ha="right", fontsize=9)
     axes.set_yticks(range(len(names)), names, fontsize=9)
     axes.set_xlabel("… reached profiles of", fontsize=10)
@@ -252,7 +252,3 @@ def _matrix(axes: "Axes", reach: Reach) -> None:
 
 def _point(place: NDArray[np.float64]) -> tuple[float, float]:
     return float(place[0]), float(place[1])
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LABEL_CHARS else name[: LABEL_CHARS - 1].rstrip(" ,") + "…"

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import grpc
-
 from propagation.v1 import propagation_pb2 as pb
 from services.client.stub import Stub, list_routers
 
@@ -22,7 +20,7 @@ class ReportData:
         routers: Routers of the taste bank that carried most, by reach, members and number.
         members: The first members by score of each of these routers.
         reach: By router.
-        runs: Evolution runs, newest first; None if the service's release has none.
+        runs: Evolution runs, newest first.
         omitted: Number of taste routers that are not among `routers`.
         time: When the data was collected.
     """
@@ -31,7 +29,7 @@ class ReportData:
     routers: Sequence[pb.Router]
     members: Mapping[int, Sequence[pb.RouterMember]]
     reach: Mapping[int, pb.RouterReach]
-    runs: Sequence[pb.EvolutionRun] | None
+    runs: Sequence[pb.EvolutionRun]
     omitted: int
     time: datetime
 
@@ -57,12 +55,13 @@ async def collect_report(stub: Stub) -> ReportData:
     chosen = routers[:MAX_ROUTERS]
     slots = asyncio.Semaphore(CONCURRENT_CALLS)
     members = await asyncio.gather(*(_list_members(stub, router, slots) for router in chosen))
+    runs = await stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest(page_size=MAX_RUNS))
     return ReportData(
         status,
         chosen,
         {router.number: found for router, found in zip(chosen, members, strict=True)},
         reach,
-        await _list_runs(stub),
+        runs.runs,
         len(routers) - len(chosen),
         datetime.now(UTC),
     )
@@ -74,14 +73,3 @@ async def _list_members(
     request = pb.GetRouterRequest(number=router.number, bank=pb.BANK_TASTE, page_size=MAX_MEMBERS)
     async with slots:
         return (await stub.GetRouter(request)).members
-
-
-async def _list_runs(
-    stub: Stub,
-) -> Sequence[pb.EvolutionRun] | None:
-    try:
-        return (await stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest(page_size=MAX_RUNS))).runs
-    except grpc.aio.AioRpcError as error:
-        if error.code() == grpc.StatusCode.UNIMPLEMENTED:
-            return None
-        raise

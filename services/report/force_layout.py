@@ -75,3 +75,8 @@ def spread_labels(
         if not moved:
             break
     return places
+
+
+def shortened(label: str, most: int) -> str:
+    """Cut a label to at most so many characters, ending in an ellipsis if it was longer."""
+    return label if len(label) <= most else label[: most - 1].rstrip(" ,") + "…"

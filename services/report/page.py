@@ -186,10 +186,8 @@ def _timings(
     return table((*headers, "mean", "times"), rows, (2, 3, 4))
 
 
-def _evolution(runs: Sequence[pb.EvolutionRun] | None) -> list[Child]:
+def _evolution(runs: Sequence[pb.EvolutionRun]) -> list[Child]:
     title = element("h2", "Evolution")
-    if runs is None:
-        return [title, _note("This service's release does not evolve routers.")]
     if not runs:
         return [title, _note("No evolution has run yet.")]
     drawn = lineage(runs)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from propagation.v1 import propagation_pb2 as pb
 from services.report.collect import ReportData
-from services.report.force_layout import force_layout, spread_labels
+from services.report.force_layout import force_layout, shortened, spread_labels
 from services.report.html import drawing, element, with_tooltip
 
 WIDTH, HEIGHT, MARGIN = 1130.0, 640.0, 70.0
@@ -128,7 +128,7 @@ def _names(
     named = [place for place, router in enumerate(routers) if router.name][:MAX_NAMES]
     if not named:
         return []
-    names = [_shortened(routers[place].name) for place in named]
+    names = [shortened(routers[place].name, MAX_NAME_CHARS) for place in named]
     sizes = np.array([(LETTER_WIDTH * len(name) + 8, LABEL_HEIGHT) for name in names])
     below = np.array([places[place] + (0.0, radii[place] + 11.0) for place in named])
     centres = np.clip(spread_labels(below, sizes), sizes / 2, np.array([WIDTH, HEIGHT]) - sizes / 2)
@@ -149,9 +149,3 @@ def _tooltip(router: pb.Router, clients: int, members: Sequence[pb.RouterMember]
         f"{name_of(router)}\n{router.members:,} members, {router.version:,} messages,"
         f" {clients:,} clients reached, mass {router.mass:,.0f}{examples}"
     )
-
-
-def _shortened(name: str) -> str:
-    if len(name) <= MAX_NAME_CHARS:
-        return name
-    return name[: MAX_NAME_CHARS - 1].rstrip(" ,") + "…"

@@ -1,7 +1,5 @@
 """`propagation round`, `evolve` and `watch`: propagation by hand, and as it happens."""
 
-from collections import deque
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -46,8 +44,9 @@ def evolve(
     if listed:
         if dry_run or undo is not None:
             raise UsageProblem("--list only shows runs; leave out --dry-run and --undo")
-        runs = ask(address, lambda stub: stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest())).runs
-        print_json({"runs": list(runs)}) if json else _print_runs(list(runs))
+        answer = ask(address, lambda stub: stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest()))
+        runs = list(answer.runs)
+        print_json({"runs": runs}) if json else _print_runs(runs)
         return
     run = ask(
         address,
@@ -64,7 +63,12 @@ def _print_run(run: pb.EvolutionRun) -> None:
             "",
             ("change", "before", "after", "why"),
             [
-                (_kind(change.kind), _numbers(change.before), _numbers(change.after), change.reason)
+                (
+                    _kind(change.kind),
+                    ", ".join(map(str, change.before)),
+                    ", ".join(map(str, change.after)),
+                    change.reason,
+                )
                 for change in run.changes
             ],
         )
@@ -106,10 +110,6 @@ def run_in_words(run: pb.EvolutionRun) -> str:
 
 def _kind(kind: int) -> str:
     return pb.EvolutionKind.Name(kind).removeprefix("EVOLUTION_KIND_").lower()  # type: ignore[arg-type]
-
-
-def _numbers(routers: "Iterable[int]") -> str:
-    return ", ".join(map(str, routers))
 
 
 def run_round(
@@ -166,38 +166,32 @@ def watch(
     JSON: one WatchPropagationResponse of the proto a line.
     """
     request = _request(kinds or (), resume)
-    reached: deque[str] = deque(maxlen=1)
+    go_on_token = ""
+
+    async def follow(stub: "PropagationServiceAsyncStub") -> None:
+        nonlocal go_on_token
+        call = stub.WatchPropagation(request)
+        go_on_token = str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, resume))
+        shown = 0
+        async for event in call:
+            print_json_line(event) if json else console().print(
+                event_in_words(event), markup=False, soft_wrap=True
+            )
+            go_on_token = event.resume_token
+            shown += 1
+            if shown == count:
+                call.cancel()
+                break
+
     try:
-        ask(address, lambda stub: _watched(stub, request, count, json, reached.append))
+        ask(address, follow)
     finally:  # however it ends, a service that was killed and Ctrl-C included
-        if reached and not json:
+        if go_on_token and not json:
             console().print(
-                f"Go on with: propagation watch --resume {reached[-1]}",
+                f"Go on with: propagation watch --resume {go_on_token}",
                 markup=False,
                 soft_wrap=True,
             )
-
-
-async def _watched(
-    stub: "PropagationServiceAsyncStub",
-    request: pb.WatchPropagationRequest,
-    count: int | None,
-    json: bool,
-    reached: Callable[[str], None],
-) -> None:
-    """`reached` is told the token to go on with from here."""
-    call = stub.WatchPropagation(request)
-    reached(str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, request.resume_token)))
-    shown = 0
-    async for event in call:
-        print_json_line(event) if json else console().print(
-            event_in_words(event), markup=False, soft_wrap=True
-        )
-        reached(event.resume_token)
-        shown += 1
-        if shown == count:
-            call.cancel()
-            break
 
 
 def _request(kinds: "list[str] | tuple[str, ...]", resume: str) -> pb.WatchPropagationRequest:

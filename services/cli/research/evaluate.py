@@ -91,33 +91,30 @@ def evaluate(
             f"--vary is measured on the prequential stream; leave out --protocol {protocol.value}"
         )
     if protocol is Protocol.LEAVE_ONE_OUT and settings.reasoner != "offline":
-        from services.cli.research.by_reasoner import by_reasoner
-
-        return by_reasoner(folder, settings, seeds, first, save, json=json)
-    if settings.embedder != "fitted":
+        outcome = protocols.by_reasoner(folder, settings, seeds, first)
+    elif settings.embedder != "fitted":
         raise UsageProblem(
             f"embedder is {settings.embedder!r}, and this measures with the fitted one: set "
-            "embedder=fitted, or give"
-            " --protocol leave-one-out with a reasoner, which embeds as the settings say"
+            "embedder=fitted, or give --protocol leave-one-out with a reasoner, which embeds as "
+            "the settings say"
         )
-    shown = _arms(arms)
-    dataset = load_dataset(folder, settings.workflow.seed)
-    stream, options = (
-        stream_of(dataset.first(first) if first else dataset),
-        protocols.evaluation_settings(settings, seeds, report_from, every),
-    )
-    if vary:
-        outcome = effects.measured(vary, dataset, stream, settings, options, first)
     else:
-        measure = {
-            Protocol.PREQUENTIAL: protocols.prequential,
-            Protocol.LEAVE_ONE_OUT: protocols.leave_one_out,
-            Protocol.COLD_START: protocols.cold_start,
-        }[protocol]
-        outcome = measure(stream, settings, options, shown)
+        shown = _arms(arms)
+        dataset = load_dataset(folder, settings.workflow.seed)
+        stream = stream_of(dataset.first(first) if first else dataset)
+        options = protocols.evaluation_settings(settings, seeds, report_from, every)
+        if vary:
+            outcome = effects.measured(vary, dataset, stream, settings, options, first)
+        else:
+            measure = {
+                Protocol.PREQUENTIAL: protocols.prequential,
+                Protocol.LEAVE_ONE_OUT: protocols.leave_one_out,
+                Protocol.COLD_START: protocols.cold_start,
+            }[protocol]
+            outcome = measure(stream, settings, options, shown)
     if save:
         save.write_text(outcome.report.model_dump_json(indent=2), encoding="utf-8")
-    if plot:
+    if plot and outcome.draw:
         outcome.draw(plot)
     print_json(outcome.report.model_dump(mode="json")) if json else outcome.show()
 

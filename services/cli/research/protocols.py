@@ -1,11 +1,18 @@
 """The protocols of `propagation evaluate`, each with its tables and pictures."""
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.datasets.load import load_dataset
+from propagation.datasets.recbole import fixed_candidates
+from propagation.evaluation.protocols.by_reasoner import (
+    ByReasonerReport,
+    PromptCost,
+    evaluate_by_reasoner,
+)
 from propagation.evaluation.protocols.leave_one_out import KNOWING, evaluate_leave_one_out
 from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.reports.plot import cold_start as draw
@@ -22,6 +29,9 @@ from propagation.evaluation.reports.table import (
 )
 from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.model import Term, pluralize
+from propagation.workflow.engine import Engine
+from services.cli.access import with_engine
+from services.cli.research.datasets import checked, checked_clients
 from services.config.settings import Settings
 from services.runtime.console import console, print_table, progress_of
 from services.runtime.process import release
@@ -29,11 +39,14 @@ from services.runtime.process import release
 
 @dataclass(frozen=True)
 class Outcome:
-    """A report with its table and picture; `draw` raises OSError if it cannot write."""
+    """A report with its table and, if it has one, its picture.
+
+    `draw` raises OSError if it cannot write.
+    """
 
     report: Term
     show: Callable[[], None]
-    draw: Callable[[Path], None]
+    draw: Callable[[Path], None] | None = None
 
 
 def evaluation_settings(
@@ -144,3 +157,99 @@ def print_cost(seconds: float, embedder: str, footnote: str = "") -> None:
     if footnote:
         console().print(footnote, markup=False)
     console().print(f"{seconds:.0f} s; {embedder}; {release()}", markup=False)
+
+
+RANKER_HEADERS = ("candidates", "targets", "N@1", "N@5", "N@10", "ranked by numbers")
+COST_HEADERS = (
+    "prompt",
+    "calls",
+    "cached",
+    "prompt tokens",
+    "completion tokens",
+    "seconds",
+    "money",
+)
+
+
+def by_reasoner(folder: Path, settings: Settings, seeds: int, first: int | None) -> Outcome:
+    """Rank each user's last event by a language model that has learned all others.
+
+    It runs the whole loop on the database of the settings, which is created if needed. What was
+    done before an error stays there: a stopped run goes on where it was.
+    """
+    dataset = load_dataset(folder, settings.workflow.seed)
+    dataset = dataset.first(first) if first else dataset
+    fixed = fixed_candidates(folder)
+
+    async def run(engine: Engine) -> ByReasonerReport:
+        with progress_of(dataset.name) as progress:
+            return await evaluate_by_reasoner(
+                engine,
+                dataset,
+                checked_clients(dataset.clients),
+                checked(dataset.events),
+                fixed,
+                seeds=range(1, seeds + 1),
+                commit=release(),
+                progress=progress,
+            )
+
+    report = with_engine(settings, run, create=True)
+    return Outcome(report, lambda: show_by_reasoner(report))
+
+
+def show_by_reasoner(report: ByReasonerReport) -> None:
+    """Print the report."""
+    rows = [
+        (
+            draw.name,
+            f"{draw.targets:,}",
+            f"{draw.n1:.4f}",
+            f"{draw.n5:.4f}",
+            f"{draw.n10:.4f}",
+            f"{draw.by_numbers:,}",
+        )
+        for draw in report.draws
+    ]
+    title = (
+        f"{report.dataset}, leave-last-one-out by {report.reasoner}: "
+        f"{pluralize(report.users, 'user')}, "
+        f"{pluralize(report.learned, 'event')} learned"
+    )
+    print_table(title, RANKER_HEADERS, rows, RANKER_HEADERS[1:])
+    costs = _cost_rows(report.cost)
+    if costs and report.runs > 1:
+        print_table(
+            f"What all {report.runs} runs cost",
+            COST_HEADERS,
+            _cost_rows(report.cost_in_all),
+            COST_HEADERS[1:],
+        )
+    if costs:
+        print_table(
+            "What this run cost" if report.runs == 1 else "What the last run cost",
+            COST_HEADERS,
+            costs,
+            COST_HEADERS[1:],
+        )
+    took = f"{report.seconds:.0f} s"
+    if report.runs > 1:
+        took = f"{report.seconds_in_all:.0f} s in {report.runs} runs, {took} the last"
+    console().print(
+        f"{pluralize(report.dead_letters, 'dead letter')}; {took}; {report.commit}", markup=False
+    )
+
+
+def _cost_rows(costs: Sequence[PromptCost]) -> list[tuple[str, ...]]:
+    return [
+        (
+            one.prompt,
+            f"{one.calls:,}",
+            f"{one.cached:,}",
+            f"{one.prompt_tokens:,}",
+            f"{one.completion_tokens:,}",
+            f"{one.seconds:,.0f}",
+            f"{one.money:,.4f}",
+        )
+        for one in costs
+    ]

@@ -8,7 +8,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.evaluation import run_times as module
 from propagation.evaluation.protocols.by_reasoner import ByReasonerReport, PromptCost
 from propagation.evaluation.run_times import time_run
-from services.cli.research.by_reasoner import show
+from services.cli.research.protocols import show_by_reasoner
 from services.runtime.process import SystemClock
 
 
@@ -51,7 +51,7 @@ def test_the_text_says_what_is_of_all_runs_and_what_of_the_last(capsys, runs):
             )
         ]
 
-    show(
+    show_by_reasoner(
         ByReasonerReport(
             dataset="small",
             reasoner="scripted",

@@ -167,10 +167,10 @@ def test_the_first_sentence_says_what_propagation_is_worth():
 
 
 def test_an_empty_service_has_a_page():
-    bare = ReportData(pb.GetStatusResponse(), [], {}, {}, None, 0, datetime(2026, 1, 2, tzinfo=UTC))
+    bare = ReportData(pb.GetStatusResponse(), [], {}, {}, [], 0, datetime(2026, 1, 2, tzinfo=UTC))
     text = " ".join(ParsedPage(render_page(bare)).texts)
     assert "Nothing was ranked yet" in text
-    assert "does not evolve routers" in text
+    assert "No evolution has run yet" in text
 
 
 def test_published_runs_are_drawn_and_refused_ones_are_listed():
