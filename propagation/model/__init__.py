@@ -61,7 +61,6 @@ from propagation.model.errors import (
     StoreUnsupported,
     TooNew,
     TooOld,
-    Unsupported,
 )
 from propagation.model.gauge import Gauge, GaugePoint
 from propagation.model.interactions.interaction import (
@@ -251,7 +250,6 @@ __all__ = [
     "Term",
     "TooNew",
     "TooOld",
-    "Unsupported",
     "Usage",
     "UserChoices",
     "WatchEventKind",

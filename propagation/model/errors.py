@@ -116,10 +116,6 @@ class IndexUnavailable(PropagationError):
     """
 
 
-class Unsupported(PropagationError):
-    """This deployment's adapters cannot do this; the message says which can."""
-
-
 class ReasonerFailed(PropagationError):
     """The reasoner gave no usable answer, which differs from an empty answer.
 

@@ -4,7 +4,7 @@ from propagation.ports.clock import Clock
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph.evolution import Publication
 from propagation.ports.graph.forget import ExportRecord
-from propagation.ports.graph.graph_store import ForgettingGraph, GraphStore, VersionClash
+from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.ports.graph.leases import BlobStore, Lease, LeaseStore
 from propagation.ports.graph.outbox import IndexChange, OutboxStore
 from propagation.ports.graph.reason import InteractionReader, ReasonStore
@@ -46,7 +46,6 @@ __all__ = [
     "ExportRecord",
     "ExtractAnswer",
     "FittableEmbedder",
-    "ForgettingGraph",
     "ForwardAnswer",
     "GraphStore",
     "Hit",

@@ -11,6 +11,7 @@ from propagation.workflow.data_settings import OpenData
 from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.forget.forgetting import Forgetting
 from propagation.workflow.forget.retention import Retention
+from propagation.workflow.forget.withdrawal import Withdrawer
 from propagation.workflow.history.profile_reader import ProfileReader
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
@@ -177,18 +178,10 @@ class EngineParts:
             self.exclusion,
             leases,
         )
-        self.forgetting = Forgetting(
-            store,
-            embedder,
-            numbers,
-            learner,
-            vectors,
-            self.upkeep,
-            memory,
-            settings,
-            leases,
-            self.exclusion,
+        withdrawer = Withdrawer(
+            store, embedder, numbers, learner, vectors, self.upkeep, settings.min_support, leases
         )
+        self.forgetting = Forgetting(store, withdrawer, memory, self.exclusion)
         self.retention = Retention(store)
         self.stage0 = Stage0(
             store,

@@ -223,7 +223,7 @@ class Engine(EngineParts):
 
     def export_client(self, key: ClientKey) -> AsyncIterator[str]:
         """Yield everything that is stored of a client, as lines of JSON."""
-        return export_lines(self.forgetting.store, self.numbers, key)
+        return export_lines(self.store, self.numbers, key)
 
     # Maintenance
 

@@ -30,7 +30,6 @@ CODES: dict[type[Exception], tuple[grpc.StatusCode, str]] = {
     errors.StoreRefused: (grpc.StatusCode.UNAVAILABLE, "STORE_REFUSED"),
     errors.SchemaTooNew: (grpc.StatusCode.FAILED_PRECONDITION, "SCHEMA_TOO_NEW"),
     errors.IncompatibleSettings: (grpc.StatusCode.FAILED_PRECONDITION, "INCOMPATIBLE_SETTINGS"),
-    errors.Unsupported: (grpc.StatusCode.UNIMPLEMENTED, "UNSUPPORTED"),
     errors.ReasonerFailed: (grpc.StatusCode.UNAVAILABLE, "REASONER_FAILED"),
     errors.IndexUnavailable: (grpc.StatusCode.UNAVAILABLE, "INDEX_UNAVAILABLE"),
     Starting: (grpc.StatusCode.UNAVAILABLE, "STARTING"),

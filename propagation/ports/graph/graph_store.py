@@ -1,6 +1,6 @@
 """The graph store: the source of truth. An adapter implements all its ports on one database."""
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from propagation.ports.graph.evolution import EvolutionStore
 from propagation.ports.graph.forget import ErasureStore, ExportStore, RetentionStore
@@ -29,6 +29,8 @@ class GraphStore(
     LearnStore,
     ReasonStore,
     RoundStore,
+    ErasureStore,
+    ExportStore,
     RetentionStore,
     LeaseStore,
     BlobStore,
@@ -58,8 +60,3 @@ class GraphStore(
 
     async def check(self) -> list[str]:
         """Describe in sentences what is wrong with the stored data; empty if it is sound."""
-
-
-@runtime_checkable
-class ForgettingGraph(GraphStore, ErasureStore, ExportStore, Protocol):
-    """A graph store that can also withdraw interactions, erase clients and export them."""

@@ -5,7 +5,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 
-from propagation.model import LeaseHeld, PropagationError
+from propagation.model import LeaseHeld, LeaseLost, PropagationError
 from propagation.ports import Lease, LeaseStore
 from propagation.workflow.concurrency.tasks import background_task, keep_renewing
 
@@ -80,6 +80,21 @@ class Leases:
         async with self.hold(name, wait_seconds) as lease:
             if lease is None:
                 raise LeaseHeld(name)
+            yield lease
+
+    @contextlib.asynccontextmanager
+    async def keep_rounds_out(self) -> AsyncIterator[Lease]:
+        """Hold the round lease, once a round of another process has ended.
+
+        Raises:
+            LeaseLost: The other process was not done within WAIT_SECONDS.
+        """
+        async with self.hold(ROUND_LEASE, WAIT_SECONDS) as lease:
+            if lease is None:
+                raise LeaseLost(
+                    f"another process runs a round, and was not done in {WAIT_SECONDS:.0f} s;"
+                    " try again"
+                )
             yield lease
 
     async def wait_for(self, name: str, seconds: float = WAIT_SECONDS) -> Lease | None:

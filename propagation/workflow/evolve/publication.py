@@ -31,7 +31,7 @@ from propagation.numbers.state import State
 from propagation.optimization.router_lineage import follow_edges, follow_rules, moved_routers
 from propagation.ports import Collection, GraphStore, IndexChange, Lease, Publication
 from propagation.routing.routing_table import TableChange, stage_table_change
-from propagation.workflow.concurrency import ROUND_LEASE, WAIT_SECONDS, Activity, Exclusion, Leases
+from propagation.workflow.concurrency import Activity, Exclusion, Leases
 from propagation.workflow.evolve.plan import DecidedPlan, catch_up
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
@@ -85,13 +85,8 @@ class Publisher:
         """
         async with (
             self._learners_lease() as learn,
-            self._leases.hold(ROUND_LEASE, WAIT_SECONDS) as rounds,
+            self._leases.keep_rounds_out() as rounds,
         ):
-            if rounds is None:
-                raise LeaseLost(
-                    f"another process runs a round, and was not done in {WAIT_SECONDS:.0f} s;"
-                    " try again"
-                )
             await self._check_epoch(epoch)
             change = await self._map(decided, epoch)
             texts = await self._follow_rules(change)

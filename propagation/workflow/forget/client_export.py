@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Mapping
 import orjson
 
 from propagation.model import ClientKey, ClientKind, NotFound, index_of, kind_of
-from propagation.ports import ForgettingGraph
+from propagation.ports import GraphStore
 from propagation.workflow.views import NumbersOwner, NumbersView
 
 
 async def export_lines(
-    store: ForgettingGraph, numbers: NumbersOwner, key: ClientKey
+    store: GraphStore, numbers: NumbersOwner, key: ClientKey
 ) -> AsyncIterator[str]:
     """Yield one line for each record; `what` names its kind.
 

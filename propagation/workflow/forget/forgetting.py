@@ -11,18 +11,12 @@ from propagation.model import (
     EventStatus,
     InteractionRow,
     NotFound,
-    Unsupported,
-    sender_router,
 )
-from propagation.ports import Embedder, ForgettingGraph, GraphStore
-from propagation.workflow.concurrency import Activity, Exclusion, Leases
+from propagation.ports import GraphStore
+from propagation.workflow.concurrency import Activity, Exclusion
 from propagation.workflow.forget.text_changes import own_names
 from propagation.workflow.forget.withdrawal import ErasedClient, Withdrawer, Withdrawn
-from propagation.workflow.index.maintenance import IndexMaintenance
-from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.learn.learner import Learner
-from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views import ClientMemory, NumbersOwner
+from propagation.workflow.views import ClientMemory
 
 
 @dataclass(frozen=True)
@@ -73,42 +67,22 @@ class Forgetting:
     def __init__(
         self,
         store: GraphStore,
-        embedder: Embedder,
-        numbers: NumbersOwner,
-        learner: Learner,
-        vectors: VectorSync,
-        upkeep: IndexMaintenance,
+        withdrawer: Withdrawer,
         memory: ClientMemory,
-        settings: WorkflowSettings,
-        leases: Leases,
         exclusion: Exclusion,
     ) -> None:
-        self._graph = store
+        self._store = store
+        self._withdrawer = withdrawer
         self._memory = memory
         self._exclusion = exclusion
-        if isinstance(store, ForgettingGraph):
-            self._withdrawer = Withdrawer(
-                store, embedder, numbers, learner, vectors, upkeep, settings.min_support, leases
-            )
-
-    @property
-    def store(self) -> ForgettingGraph:
-        """The graph store, if it can forget.
-
-        Raises:
-            Unsupported: It cannot.
-        """
-        if not isinstance(self._graph, ForgettingGraph):
-            raise Unsupported("this graph store can neither retract events nor forget clients")
-        return self._graph
 
     async def wipe_if_due(self) -> None:
         """Wipe the traces of erased clients from the database's files, if there are any.
 
         Called every night, and at start after the index was compared with the graph.
         """
-        if isinstance(self._graph, ForgettingGraph) and await self._graph.wiping_due():
-            await self._graph.wipe()
+        if await self._store.wiping_due():
+            await self._store.wipe()
 
     async def retract(self, event_ids: Sequence[str]) -> RetractionResult:
         """Withdraw events with everything they wrote, in one commit.
@@ -118,12 +92,11 @@ class Forgetting:
 
         Raises:
             LeaseLost: Another process learns, evolves or runs a round for too long.
-            Unsupported: The graph store cannot forget.
         """
         async with self._exclusion.run(Activity.WITHDRAW):
             events: list[EventRetraction] = []
             rows: dict[str, InteractionRow] = {}
-            states = await self.store.event_statuses(event_ids)
+            states = await self._store.event_statuses(event_ids)
             for event_id, (status, row) in zip(event_ids, states, strict=True):
                 retracted = row is not None and event_id not in rows
                 if event_id in rows:
@@ -153,7 +126,6 @@ class Forgetting:
         Raises:
             NotFound: The client is unknown.
             LeaseLost: Another process learns, evolves or runs a round for too long.
-            Unsupported: The graph store cannot forget.
             StoreBusy: The client is erased, but the files could not be wiped; the next night
                 or start wipes them.
         """
@@ -161,29 +133,29 @@ class Forgetting:
             async with self._exclusion.run(Activity.WITHDRAW):
                 erased = await self._erased_client(key)
                 client = erased.client
-                rows = await self.store.interactions_of_clients([client.ref])
+                rows = await self._store.interactions_of_clients([client.ref])
                 withdrawn = await self._withdrawer.withdraw(rows, erased)
                 self._forget_texts(withdrawn)
                 if client.key.kind == ClientKind.USER:
                     self._memory.pending_events.forget([client.key.id])
                 self._memory.forget_client(client.ref)
                 await self._withdrawer.publish(withdrawn, erased)
-            if wipe or self.store.wipes_in_seconds:
-                await self.store.wipe()  # others learn and reason again meanwhile
+            if wipe or self._store.wipes_in_seconds:
+                await self._store.wipe()  # others learn and reason again meanwhile
         result = withdrawn.result
         return ErasureResult(
             client, result.sequence, result.interactions, withdrawn.changes.lines_dropped
         )
 
     async def _erased_client(self, key: ClientKey) -> ErasedClient:
-        (ref,) = await self.store.find_refs([key])
+        (ref,) = await self._store.find_refs([key])
         if ref is None:
             raise NotFound(key.kind.name.lower(), key.id)
-        (client,) = await self.store.get_clients([ref])
-        texts = await self.store.find_citing_texts([CitationSearch(ref, None)])
+        (client,) = await self._store.get_clients([ref])
+        texts = await self._store.find_citing_texts([CitationSearch(ref, None)])
         names = own_names(client, [stored.text for stored in texts])
-        shared = await self.store.names_used_by_others(ref, names)
-        return ErasedClient(client, names, names - shared, (sender_router(ref),))
+        shared = await self._store.names_used_by_others(ref, names)
+        return ErasedClient(client, names, names - shared)
 
     def _forget_texts(self, withdrawn: Withdrawn) -> None:
         self._memory.pending_events.note_entry(withdrawn.result.sequence)

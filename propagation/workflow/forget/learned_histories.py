@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import InteractionRow, LearnedWeights, RouterMaps, UserChoices, index_of
-from propagation.ports import Embedder, ForgettingGraph
+from propagation.ports import Embedder, GraphStore
 from propagation.workflow.concurrency import background_task
 from propagation.workflow.forget.number_changes import History
 from propagation.workflow.index.embedding import attribute_text, content_text
@@ -41,7 +41,7 @@ def in_current_routers(
 class Histories:
     """Loads users' learned interactions from the log."""
 
-    def __init__(self, store: ForgettingGraph, embedder: Embedder) -> None:
+    def __init__(self, store: GraphStore, embedder: Embedder) -> None:
         self._store = store
         self._embedder = embedder
 

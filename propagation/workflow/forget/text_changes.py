@@ -20,7 +20,7 @@ from propagation.model import (
     normalize_name,
     ref_of,
 )
-from propagation.ports import ForgettingGraph
+from propagation.ports import GraphStore
 from propagation.routing.attribute_extraction import own_attributes, recount_holders
 from propagation.routing.canonical_attributes import to_canonical
 from propagation.workflow.forget.name_matching import OwnWords
@@ -74,9 +74,7 @@ class TextChanges:
 class TextChangeFinder:
     """Finds the texts and messages that a withdrawal changes; redaction.py decides how."""
 
-    def __init__(
-        self, store: ForgettingGraph, min_support: int, canonical: Mapping[str, str]
-    ) -> None:
+    def __init__(self, store: GraphStore, min_support: int, canonical: Mapping[str, str]) -> None:
         self._store = store
         self._min_support = min_support
         self._canonical = canonical

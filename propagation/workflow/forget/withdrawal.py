@@ -5,8 +5,7 @@ next start finishes the index and the wiping.
 """
 
 import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from propagation.model import (
@@ -15,23 +14,23 @@ from propagation.model import (
     EntryKind,
     InteractionRow,
     LearnedWeights,
-    LeaseLost,
     PromotedRepeat,
     StagedCheckpoint,
     Withdrawal,
     WithdrawalResult,
     index_of,
     kind_of,
+    sender_router,
 )
 from propagation.ports import (
     Collection,
     Embedder,
-    ForgettingGraph,
+    GraphStore,
     IndexChange,
     Lease,
     VersionClash,
 )
-from propagation.workflow.concurrency import ROUND_LEASE, WAIT_SECONDS, Leases, background_task
+from propagation.workflow.concurrency import Leases, background_task
 from propagation.workflow.forget.learned_histories import Histories, in_current_routers
 from propagation.workflow.forget.number_changes import Subtraction
 from propagation.workflow.forget.text_changes import TextChangeFinder, TextChanges
@@ -53,13 +52,11 @@ class ErasedClient:
     Attributes:
         names: Attributes of its own text.
         own_names: Those of them that are in no other client's own text.
-        sent_under: Routers that stood for the client itself (point-to-point).
     """
 
     client: Client
     names: frozenset[str]
     own_names: frozenset[str]
-    sent_under: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,7 @@ class Withdrawer:
 
     def __init__(
         self,
-        store: ForgettingGraph,
+        store: GraphStore,
         embedder: Embedder,
         numbers: NumbersOwner,
         learner: Learner,
@@ -114,7 +111,7 @@ class Withdrawer:
             LeaseLost: Another process learns or runs a round for too long.
             VersionClash: Other processes wrote texts five times in a row meanwhile.
         """
-        async with self._leases_held() as lease:
+        async with self._learner.hold_lease() as lease, self._leases.keep_rounds_out():
             weights = await self._store.learned_weights([row.sequence for row in rows])
             request = _Request(rows, weights, erased)
             own = self._store.stage_checkpoint(lease, await self._numbers.run(borrow_own_rows))
@@ -126,20 +123,6 @@ class Withdrawer:
                 rest = await self._numbers.run(borrow_remainder, *_own_rows(request))
                 barrier = await self._store.stage_checkpoint(lease, rest, await staged)
                 return await self._commit(lease, barrier, await changes, promoted, request)
-
-    @asynccontextmanager
-    async def _leases_held(self) -> AsyncIterator[Lease]:
-        """Keep other processes from learning and rounds; give the learner's lease."""
-        async with (
-            self._learner.hold_lease() as lease,
-            self._leases.hold(ROUND_LEASE, WAIT_SECONDS) as round_lease,
-        ):
-            if round_lease is None:
-                raise LeaseLost(
-                    f"another process runs a round, and was not done in {WAIT_SECONDS:.0f} s;"
-                    " try again"
-                )
-            yield lease
 
     async def _subtract(self, request: _Request) -> list[PromotedRepeat]:
         """Subtract the interactions from the numbers view.
@@ -259,7 +242,7 @@ def _withdrawal(
         kind=EntryKind.ERASURE,
         refs=(client.ref,),
         erased=client.ref,
-        sent_under=erased.sent_under,
+        sent_under=(sender_router(client.ref),),
         unmapped=erased.names,
         words=tuple(word for word in (client.title, client.key.id) if word),
     )

@@ -4,6 +4,7 @@ Source: RecNet 2.3, eq. 5, outside an interaction.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from propagation.model import Client, ClientText, NotFound, RouterVersion
@@ -58,7 +59,10 @@ class ProfileReader:
         """
         client = await self._client(ref)
         text = (await self._store.load_texts([ref]))[ref]
-        buffer = fill_buffer(ref, await self._waiting_messages(text), self._settings.buffer)
+        if not self._settings.propagate:
+            return ProfileReading(client, text)
+        waiting = (await self._store.waiting_messages({ref: text.watermark}))[ref]
+        buffer = fill_buffer(ref, waiting, self._settings.buffer)
         return ProfileReading(client, text, buffer.kept)
 
     async def read_merged(self, ref: int) -> ProfileReading:
@@ -69,14 +73,11 @@ class ProfileReader:
             ReasonerFailed: The reasoner gave no usable answer.
             VersionClash: Other writers committed first five times in a row.
         """
-        for attempt in range(ATTEMPTS):
-            try:
-                async with self._merging.read():
+        async with self._merging.read():
+            for _ in range(ATTEMPTS - 1):
+                with suppress(VersionClash):
                     return await self._merge(ref)
-            except VersionClash:
-                if attempt == ATTEMPTS - 1:
-                    raise
-        raise AssertionError("unreachable")
+            return await self._merge(ref)
 
     async def read_at(self, ref: int, sequence: int) -> ProfileReading:
         """Return a client's profile at a sequence; an empty one before its first version.
@@ -126,11 +127,3 @@ class ProfileReader:
         if not found:
             raise NotFound("client", str(ref))
         return found[0]
-
-    async def _waiting_messages(self, text: ClientText) -> Sequence[RouterVersion]:
-        ref = text.profile.ref
-        return (
-            (await self._store.waiting_messages({ref: text.watermark}))[ref]
-            if self._settings.propagate
-            else ()
-        )

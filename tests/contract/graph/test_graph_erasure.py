@@ -20,7 +20,7 @@ from propagation.model import (
     RecordStatus,
     Withdrawal,
 )
-from propagation.ports import Collection, ForgettingGraph, IndexChange, VersionClash
+from propagation.ports import Collection, IndexChange, VersionClash
 from tests.contract.graph_store import (
     STRANGE,
     change,
@@ -40,10 +40,6 @@ from tests.contract.graph_store import (
 )
 
 ANN, BOB = user(0), user(1)
-
-
-async def test_every_store_can_forget(store):
-    assert isinstance(store, ForgettingGraph)
 
 
 async def lease_of(store):

@@ -17,8 +17,7 @@ from propagation.model import (
     RouterMaps,
     index_of,
 )
-from propagation.workflow.concurrency import Leases
-from propagation.workflow.forget import withdrawal
+from propagation.workflow.concurrency import Leases, leases
 from propagation.workflow.forget.learned_histories import in_current_routers
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild_view
@@ -352,7 +351,7 @@ async def test_an_erasure_waits_for_a_round_of_another_process(engine, monkeypat
     await live(engine, 13, 30)
     lease = await engine.store.acquire_lease("round", "another process", 60_000)
     with monkeypatch.context() as patch:
-        patch.setattr(withdrawal, "WAIT_SECONDS", 0.2)
+        patch.setattr(leases, "WAIT_SECONDS", 0.2)
         with pytest.raises(
             LeaseLost, match="another process runs a round, and was not done in 0 s"
         ):
