@@ -14,8 +14,8 @@ from propagation.model import (
 )
 from propagation.ports import GraphStore
 from propagation.workflow.concurrency import Activity, Exclusion
-from propagation.workflow.forget.text_changes import own_names
-from propagation.workflow.forget.withdrawal import ErasedClient, Withdrawer, Withdrawn
+from propagation.workflow.forget.name_matching import ErasedClient, own_names
+from propagation.workflow.forget.withdrawal import Withdrawer, Withdrawn
 from propagation.workflow.views import ClientMemory
 
 
@@ -139,7 +139,7 @@ class Forgetting:
                 if client.key.kind == ClientKind.USER:
                     self._memory.pending_events.forget([client.key.id])
                 self._memory.forget_client(client.ref)
-                await self._withdrawer.publish(withdrawn, erased)
+                await self._withdrawer.publish(withdrawn)
             if wipe or self._store.wipes_in_seconds:
                 await self._store.wipe()  # others learn and reason again meanwhile
         result = withdrawn.result

@@ -6,11 +6,11 @@ A sentence that only quotes them is kept without the quotation.
 import html
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from propagation.model import normalize_name
+from propagation.model import Author, Client, ClientText, normalize_name
 
 QUOTE = re.compile("“([^”]*)”")
 WORD = re.compile(r"\w+")
@@ -119,6 +119,36 @@ class OwnWords:
         if gone:
             text = _drop_quotes(text, quotes, gone) or ""
         return None if not text or self.is_in(text, cites=cites) else text
+
+
+@dataclass(frozen=True)
+class ErasedClient:
+    """A client that is erased.
+
+    Attributes:
+        names: Attributes of its own text.
+        own_names: Those of them that are in no other client's own text.
+    """
+
+    client: Client
+    names: frozenset[str]
+    own_names: frozenset[str]
+
+
+def own_names(client: Client, texts: Iterable[ClientText]) -> frozenset[str]:
+    """Return the normalized attributes of a client's own text.
+
+    These are its attributes and categories, and those found in its catalogue lines.
+    """
+    names = {normalize_name(name) for name in (*client.attributes, *client.categories)}
+    names |= {
+        name
+        for text in texts
+        for line in text.profile.lines
+        if line.author is Author.CATALOGUE
+        for name in line.attributes
+    }
+    return frozenset(names - {""})
 
 
 def split_sentences(text: str) -> list[str]:

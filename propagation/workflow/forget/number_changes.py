@@ -71,7 +71,7 @@ class Subtraction:
         written: What the interactions wrote, in current routers.
         stored: [n,2,16] their routers as stored; `maps` lead to the current ones.
         retrust: Compute the users' trust again.
-        removed_adoptions: (user, item) rows of adoptions that are gone.
+        removed_places: Places of the users' lists whose adoptions are gone.
         promoted: Repeats that took the place of first adoptions.
     """
 
@@ -79,7 +79,7 @@ class Subtraction:
     stored: NDArray[np.uint16]
     maps: RouterMaps
     retrust: bool
-    removed_adoptions: list[tuple[int, int]] = field(default_factory=list)
+    removed_places: list[int] = field(default_factory=list)
     promoted: list[PromotedRepeat] = field(default_factory=list)
 
     def withdraw(self, view: NumbersView, histories: Iterable[History]) -> None:
@@ -106,6 +106,7 @@ class Subtraction:
         """
         state, first = view.state, first_occurrences(history.item)
         banks = (state.session, state.taste)
+        removed: set[int] = set()
         for row in np.flatnonzero(first & history.gone):
             item = int(history.item[row])
             place = int(np.searchsorted(self.written.sequence, history.sequence[row]))
@@ -119,7 +120,10 @@ class Subtraction:
             fade_recent(state, item, state.clock[INTERACTIONS] - self.written.since[place])
             state.adoptions[item] -= 1
             state.totals[0] -= 1
-            self.removed_adoptions.append((history.user, item))
+            removed.add(item)
+        keys = np.array([history.user << 32 | item for item in removed], np.int64)
+        drop_keys(state.seen_set, keys)
+        self.removed_places += _adoption_places(state, history.user, removed)
 
     def _promote(
         self, view: NumbersView, history: History, row: int, repeat: int, place: int
@@ -158,17 +162,16 @@ class Subtraction:
         Args:
             erased: Client (ref) whose rows are emptied; None for a retraction.
         """
-        _remove_adoptions(view.state, self.removed_adoptions)
+        _remove_places(view.state, sorted(self.removed_places))
         if erased is not None and kind_of(erased) == ClientKind.USER:
             _empty_user(view.state, index_of(erased))
         elif erased is not None:
             view.retire_item(index_of(erased))
             _empty_item(view.state, index_of(erased))
-        banks = {
-            name: getattr(view.state, name) for name in ("session", "taste")
-        }  # new totals: readers look at all items again
-        view.state = view.state._replace(
-            **{name: bank._replace(total=bank.total.copy()) for name, bank in banks.items()}
+        session, taste = view.state.session, view.state.taste
+        view.state = view.state._replace(  # new totals: readers look at all items again
+            session=session._replace(total=session.total.copy()),
+            taste=taste._replace(total=taste.total.copy()),
         )
 
 
@@ -246,20 +249,13 @@ def _set_recency_list(state: State, user: int, items: NDArray[np.int64]) -> None
     state.history_length[user] = len(items)
 
 
-def _remove_adoptions(state: State, removed: Sequence[tuple[int, int]]) -> None:
-    """Remove adoptions (user, item) from the hash set and the users' linked lists.
+def _remove_places(state: State, gone: Sequence[int]) -> None:
+    """Remove places, in ascending order, from the users' linked lists of adoptions.
 
     The lists share one array of places; the places that stay move together.
     """
-    if not removed:
+    if not gone:
         return
-    drop_keys(state.seen_set, np.array([user << 32 | item for user, item in removed], np.int64))
-    items_of: dict[int, set[int]] = {}
-    for user, item in removed:
-        items_of.setdefault(user, set()).add(item)
-    gone = sorted(
-        place for user, items in items_of.items() for place in _adoption_places(state, user, items)
-    )
     count = int(state.clock[SEEN])
     before = state.seen_before[:count]
     kept_place = np.arange(count)  # the place itself, or the nearest kept one before it in its list
@@ -268,17 +264,13 @@ def _remove_adoptions(state: State, removed: Sequence[tuple[int, int]]) -> None:
     kept = np.ones(count, np.bool_)
     kept[gone] = False
     number = np.append(np.cumsum(kept) - 1, -1)
-
-    def moved(places: NDArray[np.int64]) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = number[np.append(kept_place, -1)[places]]
-        return found
-
+    moved = number[np.append(kept_place, -1)]  # the place -1, the end of a list, stays -1
     left = int(kept.sum())
     users = int(state.clock[2])
-    state.seen_before[:left] = moved(before[kept])
+    state.seen_before[:left] = moved[before[kept]]
     state.seen_item[:left] = state.seen_item[:count][kept]
     state.seen_router[:left] = state.seen_router[:count][kept]
-    state.seen_last[:users] = moved(state.seen_last[:users])
+    state.seen_last[:users] = moved[state.seen_last[:users]]
     state.clock[SEEN] = left
 
 

@@ -7,6 +7,7 @@ only the withdrawn parts brought. These are decisions only: nothing is loaded or
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 from propagation.model import (
     AffectedMessage,
@@ -74,38 +75,24 @@ class Redaction:
     """Redacts versions of texts; lines and rules that versions share are redacted once."""
 
     def __init__(self, gone: Gone, supporters: Supporters) -> None:
-        self._gone = gone
-        self._supporters = supporters
-        # The original is kept beside its result, so that no other object gets its id.
-        self._lines: dict[tuple[int, int], tuple[Line, Line | None]] = {}
-        self._rules: dict[int, tuple[FilterRule, FilterRule | None]] = {}
+        self._line = cache(partial(redact_line, gone=gone, supporters=supporters))
+        self._rule = cache(partial(_redact_rule, gone=gone))
 
     def redact(self, text: ClientText) -> ClientText:
         """Redact a text; return the same object if nothing changes.
 
-        Unchanged lines and rules stay the same objects too.
+        Unchanged lines and rules stay as they are too.
         """
-        lines = [self._line(line, text.profile.ref) for line in text.profile.lines]
-        rules = [self._rule(rule) for rule in text.filter_memory.rules]
-        before = [*text.profile.lines, *text.filter_memory.rules]
-        if all(new is old for new, old in zip([*lines, *rules], before, strict=True)):
+        profile, memory = text.profile, text.filter_memory
+        redacted_lines = [self._line(line, profile.ref) for line in profile.lines]
+        lines = tuple(line for line in redacted_lines if line is not None)
+        redacted_rules = [self._rule(rule) for rule in memory.rules]
+        rules = tuple(rule for rule in redacted_rules if rule is not None)
+        if (lines, rules) == (profile.lines, memory.rules):
             return text
         return replace(
-            text,
-            profile=replace(text.profile, lines=tuple(line for line in lines if line is not None)),
-            filter_memory=FilterMemory(rules=tuple(rule for rule in rules if rule is not None)),
+            text, profile=replace(profile, lines=lines), filter_memory=FilterMemory(rules=rules)
         )
-
-    def _line(self, line: Line, owner: int) -> Line | None:
-        key = (owner, id(line))
-        if key not in self._lines:
-            self._lines[key] = (line, redact_line(line, owner, self._gone, self._supporters))
-        return self._lines[key][1]
-
-    def _rule(self, rule: FilterRule) -> FilterRule | None:
-        if id(rule) not in self._rules:
-            self._rules[id(rule)] = (rule, _redact_rule(rule, self._gone))
-        return self._rules[id(rule)][1]
 
 
 def redact_line(line: Line, owner: int, gone: Gone, supporters: Supporters) -> Line | None:

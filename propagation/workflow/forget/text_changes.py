@@ -6,10 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from propagation.model import (
     AffectedMessage,
-    Author,
     Citations,
     CitationSearch,
-    Client,
     ClientKind,
     ClientText,
     InteractionRow,
@@ -17,13 +15,12 @@ from propagation.model import (
     RouterVersion,
     Source,
     StoredText,
-    normalize_name,
     ref_of,
 )
 from propagation.ports import GraphStore
 from propagation.routing.attribute_extraction import own_attributes, recount_holders
 from propagation.routing.canonical_attributes import to_canonical
-from propagation.workflow.forget.name_matching import OwnWords
+from propagation.workflow.forget.name_matching import ErasedClient, OwnWords
 from propagation.workflow.forget.redaction import (
     Gone,
     Key,
@@ -71,75 +68,99 @@ class TextChanges:
         return frozenset(name for name, holders in self.holders.items() if holders <= 0)
 
 
+@dataclass(frozen=True)
+class WithdrawalRequest:
+    """What to withdraw.
+
+    Attributes:
+        rows: For an erasure, all interactions of the client.
+        weights: What the interactions wrote when they were learned.
+        erased: The client that goes with them; None for a retraction.
+    """
+
+    rows: Sequence[InteractionRow]
+    weights: LearnedWeights
+    erased: ErasedClient | None
+
+    @property
+    def erased_ref(self) -> int | None:
+        """Ref of the client that is erased."""
+        return None if self.erased is None else self.erased.client.ref
+
+
 class TextChangeFinder:
     """Finds the texts and messages that a withdrawal changes; redaction.py decides how."""
 
-    def __init__(self, store: GraphStore, min_support: int, canonical: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        min_support: int,
+        canonical: Mapping[str, str],
+        request: WithdrawalRequest,
+    ) -> None:
         self._store = store
         self._min_support = min_support
         self._canonical = canonical
+        self._request = request
+        self._erased = request.erased_ref
 
-    async def of_retraction(
-        self, rows: Sequence[InteractionRow], weights: LearnedWeights
-    ) -> TextChanges:
-        """Find the changes of a retraction: a line stays until its last source goes."""
-        gone = Gone(frozenset(row.sequence for row in rows), least=1)
-        refs = sorted({ref for row in rows for ref in (row.user, row.item)})
-        return await self._changes(rows, weights, gone, refs)
+    async def find(self) -> TextChanges:
+        """Find the changes of texts, then of messages that rest on them, then of their readers.
 
-    async def of_erasure(
-        self,
-        client: Client,
-        own_names: frozenset[str],
-        rows: Sequence[InteractionRow],
-        weights: LearnedWeights,
-    ) -> TextChanges:
-        """Find the changes of an erasure.
-
-        Args:
-            own_names: Attributes that only the client's own text has.
-            rows: All interactions of the client.
+        After a retraction a line stays until its last source goes; after an erasure it needs
+        `min_support` clients.
         """
-        gone = Gone(
-            frozenset(row.sequence for row in rows),
-            self._min_support,
-            OwnWords(client.title, own_names),
-        )
-        return await self._changes(rows, weights, gone, [client.ref], erased=client.ref)
-
-    async def _changes(
-        self,
-        rows: Sequence[InteractionRow],
-        weights: LearnedWeights,
-        gone: Gone,
-        refs: Sequence[int],
-        erased: int | None = None,
-    ) -> TextChanges:
-        """Change texts, then messages that rest on them, then the texts that rest on those."""
-        changes = TextChanges()
-        searches = _searches(rows, weights, gone.words)
+        changes = TextChanges(texts_read_through=await self._store.texts_through())
+        rows, erased = self._request.rows, self._request.erased
+        sequences = frozenset(row.sequence for row in rows)
+        if erased is None:
+            gone = Gone(sequences, least=1)
+            refs = sorted({ref for row in rows for ref in (row.user, row.item)})
+        else:
+            words = OwnWords(erased.client.title, erased.own_names)
+            gone = Gone(sequences, self._min_support, words)
+            refs = [erased.client.ref]
+        searches = self._searches(gone.words)
         if gone.words.names:
             named = await self._store.clients_naming(gone.words.search_words)
-            words = Citations(words=gone.words.search_words)
-            searches += [CitationSearch(ref, words) for ref in sorted(named)]
-        await self._change_texts(changes, searches, gone, erased)
+            citations = Citations(words=gone.words.search_words)
+            searches += [CitationSearch(ref, citations) for ref in sorted(named)]
+        await self._change_texts(changes, searches, gone)
         unheld: frozenset[str] = frozenset()
         if erased is not None:
             unheld = changes.unheld - gone.words.names
             gone = replace(gone, words=OwnWords(gone.words.title, gone.words.names | unheld))
         affected = await self._store.affected_messages(
             refs,
-            None if erased is not None else gone.sequences,
+            sequences if erased is None else None,
             gone.words.search_words,
             max(self._min_support, LEAST_COUNTED),
         )
-        lost = await self._change_messages(changes, affected, gone, erased)
+        lost = await self._change_messages(changes, affected, gone)
         searches = await self._reader_searches(lost, gone.words)
         if unheld:
-            searches += _searches(rows, weights, gone.words)
+            searches += self._searches(gone.words)
         if searches:
-            await self._change_texts(changes, searches, replace(gone, messages=lost), erased)
+            await self._change_texts(changes, searches, replace(gone, messages=lost))
         return changes
+
+    def _searches(self, words: OwnWords) -> list[CitationSearch]:
+        """Search each interaction in the texts of its user, its item and its first negative."""
+        weights = self._request.weights
+        negatives = {
+            int(sequence): ref_of(ClientKind.ITEM, int(item))
+            for sequence, item in zip(weights.sequence, weights.negative, strict=True)
+            if item >= 0
+        }
+        searches = []
+        for row in self._request.rows:
+            citations = Citations(frozenset([row.sequence]), words=words.search_words)
+            searches += [
+                CitationSearch(ref, citations, at_sequence=row.sequence)
+                for ref in (row.user, row.item, negatives.get(row.sequence))
+                if ref is not None
+            ]
+        return searches
 
     async def _reader_searches(self, lost: LostAttributes, words: OwnWords) -> list[CitationSearch]:
         """Search the texts of clients that merged a changed message, from that version on."""
@@ -162,11 +183,10 @@ class TextChangeFinder:
         changes: TextChanges,
         searches: Sequence[CitationSearch],
         gone: Gone,
-        erased: int | None,
     ) -> None:
         """Add the texts that the searches find to the changes, and count attributes again."""
         found = await self._store.find_citing_texts(
-            [search for search in searches if search.ref != erased]
+            [search for search in searches if search.ref != self._erased]
         )
         stored = [
             changes.versions.get((one.text.profile.ref, one.text.profile.version), one)
@@ -181,7 +201,7 @@ class TextChangeFinder:
                 changes.versions[text.profile.ref, text.profile.version] = replace(one, text=text)
                 if one.current:
                     changes.lines_dropped += len(one.text.profile.lines) - len(text.profile.lines)
-        await self._count_attributes(changes, erased, gone.words.names)
+        await self._count_attributes(changes, gone.words.names)
 
     async def _supporters(self, stored: Iterable[StoredText], gone: Gone) -> Supporters:
         """Load who supports the remaining sources of lines that lose one."""
@@ -198,13 +218,13 @@ class TextChangeFinder:
             {
                 (source.router, source.version)
                 for source in sources
-                if source.router is not None and source.version is not None
+                if source.router is not None
+                and source.version is not None
+                and gone.messages.get((source.router, source.version), frozenset()) is not None
             }
         )
         messages: dict[Key, frozenset[int]] = {}
         for router, version in keys:
-            if gone.messages.get((router, version), frozenset()) is None:
-                continue
             message = await self._store.router_version(router, version)
             messages[router, version] = message.senders if message is not None else frozenset()
         return Supporters({row.sequence: (row.user, row.item) for row in rows}, messages)
@@ -214,7 +234,6 @@ class TextChangeFinder:
         changes: TextChanges,
         affected: Sequence[AffectedMessage],
         gone: Gone,
-        erased: int | None,
     ) -> LostAttributes:
         """Add redacted messages to the changes; return what each lost."""
         names = sorted({name for one in affected for name in one.remaining})
@@ -222,7 +241,7 @@ class TextChangeFinder:
             name: attribute.holders
             for name, attribute in (await self._store.get_attributes(names)).items()
         } | changes.holders
-        least = 1 if erased is None else self._min_support
+        least = 1 if self._erased is None else self._min_support
         supported = frozenset(name for name in names if holders.get(name, 0) >= least)
         lost: dict[Key, frozenset[str] | None] = {}
         for one in affected:
@@ -238,9 +257,7 @@ class TextChangeFinder:
                 lost[key] = frozenset()
         return lost
 
-    async def _count_attributes(
-        self, changes: TextChanges, erased: int | None, names: frozenset[str]
-    ) -> None:
+    async def _count_attributes(self, changes: TextChanges, names: frozenset[str]) -> None:
         """Set what changed clients hold now, and count the holders of each attribute they lost.
 
         Args:
@@ -251,7 +268,7 @@ class TextChangeFinder:
             for stored in changes.versions.values()
             if stored.current
         }
-        refs = sorted(current if erased is None else {*current, erased})
+        refs = sorted(current if self._erased is None else {*current, self._erased})
         before = await self._store.client_attributes(refs)
         now: dict[int, tuple[str, ...]] = {}
         for ref, text in current.items():
@@ -260,8 +277,8 @@ class TextChangeFinder:
         changes.client_attributes = {
             ref: held for ref, held in now.items() if held != tuple(before[ref])
         }
-        if erased is not None:
-            now[erased] = ()
+        if self._erased is not None:
+            now[self._erased] = ()
         known = await self._store.get_attributes(
             sorted({name for held in before.values() for name in held})
         )
@@ -270,41 +287,6 @@ class TextChangeFinder:
             for name, attribute in recount_holders(known, before, now).items()
         }
         changes.holders.update(dict.fromkeys(names, 0))
-
-
-def own_names(client: Client, texts: Iterable[ClientText]) -> frozenset[str]:
-    """Return the normalized attributes of a client's own text.
-
-    These are its attributes and categories, and those found in its catalogue lines.
-    """
-    names = {normalize_name(name) for name in (*client.attributes, *client.categories)}
-    names |= {
-        name
-        for text in texts
-        for line in text.profile.lines
-        if line.author is Author.CATALOGUE
-        for name in line.attributes
-    }
-    return frozenset(names - {""})
-
-
-def _searches(
-    rows: Sequence[InteractionRow], weights: LearnedWeights, words: OwnWords
-) -> list[CitationSearch]:
-    """Search each interaction in the texts of its user, its item and its first negative."""
-    negatives = {
-        int(sequence): int(item)
-        for sequence, item in zip(weights.sequence, weights.negative, strict=True)
-        if item >= 0
-    }
-    searches = []
-    for row in rows:
-        citations = Citations(frozenset([row.sequence]), words=words.search_words)
-        refs = [row.user, row.item]
-        if row.sequence in negatives:
-            refs.append(ref_of(ClientKind.ITEM, negatives[row.sequence]))
-        searches += [CitationSearch(ref, citations, at_sequence=row.sequence) for ref in refs]
-    return searches
 
 
 def _loses(sources: Sequence[Source], gone: Gone) -> bool:

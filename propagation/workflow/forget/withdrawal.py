@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from propagation.model import (
-    Client,
     ClientKind,
     EntryKind,
     InteractionRow,
-    LearnedWeights,
     PromotedRepeat,
     StagedCheckpoint,
     Withdrawal,
@@ -32,8 +30,13 @@ from propagation.ports import (
 )
 from propagation.workflow.concurrency import Leases, background_task
 from propagation.workflow.forget.learned_histories import Histories, in_current_routers
+from propagation.workflow.forget.name_matching import ErasedClient
 from propagation.workflow.forget.number_changes import Subtraction
-from propagation.workflow.forget.text_changes import TextChangeFinder, TextChanges
+from propagation.workflow.forget.text_changes import (
+    TextChangeFinder,
+    TextChanges,
+    WithdrawalRequest,
+)
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import COLLECTIONS, VectorSync
 from propagation.workflow.learn.checkpoints import borrow_own_rows, borrow_remainder
@@ -46,34 +49,12 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class ErasedClient:
-    """A client that is erased.
-
-    Attributes:
-        names: Attributes of its own text.
-        own_names: Those of them that are in no other client's own text.
-    """
-
-    client: Client
-    names: frozenset[str]
-    own_names: frozenset[str]
-
-
-@dataclass(frozen=True)
-class _Request:
-    """What to withdraw, with what it wrote when it was learned."""
-
-    rows: Sequence[InteractionRow]
-    weights: LearnedWeights
-    erased: ErasedClient | None
-
-
-@dataclass(frozen=True)
 class Withdrawn:
     """A committed withdrawal, with the changes of texts that it made."""
 
     result: WithdrawalResult
     changes: TextChanges
+    erased: ErasedClient | None
 
 
 class Withdrawer:
@@ -113,7 +94,7 @@ class Withdrawer:
         """
         async with self._learner.hold_lease() as lease, self._leases.keep_rounds_out():
             weights = await self._store.learned_weights([row.sequence for row in rows])
-            request = _Request(rows, weights, erased)
+            request = WithdrawalRequest(rows, weights, erased)
             own = self._store.stage_checkpoint(lease, await self._numbers.run(borrow_own_rows))
             async with (
                 background_task(self._changes(request)) as changes,
@@ -124,13 +105,13 @@ class Withdrawer:
                 barrier = await self._store.stage_checkpoint(lease, rest, await staged)
                 return await self._commit(lease, barrier, await changes, promoted, request)
 
-    async def _subtract(self, request: _Request) -> list[PromotedRepeat]:
+    async def _subtract(self, request: WithdrawalRequest) -> list[PromotedRepeat]:
         """Subtract the interactions from the numbers view.
 
         The trust of other users stays, also of those who chose an erased item.
         """
         rows = request.rows
-        erased = None if request.erased is None else request.erased.client.ref
+        erased = request.erased_ref
         view = self._numbers.view
         maps = await self._store.router_maps()
         subtraction = Subtraction(
@@ -157,7 +138,7 @@ class Withdrawer:
         barrier: StagedCheckpoint,
         changes: TextChanges,
         promoted: Sequence[PromotedRepeat],
-        request: _Request,
+        request: WithdrawalRequest,
     ) -> Withdrawn:
         """Commit; find the changes again if another process wrote newer texts meanwhile."""
         for attempt in range(ATTEMPTS):
@@ -170,40 +151,34 @@ class Withdrawer:
                 changes = await self._changes(request)
             else:
                 self._learner.mark_stored(result.sequence)
-                return Withdrawn(result, changes)
+                return Withdrawn(result, changes, request.erased)
         raise AssertionError("unreachable")
 
-    async def _changes(self, request: _Request) -> TextChanges:
-        texts_read_through = await self._store.texts_through()
-        finder = TextChangeFinder(self._store, self._min_support, self._vectors.canonical.targets)
-        if request.erased is None:
-            changes = await finder.of_retraction(request.rows, request.weights)
-        else:
-            changes = await finder.of_erasure(
-                request.erased.client, request.erased.own_names, request.rows, request.weights
-            )
-        changes.texts_read_through = texts_read_through
-        return changes
+    async def _changes(self, request: WithdrawalRequest) -> TextChanges:
+        finder = TextChangeFinder(
+            self._store, self._min_support, self._vectors.canonical.targets, request
+        )
+        return await finder.find()
 
-    async def publish(self, withdrawn: Withdrawn, erased: ErasedClient | None = None) -> None:
+    async def publish(self, withdrawn: Withdrawn) -> None:
         """Bring the vector index and the view's profile vectors up to date.
 
         The graph is right without them: whatever fails here stays in the outbox.
         """
-        changes = withdrawn.changes
-        gone = [name for name, holders in changes.holders.items() if holders <= 0]
-        keys: dict[Collection, Sequence[int | str]] = {}
+        changes, erased = withdrawn.changes, withdrawn.erased
+        gone: dict[Collection, Sequence[int | str]] = {
+            Collection.ATTRIBUTES: sorted(changes.unheld)
+        }
         if erased is None:
-            self._vectors.forget([], frozenset(gone), frozenset())
+            self._vectors.forget([], changes.unheld, frozenset())
         else:
             ref = erased.client.ref
-            keys[COLLECTIONS[kind_of(ref)]] = [ref]
-            self._vectors.forget([ref], frozenset(gone), erased.names)
-        keys[Collection.ATTRIBUTES] = sorted(gone)
+            gone[COLLECTIONS[kind_of(ref)]] = [ref]
+            self._vectors.forget([ref], changes.unheld, erased.names)
         await self._vectors.publish(changes.next_texts)
         try:
             await self._upkeep.follow_withdrawal(
-                keys,
+                gone,
                 [
                     IndexChange(Collection.ROUTERS, message.router, message.version, message.round)
                     for message in changes.messages
@@ -218,7 +193,7 @@ class Withdrawer:
 
 
 def _withdrawal(
-    request: _Request, promoted: Sequence[PromotedRepeat], changes: TextChanges
+    request: WithdrawalRequest, promoted: Sequence[PromotedRepeat], changes: TextChanges
 ) -> Withdrawal:
     rows, erased = request.rows, request.erased
     retraction = Withdrawal(
@@ -248,7 +223,7 @@ def _withdrawal(
     )
 
 
-def _own_rows(request: _Request) -> tuple[list[int], list[int]]:
+def _own_rows(request: WithdrawalRequest) -> tuple[list[int], list[int]]:
     """Return rows of the users and of the items whose own numbers change."""
     refs = {ref for row in request.rows for ref in (row.user, row.item)}
     if request.erased is not None:
