@@ -34,7 +34,7 @@ SOURCES = (
     "propagation/numbers/**/*.py",
     "propagation/adapters/sqlite/schema.sql",
     "propagation/adapters/offline/embedder.py",
-    "propagation/workflow/bootstrap/new_epoch.py",
+    "propagation/workflow/bootstrap/stage0.py",
 )
 PART = 5_000
 

@@ -20,7 +20,7 @@ from propagation.model import (
     index_of,
 )
 from propagation.ports import RecordResult
-from propagation.workflow.bootstrap.new_epoch import OnStep, ignore_step
+from propagation.workflow.bootstrap.stage0 import OnStep, ignore_step
 from propagation.workflow.compose import EngineParts
 from propagation.workflow.concurrency import Activity
 from propagation.workflow.forget.client_export import export_lines

@@ -1,25 +1,60 @@
-"""Stage 0 of Algorithm 1 (RecNet 2.2.1): when it runs, and how its epoch goes live."""
+"""Stage 0 of Algorithm 1 (RecNet 2.2.1): when it runs, what it makes, and how that goes live.
 
+An epoch is a fitted embedder, routers' centres, and everything learned again. All of it is computed
+apart from the live view and published in one commit. A crash before the commit changes nothing;
+after it, the next start updates the index and runs the first round.
+"""
+
+import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 
-from propagation.model import Epoch, LeaseHeld
-from propagation.ports import Embedder, GraphStore
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.model import Client, ClientKind, Epoch, LearnedBlock, LeaseHeld
+from propagation.ports import Embedder, FittableEmbedder, GraphStore, Lease
+from propagation.routing.attribute_extraction import own_attributes
+from propagation.routing.initial_clustering import spherical_kmeans
 from propagation.routing.semantic_policy import SemanticPolicy
-from propagation.workflow.bootstrap.new_epoch import NewEpoch, OnStep, catalogue_of, ignore_step
 from propagation.workflow.concurrency import ROUND_LEASE, Activity, Exclusion, Leases
-from propagation.workflow.data_settings import OpenData
+from propagation.workflow.data_settings import (
+    OpenData,
+    data_settings_blob,
+    embedder_blob,
+)
+from propagation.workflow.index.embedding import content_text
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.repair import OnProgress, no_progress
+from propagation.workflow.learn.checkpoints import take_checkpoint
+from propagation.workflow.learn.item_embedding import apply_clients
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.policies import QuantileThreshold
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views import NumbersOwner
+from propagation.workflow.views import NumbersOwner, NumbersView
 
+PAGE = 5_000
+ENTRIES_A_BLOCK = 2_048
+OnStep = Callable[[str], None]
 log = logging.getLogger(__name__)
+
+
+def ignore_step(_: str) -> None:
+    """Do nothing: for callers that show no steps."""
+
+
+async def catalogue_of(store: GraphStore) -> list[Client]:
+    """Return all items that have text, by ref."""
+    found: list[Client] = []
+    after = -1
+    while page := await store.scan_clients(ClientKind.ITEM, after, PAGE):
+        found.extend(client for client in page if client.has_text)
+        after = page[-1].ref
+    return found
 
 
 class Stage0:
@@ -41,6 +76,7 @@ class Stage0:
         exclusion: Exclusion,
     ) -> None:
         self._store = store
+        self._embedder = embedder
         self._data = data
         self._numbers = numbers
         self._learner = learner
@@ -51,7 +87,6 @@ class Stage0:
         self._settings = settings
         self._leases = leases
         self._exclusion = exclusion
-        self._new_epoch = NewEpoch(store, embedder, settings)
         self._next_count = 0
 
     async def run_first_if_due(self) -> None:
@@ -82,7 +117,7 @@ class Stage0:
                 if first and self._numbers.view.epoch:
                     return None
                 self._learner.mark_ahead()
-                epoch = await self._new_epoch.open(lease, self._data.configured, on_step)
+                epoch = await self._open_epoch(lease, on_step)
                 self._rounds.trigger.expect_first()
                 await self._data.begin_epoch(epoch.number)
                 await self._learner.reload()
@@ -129,3 +164,96 @@ class Stage0:
         with_text = len(await catalogue_of(self._store))
         self._next_count = changes + needed - with_text  # counting reads the whole catalogue
         return with_text >= needed
+
+    async def _open_epoch(self, lease: Lease, on_step: OnStep) -> Epoch:
+        """Make the next epoch and publish it under the learner's lease."""
+        current = await self._store.current_epoch()
+        number = current.number + 1 if current else 1
+        on_step("fitting the embedder on the catalogue")
+        catalogue = await catalogue_of(self._store)
+        embedder, state = await self._fitted([content_text(item) for item in catalogue])
+        on_step("finding the routers' centres")
+        view = await self._new_view(embedder, catalogue, number)
+        on_step("learning all interactions again")
+        await self._relearn(lease, view, embedder)
+        if state is not None:
+            await self._store.put_blob(embedder_blob(number), state, lease)
+        await self._store.put_blob(data_settings_blob(number), self._data.configured.blob, lease)
+        epoch = Epoch(
+            number=number,
+            sequence=0,
+            session_k=self._settings.session.k,
+            taste_k=self._settings.taste.k,
+            tau=self._settings.tau,
+            embedder=embedder.name,
+            era=number,
+        )
+        sequence = await self._store.open_epoch(lease, epoch, take_checkpoint(view, barrier=True))
+        return epoch.model_copy(update={"sequence": sequence})
+
+    async def _fitted(self, texts: list[str]) -> tuple[Embedder, bytes | None]:
+        if not isinstance(self._embedder, FittableEmbedder):
+            return self._embedder, None
+        state = await asyncio.to_thread(self._embedder.fit, texts, self._settings.seed)
+        return self._embedder.with_state(state), state
+
+    async def _new_view(
+        self, embedder: Embedder, catalogue: list[Client], number: int
+    ) -> NumbersView:
+        """Find each bank's centres: k-means of the items' embeddings.
+
+        Under `centres = "attributes"` (the preset `paper`) the taste bank's centres are k-means of
+        the extracted attributes, as in RecNet 2.2.1.
+        """
+        seed = self._settings.seed
+        items = await embedder.embed([content_text(item) for item in catalogue])
+        tastes = (
+            items
+            if self._settings.centres == "items"
+            else await embedder.embed(await self._attributes())
+        )
+        session = await asyncio.to_thread(spherical_kmeans, items, self._settings.session.k, seed)
+        taste = await asyncio.to_thread(spherical_kmeans, tastes, self._settings.taste.k, seed + 1)
+        return NumbersView(session, taste, seed, number, self._settings.limits)
+
+    async def _attributes(self) -> list[str]:
+        """Return the attributes extracted from every client's own text (eq. 1), each once."""
+        refs = sorted(await self._store.text_versions())
+        found: set[str] = set()
+        for start in range(0, len(refs), PAGE):
+            for text in (await self._store.load_texts(refs[start : start + PAGE])).values():
+                found.update(own_attributes(text))
+        return sorted(found)
+
+    async def _relearn(self, lease: Lease, view: NumbersView, embedder: Embedder) -> None:
+        """Learn the whole log again with the recorded negatives, and stage it."""
+        numbers = NumbersOwner(view)
+        through = await self._store.learned_through()
+        try:
+            while view.applied_through < through:
+                first = view.applied_through == 0
+                part = await self._store.read_log(
+                    view.applied_through, min(ENTRIES_A_BLOCK, through - view.applied_through)
+                )
+                await apply_clients(self._store, numbers, embedder, part)
+                negatives = await self._negatives(part.interactions.sequence)
+                block = await numbers.run(
+                    NumbersView.learn, part.interactions, part.through, negatives
+                )
+                await self._store.replace_learned(lease, [block], first=first)
+        finally:
+            numbers.close()
+
+    async def _negatives(self, sequences: NDArray[np.int64]) -> NDArray[np.int32] | None:
+        """Return the recorded negatives of learned interactions, [len, 4]."""
+        if not len(sequences):
+            return None
+        blocks: list[LearnedBlock] = []
+        after = int(sequences[0]) - 1
+        while after < sequences[-1]:
+            blocks.extend(await self._store.read_learned(after, 8))
+            after = blocks[-1].through
+        recorded = np.concatenate([block.sequence for block in blocks])
+        return np.concatenate([block.negatives for block in blocks])[
+            np.searchsorted(recorded, sequences)
+        ]

@@ -24,9 +24,8 @@ from propagation.workflow.evolve.holdout import (
     unit_rows,
 )
 from propagation.workflow.evolve.plan import DecidedPlan, Plan
-from propagation.workflow.evolve.planner import Planner
+from propagation.workflow.evolve.planner import Planner, load_router_gradients
 from propagation.workflow.evolve.publication import Publisher
-from propagation.workflow.evolve.router_cases import load_router_gradients
 from propagation.workflow.evolve.undo_planner import plan_undo
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
@@ -121,13 +120,11 @@ class Evolution:
     ) -> tuple[Plan, Verdict | None, EvolutionRun]:
         """Plan and judge; without a verdict the run says why."""
         snapshot, holdout = await self._take_snapshot()
-        routers = await self._store.router_versions(range(snapshot.routers))
-        versions = {version.router: version for version in routers}
         gradients = await load_router_gradients(
             self._store, maps, await self._used_through(), holdout.judged_from, epoch.era
         )
         await asyncio.to_thread(rewind_snapshot, snapshot)
-        plan = await self._planner.plan(snapshot, gradients, versions, maps, holdout.judged_from)
+        plan = await self._planner.plan(snapshot, gradients, maps, holdout.judged_from)
         run = EvolutionRun(changes=plan.numbering.changes, judged_from=holdout.judged_from)
         if not run.changes:
             return plan, None, run.model_copy(update={"verdict": _no_change(plan)})

@@ -102,22 +102,18 @@ class Snapshot:
 
     Of all items: mass [I, K], adoptions [I]. Of all users: content [U, D], the decayed sums of
     their items' embeddings. Of the holdout's users and items, by place: events, tastes and
-    contents [H, D]; `users` and `items` are their rows. weights [9] and deviation: The live
+    contents [H, D]; `items` are the items' rows. weights [9] and deviation: The live
     combiner's, of the taste bank's lift. known [H]: Events whose user's trust could be taken back.
     """
 
-    through: int
     epoch: int
     mass: F32
-    total: F64
     adoptions: F64
-    totals: F64
     retired: frozenset[int]
     content: F32
     contents: F32
     events: Events
     tastes: Tastes
-    users: I64
     items: I64
     weights: F64
     deviation: float
@@ -125,7 +121,7 @@ class Snapshot:
 
     @property
     def routers(self) -> int:
-        return len(self.total)
+        return len(self.tastes.total)
 
     @property
     def directions(self) -> F32:
@@ -169,18 +165,14 @@ def take_snapshot(view: NumbersView, holdout: Holdout) -> Snapshot:
         state.seed,
     )
     return Snapshot(
-        through=view.applied_through,
         epoch=view.epoch,
         mass=bank.mass[: view.items].copy(),
-        total=bank.total.copy(),
         adoptions=state.adoptions[: view.items].copy(),
-        totals=state.totals.copy(),
         retired=frozenset(np.flatnonzero(retired(bank)).tolist()),
         content=state.user_content[: view.users].copy(),
         contents=state.content[holdout.items],
         events=events,
         tastes=tastes,
-        users=users,
         items=items,
         weights=view.combiner.weights[ON, Feature.LIFT_TASTE].copy(),
         deviation=running_deviation(view.combiner, Feature.LIFT_TASTE),
@@ -193,10 +185,9 @@ def rewind_snapshot(snapshot: Snapshot) -> None:
     rewind(snapshot.tastes, snapshot.events, snapshot.known)
     snapshot.mass[snapshot.items] = snapshot.tastes.mass
     snapshot.adoptions[snapshot.items] = snapshot.tastes.adoptions
-    snapshot.total[:], snapshot.totals[:] = snapshot.tastes.total, snapshot.tastes.totals
-    vectors = snapshot.content[snapshot.users].astype(np.float64)
+    vectors = snapshot.content[snapshot.tastes.rows].astype(np.float64)
     rewind_content(vectors, snapshot.events.user, snapshot.contents, CONTENT_DECAY, MOST_BACK)
-    snapshot.content[snapshot.users] = vectors
+    snapshot.content[snapshot.tastes.rows] = vectors
 
 
 def judge_plan(plan: Plan, snapshot: Snapshot, holdout: Holdout) -> Verdict | None:

@@ -5,6 +5,7 @@ Gradients say which routers are asked about; the reasoner decides on each.
 
 import asyncio
 import logging
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from propagation.model import (
     EvolutionChange,
     EvolutionKind,
+    Gradient,
+    Module,
     ReasonerFailed,
     RouterCase,
     RouterDecision,
@@ -23,22 +26,130 @@ from propagation.model import (
 )
 from propagation.numbers.seeded_hash import mixed
 from propagation.optimization.router_lineage import number_routers
-from propagation.optimization.router_merge import router_similarities
+from propagation.optimization.router_merge import merged_standing, router_similarities
 from propagation.optimization.router_rewrite import rewritten_standing
 from propagation.optimization.router_split import (
     Community,
+    router_halves,
     split_community,
 )
 from propagation.ports import GraphStore, Reasoner
+from propagation.routing.integration import mean_shares
 from propagation.workflow.evolve.holdout import Snapshot
 from propagation.workflow.evolve.plan import ATTRIBUTES, Plan
-from propagation.workflow.evolve.router_cases import RouterCases, RouterGradients
 from propagation.workflow.learn.learned_weights import Written, gather, sum_by_place
 from propagation.workflow.settings import WorkflowSettings
 
+PAGE, WINDOW, NEWEST = 2_000, 20_000, 50
 TEXTS = {EvolutionKind.SPLIT: 2, EvolutionKind.MERGE: 1, EvolutionKind.REWRITE: 1}
 F32 = NDArray[np.float32]
 log = logging.getLogger(__name__)
+
+
+@dataclass
+class RouterGradients:
+    """Gradients of one router.
+
+    praised, blamed: How many have the reward 1 and 0. choices: What each writer (ref) chose, how
+    often. newest: The NEWEST newest gradients.
+    """
+
+    praised: int = 0
+    blamed: int = 0
+    choices: dict[int, Counter[str]] = field(default_factory=dict)
+    newest: deque[Gradient] = field(default_factory=lambda: deque(maxlen=NEWEST))
+
+    def add(self, gradient: Gradient) -> None:
+        """Count a gradient."""
+        if gradient.reward:
+            self.praised += 1
+        else:
+            self.blamed += 1
+        self.choices.setdefault(gradient.writer, Counter()).update(gradient.attributes)
+        self.newest.append(gradient)
+
+    @property
+    def all_choices(self) -> Counter[str]:
+        """The choices of all writers."""
+        total: Counter[str] = Counter()
+        for names in self.choices.values():
+            total.update(names)
+        return total
+
+
+async def load_router_gradients(
+    store: GraphStore, maps: RouterMaps, after: int, through: int, era: int
+) -> Mapping[int, RouterGradients]:
+    """Load the gradients with after < sequence <= through, of at most the last 20,000 sequences.
+
+    They follow lineage: a gradient of a router that was split since counts for both halves. Those
+    of an earlier bootstrap's routers are left out.
+
+    Args:
+        era: The epoch of the newest bootstrap.
+
+    Returns:
+        Gradients by current router, ascending.
+    """
+    found: dict[int, RouterGradients] = {}
+    current: dict[tuple[int, int], tuple[int, ...]] = {}
+    after = max(after, through - WINDOW)
+    while after < through:
+        page = await store.gradients(Module.ROUTER, None, after, PAGE)
+        last = through if len(page) < PAGE else page[-1].sequence - 1
+        for gradient in page:
+            if gradient.sequence <= min(last, through) and gradient.epoch >= era:
+                origin = (gradient.epoch, gradient.owner)
+                if origin not in current:
+                    current[origin] = maps.since(gradient.epoch).successors_of(gradient.owner)
+                for router in current[origin]:
+                    found.setdefault(router, RouterGradients()).add(gradient)
+        after = last  # greater than before: no interaction has a whole page of gradients
+    return dict(sorted(found.items()))
+
+
+class RouterCases:
+    """Builds the cases that the reasoner decides on."""
+
+    def __init__(
+        self, versions: Mapping[int, RouterVersion], similarities: NDArray[np.float64]
+    ) -> None:
+        self._versions = versions
+        self._similarities = similarities
+        self._common = mean_shares([dict(version.standing) for version in versions.values()])
+
+    def build(
+        self,
+        router: int,
+        gradients: RouterGradients,
+        community: Community | None,
+        free: frozenset[int],
+    ) -> RouterCase:
+        """Describe a router, and what a split or a merge with one of `free` would give."""
+        version = self._version(router)
+        similarities = self._similarities[router]
+        nearest = max(sorted(free - {router}), key=similarities.__getitem__, default=None)
+        other = None if nearest is None else self._version(nearest)
+        halves = router_halves(version, gradients.choices, community) if community else None
+        return RouterCase(
+            router=version,
+            gradients=list(reversed(gradients.newest)),
+            praised=gradients.praised,
+            blamed=gradients.blamed,
+            choices=gradients.all_choices,
+            common=self._common,
+            halves=halves,
+            distance=community.distance if community else 0.0,
+            nearest=other,
+            similarity=-1.0 if nearest is None else float(similarities[nearest]),
+            merged_standing=None if other is None else merged_standing([version, other]),
+        )
+
+    def _version(self, router: int) -> RouterVersion:
+        """Return a router's text; an empty one where nothing is written yet."""
+        return self._versions.get(router) or RouterVersion(
+            router=router, version=0, round=0, epoch=0, name="", text=""
+        )
 
 
 @dataclass
@@ -72,7 +183,6 @@ class Planner:
         self,
         snapshot: Snapshot,
         gradients: Mapping[int, RouterGradients],
-        versions: Mapping[int, RouterVersion],
         maps: RouterMaps,
         through: int,
     ) -> Plan:
@@ -81,7 +191,6 @@ class Planner:
         Args:
             snapshot: Taken back to T.
             gradients: By router.
-            versions: The routers' current texts, by router.
             maps: Of the runs before.
             through: T.
         """
@@ -91,9 +200,14 @@ class Planner:
         written = Written()
         await gather(self._store, maps, written, asked, through)
         similarities = await asyncio.to_thread(
-            router_similarities, snapshot.mass, snapshot.total, snapshot.adoptions, snapshot.totals
+            router_similarities,
+            snapshot.mass,
+            snapshot.tastes.total,
+            snapshot.adoptions,
+            snapshot.tastes.totals,
         )
-        cases = RouterCases(versions, similarities)
+        texts = await self._store.router_versions(range(snapshot.routers))
+        cases = RouterCases({text.router: text for text in texts}, similarities)
         free = frozenset(range(snapshot.routers)) - snapshot.retired
         draft = _Draft(free, room=self._settings.k_most - len(free))
         directions = snapshot.directions
@@ -109,12 +223,12 @@ class Planner:
             await self._decide(case, community, draft)
         changes = [_change(case, decision) for case, decision in draft.cases]
         numbering = number_routers(changes, snapshot.routers, snapshot.retired)
-        texts = [
+        next_texts = [
             text
             for (case, decision), change in zip(draft.cases, numbering.changes, strict=True)
             for text in _texts(case, decision, change.after)
         ]
-        return Plan(numbering, texts, draft.communities, written, asked, draft.undecided)
+        return Plan(numbering, next_texts, draft.communities, written, asked, draft.undecided)
 
     def _routers_to_ask(
         self, snapshot: Snapshot, gradients: Mapping[int, RouterGradients]

@@ -72,10 +72,10 @@ def test_taken_back_it_is_the_state_of_then(lived):
     rewind_snapshot(sight)
     assert sight.known.all()
     assert sight.mass == pytest.approx(earlier.taste.mass, abs=1e-5)
-    assert sight.total == pytest.approx(earlier.taste.total, rel=1e-9)
-    assert sight.tastes.trust == pytest.approx(earlier.taste.trust[sight.users], abs=1e-3)
+    assert sight.tastes.total == pytest.approx(earlier.taste.total, rel=1e-9)
+    assert sight.tastes.trust == pytest.approx(earlier.taste.trust[sight.tastes.rows], abs=1e-3)
     assert sight.adoptions.tolist() == earlier.adoptions.tolist()
-    assert sight.totals.tolist() == earlier.totals.tolist()
+    assert sight.tastes.totals.tolist() == earlier.totals.tolist()
     assert sight.content == pytest.approx(earlier.user_content, abs=1e-4)
     assert sight.content.shape == (USERS, DIMENSION)
 
