@@ -122,7 +122,7 @@ class Tracer:
         ]
         events, messages, parts = await asyncio.gather(
             self._events(cited),
-            self._messages(keys),
+            self._store.messages(keys, 0),
             self._store.parts_carrying(keys, line.attributes, ref),
         )
         for sequence in cited:
@@ -145,16 +145,13 @@ class Tracer:
             if not _rests_on(line, event.sequence):
                 continue
             start: Path = (event, ProfileHop(ref, text.profile.version, line))
-            carried = False
-            for message, part in await self._first_carriers(
-                ref, line, text.profile, event.sequence
-            ):
-                carried = True
+            carriers = await self._first_carriers(ref, line, text.profile, event.sequence)
+            for message, part in carriers:
                 async for path in self._paths_onwards(
                     (*start, AttributeHop(part.attribute, message.router)), message, part
                 ):
                     yield path
-            if not carried:
+            if not carriers:
                 yield start + tuple(AttributeHop(name, None) for name in line.attributes[:1])
 
     async def _first_carriers(
@@ -174,21 +171,9 @@ class Tracer:
             and part.attribute in names.values()
             and part.profile_version >= profile.version
         ]
-        texts = await self._store.texts_of_versions(
-            [(ref, part.profile_version) for _, part in carriers]
-        )
-        known = await self._canonical(
-            [
-                name
-                for text in texts.values()
-                for line in _own_lines(text.profile)
-                for name in line.attributes
-            ]
-        )
+        own_lines = await self._own_lines([part for _, part in carriers])
         first: dict[tuple[int, str], tuple[RouterVersion, IntegratedAttribute]] = {}
-        for message, part in carriers:
-            then = texts.get((ref, part.profile_version))
-            lines = [] if then is None else _lines_with(then.profile, part.attribute, known)
+        for (message, part), lines in zip(carriers, own_lines, strict=True):
             if any(_rests_on(old, sequence) for old in lines):
                 first[message.router, part.attribute] = (message, part)
         return list(first.values())
@@ -241,29 +226,38 @@ class Tracer:
 
         There is no line if retention dropped that version.
         """
-        texts, events = await asyncio.gather(
-            self._store.texts_of_versions([(part.ref, part.profile_version) for part in parts]),
+        own_lines, events = await asyncio.gather(
+            self._own_lines(parts),
             self._events([part.sequence for part in parts if part.sequence]),
         )
-        profiles = {key: text.profile for key, text in texts.items()}
-        names = await self._canonical(
-            [
-                name
-                for profile in profiles.values()
-                for line in _own_lines(profile)
-                for name in line.attributes
-            ]
-        )
         paths: list[Path] = []
-        for part in parts:
-            then = profiles.get((part.ref, part.profile_version))
-            lines = [] if then is None else _lines_with(then, part.attribute, names)
-            lines.sort(key=lambda line, part=part: not _rests_on(line, part.sequence))  # type: ignore[misc]
+        for part, lines in zip(parts, own_lines, strict=True):
+            resting = [line for line in lines if _rests_on(line, part.sequence)]
+            line = next(iter([*resting, *lines]), None)
             event = (events[part.sequence],) if part.sequence in events else ()
-            paths.append(
-                (*event, ProfileHop(part.ref, part.profile_version, lines[0] if lines else None))
-            )
+            paths.append((*event, ProfileHop(part.ref, part.profile_version, line)))
         return paths
+
+    async def _own_lines(self, parts: Sequence[IntegratedAttribute]) -> list[list[Line]]:
+        """List, for each part, its client's lines with the attribute, as they were then.
+
+        Lines that come from messages are left out. There are none if retention dropped that
+        version.
+        """
+        texts = await self._store.texts_of_versions(
+            [(part.ref, part.profile_version) for part in parts]
+        )
+        own = {
+            key: [line for line in text.profile.lines if line.author != Author.RECEPTION]
+            for key, text in texts.items()
+        }
+        names = await self._canonical(
+            [name for lines in own.values() for line in lines for name in line.attributes]
+        )
+        return [
+            _lines_with(own.get((part.ref, part.profile_version), ()), part.attribute, names)
+            for part in parts
+        ]
 
     async def _events(self, sequences: Sequence[int]) -> dict[int, InteractionRow]:
         return (
@@ -272,33 +266,19 @@ class Tracer:
             else {}
         )
 
-    async def _messages(
-        self, keys: Sequence[tuple[int, int]]
-    ) -> Mapping[tuple[int, int], RouterVersion]:
-        return await self._store.messages(keys, 0) if keys else {}
-
     async def _canonical(self, names: Sequence[str]) -> dict[str, str]:
         """Map attributes of lines to their canonical names."""
         known = await self._store.get_attributes(sorted(set(names))) if names else {}
         return {name: known[name].canonical or name if name in known else name for name in names}
 
 
-def _own_lines(profile: Profile) -> list[Line]:
-    """List the lines that do not come from messages."""
-    return [line for line in profile.lines if line.author != Author.RECEPTION]
-
-
-def _lines_with(profile: Profile, attribute: str, names: Mapping[str, str]) -> list[Line]:
-    """List a client's own lines with an attribute.
+def _lines_with(lines: Sequence[Line], attribute: str, names: Mapping[str, str]) -> list[Line]:
+    """List the lines with an attribute.
 
     Args:
         names: Canonical names of the lines' attributes.
     """
-    return [
-        line
-        for line in _own_lines(profile)
-        if attribute in (names[name] for name in line.attributes)
-    ]
+    return [line for line in lines if attribute in {names[name] for name in line.attributes}]
 
 
 def _rests_on(line: Line, sequence: int) -> bool:
