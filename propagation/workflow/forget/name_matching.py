@@ -27,18 +27,9 @@ def _words(text: str) -> list[str]:
 
 
 def normalize_text(text: str) -> str:
-    """Resolve entities; then NFKC, case folded, white space collapsed."""
-    return " ".join(
-        part
-        for line in html.unescape(text).splitlines()
-        for part in (normalize_line(line),)
-        if part
-    )
-
-
-def normalize_line(line: str) -> str:
-    """Normalize a line of any length like an attribute's name."""
-    return " ".join(normalize_name(word) for word in line.split())
+    """Resolve entities; then normalize each word like an attribute's name."""
+    words = [normalize_name(word) for word in html.unescape(text).split()]
+    return " ".join(word for word in words if word)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 Source: docs/design.md, Guarantees.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -27,13 +27,6 @@ class PastRouter:
     text: RouterVersion | None
     members: int
     retired: bool
-
-
-@dataclass(frozen=True)
-class _RouterSet:
-    epoch: int
-    numbers: Sequence[int]
-    retired: Set[int]
 
 
 class TimeTravel:
@@ -91,20 +84,24 @@ class TimeTravel:
         Raises:
             TooOld: Retention dropped something meanwhile.
         """
-        routers = await self._router_set(sequence)
-        versions = await self._store.router_versions(routers.numbers, sequence)
+        opened = [epoch for epoch in await self._store.epochs() if epoch.sequence <= sequence]
+        epoch = opened[-1].number if opened else 0
+        numbers = range(opened[-1].taste_k if opened else await self._first_taste_k())
+        maps = (await self._store.router_maps()).maps
+        retired = {router for one in maps if one.to_epoch == epoch for router in one.retired}
+        versions = await self._store.router_versions(numbers, sequence)
         texts = {version.router: version for version in versions}
-        members = await self._store.count_members(routers.numbers, sequence)
+        members = await self._store.count_members(numbers, sequence)
         await self.check_kept(sequence)
         return [
             PastRouter(
                 number=router,
-                epoch=routers.epoch,
+                epoch=epoch,
                 text=texts.get(router),
                 members=members.get(router, 0),
-                retired=router in routers.retired,
+                retired=router in retired,
             )
-            for router in routers.numbers
+            for router in numbers
         ]
 
     async def members(self, router: int, sequence: int, limit: int) -> Sequence[RoutingEdge]:
@@ -117,13 +114,7 @@ class TimeTravel:
         await self.check_kept(sequence)
         return edges
 
-    async def _router_set(self, sequence: int) -> _RouterSet:
-        opened = [epoch for epoch in await self._store.epochs() if epoch.sequence <= sequence]
-        if not opened:
-            blob = await self._store.get_blob(data_settings_blob(0))
-            count = 0 if blob is None else DataSettings.of_blob(blob).taste_k
-            return _RouterSet(0, range(count), frozenset())
-        epoch = opened[-1]
-        maps = (await self._store.router_maps()).maps
-        retired = {router for one in maps if one.to_epoch == epoch.number for router in one.retired}
-        return _RouterSet(epoch.number, range(epoch.taste_k), retired)
+    async def _first_taste_k(self) -> int:
+        """Return how many taste routers there were before the first epoch."""
+        blob = await self._store.get_blob(data_settings_blob(0))
+        return 0 if blob is None else DataSettings.of_blob(blob).taste_k

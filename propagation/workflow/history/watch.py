@@ -74,12 +74,9 @@ class Watcher:
         comes before it.
         """
         through = await self._store.merges_through()
-        async for event in self._rounds():
-            yield event
-        async for event in self._evolutions():
-            yield event
-        async for event in self._merges(through):
-            yield event
+        for events in (self._rounds(), self._evolutions(), self._merges(through)):
+            async for event in events:
+                yield event
 
     def _advance(self, event: WatchEvent, position: Position) -> PositionedEvent:
         self.position = position
@@ -94,19 +91,12 @@ class Watcher:
                 Gap(missed, last.sequence),
                 replace(self.position, round=last.number, sent=last.touched, router=ALL_SENT),
             )
-        current = (
-            await self._store.rounds_after(self.position.round - 1, 1)
-            if self.position.round
-            else ()
-        )
-        for round_ in current:
-            async for event in self._messages(round_):
-                yield event
-        for round_ in await self._store.rounds_after(self.position.round, PAGE):
-            here = replace(self.position, round=round_.number, sent=0, router=-1)
-            if WatchEventKind.ROUND in self._kinds:
-                yield self._advance(round_, here)
-            self.position = here
+        for round_ in await self._store.rounds_after(self.position.round - 1, PAGE):
+            if round_.number > self.position.round:
+                here = replace(self.position, round=round_.number, sent=0, router=-1)
+                if WatchEventKind.ROUND in self._kinds:
+                    yield self._advance(round_, here)
+                self.position = here
             async for event in self._messages(round_):
                 yield event
 
@@ -155,15 +145,12 @@ class Watcher:
 
     async def _runs_after(self, number: int) -> Sequence[EvolutionRun]:
         """Return runs with a larger number, oldest first."""
-        found: list[EvolutionRun] = []
-        last = await self._store.evolution_runs(1)
-        if not last or last[0].run <= number:
-            return found
-        while part := await self._store.evolution_runs(PAGE, found[-1].run if found else None):
-            found.extend(run for run in part if run.run > number)
-            if part[-1].run <= number + 1:
-                break
-        return found[::-1]
+        limit = 1  # mostly there is no new one
+        newest = await self._store.evolution_runs(limit)
+        while len(newest) == limit and newest[-1].run > number:
+            limit *= 10
+            newest = await self._store.evolution_runs(limit)
+        return [run for run in reversed(newest) if run.run > number]
 
     async def _merges(self, through: int) -> AsyncIterator[PositionedEvent]:
         """Yield a page of merges up to a number."""
