@@ -171,13 +171,13 @@ class _Draft:
             self.room -= 1
 
 
+@dataclass
 class Planner:
     """Asks the reasoner about routers that readers have judged often enough, most blamed first."""
 
-    def __init__(self, store: GraphStore, reasoner: Reasoner, settings: WorkflowSettings) -> None:
-        self._store = store
-        self._reasoner = reasoner
-        self._settings = settings
+    store: GraphStore
+    reasoner: Reasoner
+    settings: WorkflowSettings
 
     async def plan(
         self,
@@ -198,7 +198,7 @@ class Planner:
         asked = np.zeros(snapshot.routers, np.bool_)
         asked[routers] = True
         written = Written()
-        await gather(self._store, maps, written, asked, through)
+        await gather(self.store, maps, written, asked, through)
         similarities = await asyncio.to_thread(
             router_similarities,
             snapshot.mass,
@@ -206,13 +206,13 @@ class Planner:
             snapshot.adoptions,
             snapshot.tastes.totals,
         )
-        texts = await self._store.router_versions(range(snapshot.routers))
+        texts = await self.store.router_versions(range(snapshot.routers))
         cases = RouterCases({text.router: text for text in texts}, similarities)
         free = frozenset(range(snapshot.routers)) - snapshot.retired
-        draft = _Draft(free, room=self._settings.k_most - len(free))
+        draft = _Draft(free, room=self.settings.k_most - len(free))
         directions = snapshot.directions
         for router in routers:
-            if router not in draft.free or len(draft.cases) == self._settings.evolve_most:
+            if router not in draft.free or len(draft.cases) == self.settings.evolve_most:
                 continue
             community = None
             if draft.room > 0:
@@ -238,21 +238,21 @@ class Planner:
             for router, found in gradients.items()
             if router < snapshot.routers
             and router not in snapshot.retired
-            and len(found.choices) >= self._settings.min_support
-            and found.praised + found.blamed >= self._settings.evolve_support
+            and len(found.choices) >= self.settings.min_support
+            and found.praised + found.blamed >= self.settings.evolve_support
         ]
         most_blamed = sorted(enough, key=lambda router: (-gradients[router].blamed, router))
-        return most_blamed[: 2 * self._settings.evolve_most]
+        return most_blamed[: 2 * self.settings.evolve_most]
 
     def _split(self, router: int, written: Written, directions: F32) -> Community | None:
         users, _, weights = written.of(router)
-        seed = int(mixed(np.uint64(router), np.uint64(self._settings.seed))) >> 1
+        seed = int(mixed(np.uint64(router), np.uint64(self.settings.seed))) >> 1
         return split_community(sum_by_place(users, weights, len(directions)), directions, seed)
 
     async def _decide(self, case: RouterCase, community: Community | None, draft: _Draft) -> None:
         """Ask the reasoner what to do with a router; on a failure the router stays as it is."""
         try:
-            decision = await self._reasoner.decide_router(case)
+            decision = await self.reasoner.decide_router(case)
             if decision.kind is not None:
                 _check(case, decision)
                 draft.add(case, decision, community)

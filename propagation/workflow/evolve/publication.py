@@ -11,7 +11,7 @@ Source: `docs/design.md`, "The loop", step 8.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,26 +51,17 @@ EVOLVED = ("taste.", "seen_router")
 F32 = NDArray[np.float32]
 
 
+@dataclass
 class Publisher:
     """Publishes evolutions, while the caller keeps reasoning and rounds out."""
 
-    def __init__(
-        self,
-        store: GraphStore,
-        numbers: NumbersOwner,
-        vectors: VectorSync,
-        upkeep: IndexMaintenance,
-        learner: Learner,
-        leases: Leases,
-        exclusion: Exclusion,
-    ) -> None:
-        self._store = store
-        self._numbers = numbers
-        self._vectors = vectors
-        self._upkeep = upkeep
-        self._leases = leases
-        self._learner = learner
-        self._exclusion = exclusion
+    store: GraphStore
+    numbers: NumbersOwner
+    vectors: VectorSync
+    upkeep: IndexMaintenance
+    learner: Learner
+    leases: Leases
+    exclusion: Exclusion
 
     async def publish(self, decided: DecidedPlan, epoch: Epoch) -> EvolutionRun:
         """Publish a plan and return the run as it is stored.
@@ -85,19 +76,19 @@ class Publisher:
         """
         async with (
             self._learners_lease() as learn,
-            self._leases.keep_rounds_out() as rounds,
+            self.leases.keep_rounds_out() as rounds,
         ):
             await self._check_epoch(epoch)
             change = await self._map(decided, epoch)
             texts = await self._follow_rules(change)
             round_ = await self._stage_round(rounds, decided, change, epoch)
             decided = await self._catch_up(decided)
-            state = await self._numbers.run(_copy_totals)
+            state = await self.numbers.run(_copy_totals)
             centres = await asyncio.to_thread(_centres, state, change, decided)
             before, staged = await self._stage_unchanged(learn, epoch)
             async with self._no_learning():
-                view = self._numbers.view
-                decided = await catch_up(self._store, decided, view.applied_through)
+                view = self.numbers.view
+                decided = await catch_up(self.store, decided, view.applied_through)
                 shares = decided.shares(view.state.taste.total)
                 change = replace(change, through=decided.through, start_shares=shares)
                 state = await asyncio.to_thread(_evolved, view.state, change, decided, centres)
@@ -106,14 +97,14 @@ class Publisher:
                 )
                 start = await self._stage_rest(learn, evolved, before, staged)
                 publication = _publication(decided, change, epoch, start, round_, texts)
-                run = await self._store.publish_evolution(learn, rounds, publication)
-                await self._numbers.run(NumbersView.evolve, state, epoch.number + 1)
-        await self._upkeep.follow_routers()
-        await self._vectors.publish(texts)
+                run = await self.store.publish_evolution(learn, rounds, publication)
+                await self.numbers.run(NumbersView.evolve, state, epoch.number + 1)
+        await self.upkeep.follow_routers()
+        await self.vectors.publish(texts)
         return run
 
     async def _check_epoch(self, epoch: Epoch) -> None:
-        current = await self._store.current_epoch()
+        current = await self.store.current_epoch()
         if current is None or current.number != epoch.number:
             raise LeaseLost(
                 "another process evolved the routers meanwhile, and this plan was for those that it"
@@ -126,10 +117,10 @@ class Publisher:
         Under much traffic that moment may never come; it gives up after MAX_CATCH_UPS steps.
         """
         for _ in range(MAX_CATCH_UPS):
-            through = await self._store.learned_through()
+            through = await self.store.learned_through()
             if through - decided.through <= SMALL_TAIL:
                 break
-            decided = await catch_up(self._store, decided, through)
+            decided = await catch_up(self.store, decided, through)
         return decided
 
     async def _map(self, decided: DecidedPlan, epoch: Epoch) -> RouterMap:
@@ -140,8 +131,8 @@ class Publisher:
             {router: division.halves for router, division in decided.divisions.items()},
             decided.through,
             epoch.number,
-            self._numbers.view.state.taste.centres.copy(),
-            dict(await self._store.version_numbers(touched)),
+            self.numbers.view.state.taste.centres.copy(),
+            dict(await self.store.version_numbers(touched)),
             decided.run.undoes,
         )
 
@@ -149,16 +140,16 @@ class Publisher:
         self, rounds: Lease, decided: DecidedPlan, change: RouterMap, epoch: Epoch
     ) -> Round:
         """Stage the round that carries the publication: routers' texts and their edges."""
-        last = await self._store.last_round()
-        round_ = await self._store.begin_round(rounds, last.boundary if last else 0)
+        last = await self.store.last_round()
+        round_ = await self.store.begin_round(rounds, last.boundary if last else 0)
         versions = await self._new_versions(decided.texts, round_.number, epoch.number + 1)
         edges = await self._follow_edges(change)
-        await self._store.stage_routers(rounds, round_, versions)
+        await self.store.stage_routers(rounds, round_, versions)
         points = [(version.router, version.version) for version in versions]
         points += [(router, change.versions.get(router, 0)) for router in sorted(change.retired)]
         changes = [IndexChange(Collection.ROUTERS, *point) for point in points]
-        await self._store.stage_changes(rounds, round_, changes)
-        await stage_table_change(self._store, rounds, round_, edges)
+        await self.store.stage_changes(rounds, round_, changes)
+        await stage_table_change(self.store, rounds, round_, edges)
         return round_.model_copy(
             update={
                 "touched": len(versions),
@@ -169,11 +160,11 @@ class Publisher:
 
     async def _stage_unchanged(self, learn: Lease, epoch: Epoch) -> tuple[Arrays, StagedCheckpoint]:
         """Stage the arrays of the barrier that no evolution changes, while learning goes on."""
-        found = await self._numbers.run(take_checkpoint, True)
+        found = await self.numbers.run(take_checkpoint, True)
         before = {
             name: array for name, array in found.arrays.items() if not name.startswith(EVOLVED)
         }
-        return before, await self._store.stage_checkpoint(
+        return before, await self.store.stage_checkpoint(
             learn, replace(found, epoch=epoch.number + 1, arrays=dict(before))
         )
 
@@ -183,12 +174,12 @@ class Publisher:
         """Stage the rest of the barrier: the evolved bank, and what was learned since."""
         found = await asyncio.to_thread(borrow_checkpoint, view, True)
         patch = await asyncio.to_thread(make_patch, before, found.arrays)
-        return await self._store.stage_checkpoint(learn, replace(found, arrays=patch), staged)
+        return await self.store.stage_checkpoint(learn, replace(found, arrays=patch), staged)
 
     async def _new_versions(
         self, texts: Sequence[RouterVersion], round_number: int, epoch: int
     ) -> list[RouterVersion]:
-        before = await self._store.version_numbers([text.router for text in texts])
+        before = await self.store.version_numbers([text.router for text in texts])
         return [
             replace(
                 text,
@@ -203,17 +194,17 @@ class Publisher:
         moved = moved_routers(change)
         successors = {number for router in moved for number in change.successors_of(router)}
         standing = sorted(
-            await self._store.edges_to(sorted({*moved, *successors})),
+            await self.store.edges_to(sorted({*moved, *successors})),
             key=lambda edge: (edge.router, -edge.score, edge.ref),
         )
         return await asyncio.to_thread(follow_edges, change, moved, standing)
 
     async def _follow_rules(self, change: RouterMap) -> list[ClientText]:
         """Write the next versions of clients whose rules name a router that became another."""
-        refs = await self._store.clients_with_rules(moved_routers(change))
+        refs = await self.store.clients_with_rules(moved_routers(change))
         followed: list[ClientText] = []
         for start in range(0, len(refs), CLIENTS_A_CALL):
-            texts = await self._store.load_texts(refs[start : start + CLIENTS_A_CALL])
+            texts = await self.store.load_texts(refs[start : start + CLIENTS_A_CALL])
             for text in texts.values():
                 memory = follow_rules(text.filter_memory, change)
                 if memory is not text.filter_memory:
@@ -229,17 +220,17 @@ class Publisher:
         Raises:
             LeaseLost: Another process learns.
         """
-        await self._learner.wait_for_checkpoint()
-        with self._learner.stage_checkpoint():
+        await self.learner.wait_for_checkpoint()
+        with self.learner.stage_checkpoint():
             async with AsyncExitStack() as until_published:
-                async with self._exclusion.run(Activity.LEARN):
-                    lease = await until_published.enter_async_context(self._learner.hold_lease())
+                async with self.exclusion.run(Activity.LEARN):
+                    lease = await until_published.enter_async_context(self.learner.hold_lease())
                 yield lease
 
     @asynccontextmanager
     async def _no_learning(self) -> AsyncIterator[None]:
-        await self._learner.wait_for_checkpoint()
-        async with self._exclusion.run(Activity.LEARN), self._learner.suspend():
+        await self.learner.wait_for_checkpoint()
+        async with self.exclusion.run(Activity.LEARN), self.learner.suspend():
             yield
 
 

@@ -61,28 +61,22 @@ class ErasureResult:
     lines_dropped: int
 
 
+@dataclass
 class Forgetting:
     """Runs one retraction or erasure at a time, while no other activity changes the same data."""
 
-    def __init__(
-        self,
-        store: GraphStore,
-        withdrawer: Withdrawer,
-        memory: ClientMemory,
-        exclusion: Exclusion,
-    ) -> None:
-        self._store = store
-        self._withdrawer = withdrawer
-        self._memory = memory
-        self._exclusion = exclusion
+    store: GraphStore
+    withdrawer: Withdrawer
+    memory: ClientMemory
+    exclusion: Exclusion
 
     async def wipe_if_due(self) -> None:
         """Wipe the traces of erased clients from the database's files, if there are any.
 
         Called every night, and at start after the index was compared with the graph.
         """
-        if await self._store.wiping_due():
-            await self._store.wipe()
+        if await self.store.wiping_due():
+            await self.store.wipe()
 
     async def retract(self, event_ids: Sequence[str]) -> RetractionResult:
         """Withdraw events with everything they wrote, in one commit.
@@ -93,10 +87,10 @@ class Forgetting:
         Raises:
             LeaseLost: Another process learns, evolves or runs a round for too long.
         """
-        async with self._exclusion.run(Activity.WITHDRAW):
+        async with self.exclusion.run(Activity.WITHDRAW):
             events: list[EventRetraction] = []
             rows: dict[str, InteractionRow] = {}
-            states = await self._store.event_statuses(event_ids)
+            states = await self.store.event_statuses(event_ids)
             for event_id, (status, row) in zip(event_ids, states, strict=True):
                 retracted = row is not None and event_id not in rows
                 if event_id in rows:
@@ -106,14 +100,14 @@ class Forgetting:
                 events.append(EventRetraction(event_id, retracted, status))
             if not rows:
                 return RetractionResult(events)
-            withdrawn = await self._withdrawer.withdraw(
+            withdrawn = await self.withdrawer.withdraw(
                 sorted(rows.values(), key=lambda row: row.sequence)
             )
             self._forget_texts(withdrawn)
-            self._memory.pending_events.drop_withdrawn(
+            self.memory.pending_events.drop_withdrawn(
                 frozenset(row.sequence for row in rows.values())
             )
-            await self._withdrawer.publish(withdrawn)
+            await self.withdrawer.publish(withdrawn)
             return RetractionResult(events, withdrawn.result.sequence)
 
     async def forget(self, key: ClientKey, *, wipe: bool = False) -> ErasureResult:
@@ -129,34 +123,34 @@ class Forgetting:
             StoreBusy: The client is erased, but the files could not be wiped; the next night
                 or start wipes them.
         """
-        async with self._exclusion.run(Activity.ERASE):
-            async with self._exclusion.run(Activity.WITHDRAW):
+        async with self.exclusion.run(Activity.ERASE):
+            async with self.exclusion.run(Activity.WITHDRAW):
                 erased = await self._erased_client(key)
                 client = erased.client
-                rows = await self._store.interactions_of_clients([client.ref])
-                withdrawn = await self._withdrawer.withdraw(rows, erased)
+                rows = await self.store.interactions_of_clients([client.ref])
+                withdrawn = await self.withdrawer.withdraw(rows, erased)
                 self._forget_texts(withdrawn)
                 if client.key.kind == ClientKind.USER:
-                    self._memory.pending_events.forget([client.key.id])
-                self._memory.forget_client(client.ref)
-                await self._withdrawer.publish(withdrawn)
-            if wipe or self._store.wipes_in_seconds:
-                await self._store.wipe()  # others learn and reason again meanwhile
+                    self.memory.pending_events.forget([client.key.id])
+                self.memory.forget_client(client.ref)
+                await self.withdrawer.publish(withdrawn)
+            if wipe or self.store.wipes_in_seconds:
+                await self.store.wipe()  # others learn and reason again meanwhile
         result = withdrawn.result
         return ErasureResult(
             client, result.sequence, result.interactions, withdrawn.changes.lines_dropped
         )
 
     async def _erased_client(self, key: ClientKey) -> ErasedClient:
-        (ref,) = await self._store.find_refs([key])
+        (ref,) = await self.store.find_refs([key])
         if ref is None:
             raise NotFound(key.kind.name.lower(), key.id)
-        (client,) = await self._store.get_clients([ref])
-        texts = await self._store.find_citing_texts([CitationSearch(ref, None)])
+        (client,) = await self.store.get_clients([ref])
+        texts = await self.store.find_citing_texts([CitationSearch(ref, None)])
         names = own_names(client, [stored.text for stored in texts])
-        shared = await self._store.names_used_by_others(ref, names)
+        shared = await self.store.names_used_by_others(ref, names)
         return ErasedClient(client, names, names - shared)
 
     def _forget_texts(self, withdrawn: Withdrawn) -> None:
-        self._memory.pending_events.note_entry(withdrawn.result.sequence)
-        self._memory.forget_texts(text.profile.ref for text in withdrawn.changes.next_texts)
+        self.memory.pending_events.note_entry(withdrawn.result.sequence)
+        self.memory.forget_texts(text.profile.ref for text in withdrawn.changes.next_texts)

@@ -1,19 +1,18 @@
 """Histories of users as they were when they were learned, for subtracting a part of them."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from propagation.model import InteractionRow, LearnedWeights, RouterMaps, UserChoices, index_of
+from propagation.model import InteractionRow, LearnedWeights, RouterMaps, index_of
 from propagation.ports import Embedder, GraphStore
 from propagation.workflow.concurrency import background_task
 from propagation.workflow.forget.number_changes import History
 from propagation.workflow.index.embedding import attribute_text, content_text
+from propagation.workflow.views import NumbersView
 
 USERS_A_PART = 200
-Direction = Callable[[int, NDArray[np.float32]], NDArray[np.float32]]
 
 
 def in_current_routers(
@@ -38,66 +37,60 @@ def in_current_routers(
     return replace(weights, routers=routers)
 
 
-class Histories:
-    """Loads users' learned interactions from the log."""
+async def load_histories(
+    store: GraphStore,
+    embedder: Embedder,
+    users: Sequence[int],
+    gone: frozenset[int],
+    view: NumbersView,
+) -> AsyncIterator[list[History]]:
+    """Yield what users chose and the view learned, 200 users at a time.
 
-    def __init__(self, store: GraphStore, embedder: Embedder) -> None:
-        self._store = store
-        self._embedder = embedder
+    The next ones are loaded while the caller works.
 
-    async def load(
-        self, users: Sequence[int], gone: frozenset[int], through: int, direction: Direction
-    ) -> AsyncIterator[list[History]]:
-        """Yield histories of users, 200 at a time; load the next while the caller works.
+    Args:
+        users: Refs.
+        gone: Sequences of the interactions that are withdrawn.
+    """
+    loaded: list[History] = []
+    for start in range(0, len(users), USERS_A_PART):
+        part = users[start : start + USERS_A_PART]
+        async with background_task(_load(store, embedder, part, gone, view)) as loading:
+            if loaded:
+                yield loaded
+            loaded = await loading
+    if loaded:
+        yield loaded
 
-        Args:
-            users: Refs.
-            gone: Sequences of the interactions that are withdrawn.
-            through: Last learned sequence.
-            direction: NumbersView.direction_of: content vector of an item row and text vector.
-        """
-        loaded: list[History] = []
-        for start in range(0, len(users), USERS_A_PART):
-            part = users[start : start + USERS_A_PART]
-            async with background_task(self._load(part, gone, through, direction)) as loading:
-                if loaded:
-                    yield loaded
-                loaded = await loading
-        if loaded:
-            yield loaded
 
-    async def _load(
-        self, users: Sequence[int], gone: frozenset[int], through: int, direction: Direction
-    ) -> list[History]:
-        choices = await self._store.user_choices(users)
-        is_gone = np.isin(choices.sequence, np.fromiter(gone, np.int64, len(gone)))
-        histories = []
-        for user in users:
-            places = np.flatnonzero((choices.user == user) & (choices.sequence <= through))
-            histories.append(await self._history(user, choices, places, is_gone, direction))
-        return histories
-
-    async def _history(
-        self,
-        user: int,
-        choices: UserChoices,
-        places: NDArray[np.int64],
-        is_gone: NDArray[np.bool_],
-        direction: Direction,
-    ) -> History:
+async def _load(
+    store: GraphStore,
+    embedder: Embedder,
+    users: Sequence[int],
+    gone: frozenset[int],
+    view: NumbersView,
+) -> list[History]:
+    choices = await store.user_choices(users)
+    is_gone = np.isin(choices.sequence, np.fromiter(gone, np.int64, len(gone)))
+    histories = []
+    for user in users:
+        places = np.flatnonzero((choices.user == user) & (choices.sequence <= view.applied_through))
         sequence, item = choices.sequence[places], choices.item[places]
         then = {}
         for place in np.flatnonzero(choices.changed[places] > sequence).tolist():
-            (client,) = await self._store.get_clients([int(item[place])], int(sequence[place]))
-            content, attributes = await self._embedder.embed(
+            (client,) = await store.get_clients([int(item[place])], int(sequence[place]))
+            content, attributes = await embedder.embed(
                 [content_text(client), attribute_text(client)]
             )
-            then[place] = (direction(index_of(client.ref), content), attributes)
-        return History(
-            user=index_of(user),
-            sequence=sequence,
-            item=item >> 1,
-            weight=choices.weight[places],
-            gone=is_gone[places],
-            then=then,
+            then[place] = (view.direction_of(index_of(client.ref), content), attributes)
+        histories.append(
+            History(
+                user=index_of(user),
+                sequence=sequence,
+                item=item >> 1,
+                weight=choices.weight[places],
+                gone=is_gone[places],
+                then=then,
+            )
         )
+    return histories

@@ -88,21 +88,14 @@ class WithdrawalRequest:
         return None if self.erased is None else self.erased.client.ref
 
 
+@dataclass
 class TextChangeFinder:
     """Finds the texts and messages that a withdrawal changes; redaction.py decides how."""
 
-    def __init__(
-        self,
-        store: GraphStore,
-        min_support: int,
-        canonical: Mapping[str, str],
-        request: WithdrawalRequest,
-    ) -> None:
-        self._store = store
-        self._min_support = min_support
-        self._canonical = canonical
-        self._request = request
-        self._erased = request.erased_ref
+    store: GraphStore
+    min_support: int
+    canonical: Mapping[str, str]
+    request: WithdrawalRequest
 
     async def find(self) -> TextChanges:
         """Find the changes of texts, then of messages that rest on them, then of their readers.
@@ -110,19 +103,19 @@ class TextChangeFinder:
         After a retraction a line stays until its last source goes; after an erasure it needs
         `min_support` clients.
         """
-        changes = TextChanges(texts_read_through=await self._store.texts_through())
-        rows, erased = self._request.rows, self._request.erased
+        changes = TextChanges(texts_read_through=await self.store.texts_through())
+        rows, erased = self.request.rows, self.request.erased
         sequences = frozenset(row.sequence for row in rows)
         if erased is None:
             gone = Gone(sequences, least=1)
             refs = sorted({ref for row in rows for ref in (row.user, row.item)})
         else:
             words = OwnWords(erased.client.title, erased.own_names)
-            gone = Gone(sequences, self._min_support, words)
+            gone = Gone(sequences, self.min_support, words)
             refs = [erased.client.ref]
         searches = self._searches(gone.words)
         if gone.words.names:
-            named = await self._store.clients_naming(gone.words.search_words)
+            named = await self.store.clients_naming(gone.words.search_words)
             citations = Citations(words=gone.words.search_words)
             searches += [CitationSearch(ref, citations) for ref in sorted(named)]
         await self._change_texts(changes, searches, gone)
@@ -130,11 +123,11 @@ class TextChangeFinder:
         if erased is not None:
             unheld = changes.unheld - gone.words.names
             gone = replace(gone, words=OwnWords(gone.words.title, gone.words.names | unheld))
-        affected = await self._store.affected_messages(
+        affected = await self.store.affected_messages(
             refs,
             sequences if erased is None else None,
             gone.words.search_words,
-            max(self._min_support, LEAST_COUNTED),
+            max(self.min_support, LEAST_COUNTED),
         )
         lost = await self._change_messages(changes, affected, gone)
         searches = await self._reader_searches(lost, gone.words)
@@ -146,14 +139,14 @@ class TextChangeFinder:
 
     def _searches(self, words: OwnWords) -> list[CitationSearch]:
         """Search each interaction in the texts of its user, its item and its first negative."""
-        weights = self._request.weights
+        weights = self.request.weights
         negatives = {
             int(sequence): ref_of(ClientKind.ITEM, int(item))
             for sequence, item in zip(weights.sequence, weights.negative, strict=True)
             if item >= 0
         }
         searches = []
-        for row in self._request.rows:
+        for row in self.request.rows:
             citations = Citations(frozenset([row.sequence]), words=words.search_words)
             searches += [
                 CitationSearch(ref, citations, at_sequence=row.sequence)
@@ -164,7 +157,7 @@ class TextChangeFinder:
 
     async def _reader_searches(self, lost: LostAttributes, words: OwnWords) -> list[CitationSearch]:
         """Search the texts of clients that merged a changed message, from that version on."""
-        merges = await self._store.merges_of_messages(sorted(lost)) if lost else ()
+        merges = await self.store.merges_of_messages(sorted(lost)) if lost else ()
         citations = {
             key: Citations(messages={key: names}, words=words.search_words)
             for key, names in lost.items()
@@ -185,8 +178,8 @@ class TextChangeFinder:
         gone: Gone,
     ) -> None:
         """Add the texts that the searches find to the changes, and count attributes again."""
-        found = await self._store.find_citing_texts(
-            [search for search in searches if search.ref != self._erased]
+        found = await self.store.find_citing_texts(
+            [search for search in searches if search.ref != self.request.erased_ref]
         )
         stored = [
             changes.versions.get((one.text.profile.ref, one.text.profile.version), one)
@@ -213,7 +206,7 @@ class TextChangeFinder:
         }
         sequences = {source.sequence for source in sources if source.sequence is not None}
         asked = sorted(sequences - gone.sequences)
-        rows = await self._store.interactions(asked) if asked else ()
+        rows = await self.store.interactions(asked) if asked else ()
         keys = sorted(
             {
                 (source.router, source.version)
@@ -225,7 +218,7 @@ class TextChangeFinder:
         )
         messages: dict[Key, frozenset[int]] = {}
         for router, version in keys:
-            message = await self._store.router_version(router, version)
+            message = await self.store.router_version(router, version)
             messages[router, version] = message.senders if message is not None else frozenset()
         return Supporters({row.sequence: (row.user, row.item) for row in rows}, messages)
 
@@ -239,9 +232,9 @@ class TextChangeFinder:
         names = sorted({name for one in affected for name in one.remaining})
         holders = {
             name: attribute.holders
-            for name, attribute in (await self._store.get_attributes(names)).items()
+            for name, attribute in (await self.store.get_attributes(names)).items()
         } | changes.holders
-        least = 1 if self._erased is None else self._min_support
+        least = 1 if self.request.erased_ref is None else self.min_support
         supported = frozenset(name for name in names if holders.get(name, 0) >= least)
         lost: dict[Key, frozenset[str] | None] = {}
         for one in affected:
@@ -268,18 +261,19 @@ class TextChangeFinder:
             for stored in changes.versions.values()
             if stored.current
         }
-        refs = sorted(current if self._erased is None else {*current, self._erased})
-        before = await self._store.client_attributes(refs)
+        erased = self.request.erased_ref
+        refs = sorted(current if erased is None else {*current, erased})
+        before = await self.store.client_attributes(refs)
         now: dict[int, tuple[str, ...]] = {}
         for ref, text in current.items():
-            own = to_canonical(own_attributes(text), self._canonical)
+            own = to_canonical(own_attributes(text), self.canonical)
             now[ref] = tuple(name for name in before[ref] if name in own)
         changes.client_attributes = {
             ref: held for ref, held in now.items() if held != tuple(before[ref])
         }
-        if self._erased is not None:
-            now[self._erased] = ()
-        known = await self._store.get_attributes(
+        if erased is not None:
+            now[erased] = ()
+        known = await self.store.get_attributes(
             sorted({name for held in before.values() for name in held})
         )
         changes.holders = {

@@ -29,7 +29,7 @@ from propagation.ports import (
     VersionClash,
 )
 from propagation.workflow.concurrency import Leases, background_task
-from propagation.workflow.forget.learned_histories import Histories, in_current_routers
+from propagation.workflow.forget.learned_histories import in_current_routers, load_histories
 from propagation.workflow.forget.name_matching import ErasedClient
 from propagation.workflow.forget.number_changes import Subtraction
 from propagation.workflow.forget.text_changes import (
@@ -57,31 +57,21 @@ class Withdrawn:
     erased: ErasedClient | None
 
 
+@dataclass
 class Withdrawer:
     """Withdraws interactions, one withdrawal at a time.
 
     The caller holds Activity.WITHDRAW; leases keep other processes from learning and rounds.
     """
 
-    def __init__(
-        self,
-        store: GraphStore,
-        embedder: Embedder,
-        numbers: NumbersOwner,
-        learner: Learner,
-        vectors: VectorSync,
-        upkeep: IndexMaintenance,
-        min_support: int,
-        leases: Leases,
-    ) -> None:
-        self._store = store
-        self._numbers = numbers
-        self._learner = learner
-        self._vectors = vectors
-        self._upkeep = upkeep
-        self._histories = Histories(store, embedder)
-        self._min_support = min_support
-        self._leases = leases
+    store: GraphStore
+    embedder: Embedder
+    numbers: NumbersOwner
+    learner: Learner
+    vectors: VectorSync
+    upkeep: IndexMaintenance
+    min_support: int
+    leases: Leases
 
     async def withdraw(
         self, rows: Sequence[InteractionRow], erased: ErasedClient | None = None
@@ -92,17 +82,17 @@ class Withdrawer:
             LeaseLost: Another process learns or runs a round for too long.
             VersionClash: Other processes wrote texts five times in a row meanwhile.
         """
-        async with self._learner.hold_lease() as lease, self._leases.keep_rounds_out():
-            weights = await self._store.learned_weights([row.sequence for row in rows])
+        async with self.learner.hold_lease() as lease, self.leases.keep_rounds_out():
+            weights = await self.store.learned_weights([row.sequence for row in rows])
             request = WithdrawalRequest(rows, weights, erased)
-            own = self._store.stage_checkpoint(lease, await self._numbers.run(borrow_own_rows))
+            own = self.store.stage_checkpoint(lease, await self.numbers.run(borrow_own_rows))
             async with (
                 background_task(self._changes(request)) as changes,
                 background_task(own) as staged,
             ):
                 promoted = await self._subtract(request)
-                rest = await self._numbers.run(borrow_remainder, *_own_rows(request))
-                barrier = await self._store.stage_checkpoint(lease, rest, await staged)
+                rest = await self.numbers.run(borrow_remainder, *_own_rows(request))
+                barrier = await self.store.stage_checkpoint(lease, rest, await staged)
                 return await self._commit(lease, barrier, await changes, promoted, request)
 
     async def _subtract(self, request: WithdrawalRequest) -> list[PromotedRepeat]:
@@ -112,8 +102,8 @@ class Withdrawer:
         """
         rows = request.rows
         erased = request.erased_ref
-        view = self._numbers.view
-        maps = await self._store.router_maps()
+        view = self.numbers.view
+        maps = await self.store.router_maps()
         subtraction = Subtraction(
             in_current_routers(request.weights, rows, maps),
             request.weights.routers,
@@ -122,14 +112,12 @@ class Withdrawer:
         )
         gone = frozenset(row.sequence for row in rows)
         users = sorted({row.user for row in rows if row.sequence <= view.applied_through})
-        self._learner.mark_ahead()
-        async for histories in self._histories.load(
-            users, gone, view.applied_through, view.direction_of
-        ):
+        self.learner.mark_ahead()
+        async for histories in load_histories(self.store, self.embedder, users, gone, view):
             for start in range(0, len(histories), USERS_A_TURN):
                 turn = histories[start : start + USERS_A_TURN]
-                await self._numbers.run(subtraction.withdraw, turn)
-        await self._numbers.run(subtraction.finish, erased)
+                await self.numbers.run(subtraction.withdraw, turn)
+        await self.numbers.run(subtraction.finish, erased)
         return subtraction.promoted
 
     async def _commit(
@@ -144,19 +132,19 @@ class Withdrawer:
         for attempt in range(ATTEMPTS):
             withdrawal = _withdrawal(request, promoted, changes)
             try:
-                result = await self._store.withdraw(lease, withdrawal, barrier)
+                result = await self.store.withdraw(lease, withdrawal, barrier)
             except VersionClash:
                 if attempt == ATTEMPTS - 1:
                     raise
                 changes = await self._changes(request)
             else:
-                self._learner.mark_stored(result.sequence)
+                self.learner.mark_stored(result.sequence)
                 return Withdrawn(result, changes, request.erased)
         raise AssertionError("unreachable")
 
     async def _changes(self, request: WithdrawalRequest) -> TextChanges:
         finder = TextChangeFinder(
-            self._store, self._min_support, self._vectors.canonical.targets, request
+            self.store, self.min_support, self.vectors.canonical.targets, request
         )
         return await finder.find()
 
@@ -170,14 +158,14 @@ class Withdrawer:
             Collection.ATTRIBUTES: sorted(changes.unheld)
         }
         if erased is None:
-            self._vectors.forget([], changes.unheld, frozenset())
+            self.vectors.forget([], changes.unheld, frozenset())
         else:
             ref = erased.client.ref
             gone[COLLECTIONS[kind_of(ref)]] = [ref]
-            self._vectors.forget([ref], changes.unheld, erased.names)
-        await self._vectors.publish(changes.next_texts)
+            self.vectors.forget([ref], changes.unheld, erased.names)
+        await self.vectors.publish(changes.next_texts)
         try:
-            await self._upkeep.follow_withdrawal(
+            await self.upkeep.follow_withdrawal(
                 gone,
                 [
                     IndexChange(Collection.ROUTERS, message.router, message.version, message.round)

@@ -32,24 +32,16 @@ class ProfileReading:
     waiting: Sequence[RouterVersion] = ()
 
 
+@dataclass
 class ProfileReader:
     """Reads the profiles of clients; reads that merge messages write new versions."""
 
-    def __init__(
-        self,
-        store: GraphStore,
-        reasoner: Reasoner,
-        settings: WorkflowSettings,
-        vectors: VectorSync,
-        past: TimeTravel,
-        merging: ReadersWriterLock,
-    ) -> None:
-        self._store = store
-        self._past = past
-        self._reasoner = reasoner
-        self._settings = settings
-        self._vectors = vectors
-        self._merging = merging
+    store: GraphStore
+    reasoner: Reasoner
+    settings: WorkflowSettings
+    vectors: VectorSync
+    past: TimeTravel
+    merging: ReadersWriterLock
 
     async def read_current(self, ref: int) -> ProfileReading:
         """Return a client's current profile; merge nothing.
@@ -58,11 +50,11 @@ class ProfileReader:
             NotFound: The client was erased since its ref was found.
         """
         client = await self._client(ref)
-        text = (await self._store.load_texts([ref]))[ref]
-        if not self._settings.propagate:
+        text = (await self.store.load_texts([ref]))[ref]
+        if not self.settings.propagate:
             return ProfileReading(client, text)
-        waiting = (await self._store.waiting_messages({ref: text.watermark}))[ref]
-        buffer = fill_buffer(ref, waiting, self._settings.buffer)
+        waiting = (await self.store.waiting_messages({ref: text.watermark}))[ref]
+        buffer = fill_buffer(ref, waiting, self.settings.buffer)
         return ProfileReading(client, text, buffer.kept)
 
     async def read_merged(self, ref: int) -> ProfileReading:
@@ -73,7 +65,7 @@ class ProfileReader:
             ReasonerFailed: The reasoner gave no usable answer.
             VersionClash: Other writers committed first five times in a row.
         """
-        async with self._merging.read():
+        async with self.merging.read():
             for _ in range(ATTEMPTS - 1):
                 with suppress(VersionClash):
                     return await self._merge(ref)
@@ -90,40 +82,40 @@ class ProfileReader:
             TooOld: Retention dropped something meanwhile.
         """
         client = await self._client(ref, sequence)
-        text = await self._store.text_at(ref, sequence)
-        await self._past.check_kept(sequence)
+        text = await self.store.text_at(ref, sequence)
+        await self.past.check_kept(sequence)
         return ProfileReading(client, text or ClientText.empty(ref))
 
     async def _merge(self, ref: int) -> ProfileReading:
-        last = await self._store.last_round() if self._settings.propagate else None
-        last_withdrawal = await self._store.last_withdrawal()
+        last = await self.store.last_round() if self.settings.propagate else None
+        last_withdrawal = await self.store.last_withdrawal()
         client = await self._client(ref)
-        text = (await self._store.load_texts([ref]))[ref]
+        text = (await self.store.load_texts([ref]))[ref]
         if last is None or text.watermark >= last.number:
             return ProfileReading(client, text)
-        waiting = (await self._store.waiting_messages({ref: text.watermark}, last.number))[ref]
+        waiting = (await self.store.waiting_messages({ref: text.watermark}, last.number))[ref]
         reception = await receive(
-            self._reasoner,
+            self.reasoner,
             client,
             text,
             waiting,
             last.number,
-            self._settings.buffer,
-            self._settings.profile_lines,
+            self.settings.buffer,
+            self.settings.profile_lines,
         )
         if reception.text is not text:
-            await self._store.commit_texts(
+            await self.store.commit_texts(
                 [reception.text],
                 reception.merged,
-                await self._store.recorded_through(),
+                await self.store.recorded_through(),
                 last_withdrawal,
                 reception.usage.author,
             )
-            await self._vectors.publish([reception.text])
+            await self.vectors.publish([reception.text])
         return ProfileReading(client, reception.text)
 
     async def _client(self, ref: int, as_of: int | None = None) -> Client:
-        found = await self._store.get_clients([ref], as_of)
+        found = await self.store.get_clients([ref], as_of)
         if not found:
             raise NotFound("client", str(ref))
         return found[0]

@@ -29,11 +29,11 @@ class PastRouter:
     retired: bool
 
 
+@dataclass
 class TimeTravel:
     """The past of one graph, between what retention keeps and the newest sequence."""
 
-    def __init__(self, store: GraphStore) -> None:
-        self._store = store
+    store: GraphStore
 
     async def check_sequence(self, sequence: int) -> int:
         """Return a sequence if it can be shown.
@@ -42,7 +42,7 @@ class TimeTravel:
             TooNew: It was not recorded yet.
             TooOld: Retention dropped something of it.
         """
-        newest = await self._store.recorded_through()
+        newest = await self.store.recorded_through()
         if sequence > newest:
             raise TooNew(str(sequence), newest)
         await self.check_kept(sequence)
@@ -61,8 +61,8 @@ class TimeTravel:
         """
         if time_ms > now_ms:
             asked = datetime.fromtimestamp(time_ms / 1000, UTC).isoformat()
-            raise TooNew(asked, await self._store.recorded_through())
-        sequence = await self._store.sequence_at(time_ms)
+            raise TooNew(asked, await self.store.recorded_through())
+        sequence = await self.store.sequence_at(time_ms)
         await self.check_kept(sequence)
         return sequence
 
@@ -74,7 +74,7 @@ class TimeTravel:
         Raises:
             TooOld: It dropped something.
         """
-        oldest = await self._store.oldest_kept()
+        oldest = await self.store.oldest_kept()
         if sequence < oldest:
             raise TooOld(sequence, oldest)
 
@@ -84,14 +84,14 @@ class TimeTravel:
         Raises:
             TooOld: Retention dropped something meanwhile.
         """
-        opened = [epoch for epoch in await self._store.epochs() if epoch.sequence <= sequence]
+        opened = [epoch for epoch in await self.store.epochs() if epoch.sequence <= sequence]
         epoch = opened[-1].number if opened else 0
         numbers = range(opened[-1].taste_k if opened else await self._first_taste_k())
-        maps = (await self._store.router_maps()).maps
+        maps = (await self.store.router_maps()).maps
         retired = {router for one in maps if one.to_epoch == epoch for router in one.retired}
-        versions = await self._store.router_versions(numbers, sequence)
+        versions = await self.store.router_versions(numbers, sequence)
         texts = {version.router: version for version in versions}
-        members = await self._store.count_members(numbers, sequence)
+        members = await self.store.count_members(numbers, sequence)
         await self.check_kept(sequence)
         return [
             PastRouter(
@@ -110,11 +110,11 @@ class TimeTravel:
         Raises:
             TooOld: Retention dropped something meanwhile.
         """
-        edges = await self._store.members_of(router, limit, sequence)
+        edges = await self.store.members_of(router, limit, sequence)
         await self.check_kept(sequence)
         return edges
 
     async def _first_taste_k(self) -> int:
         """Return how many taste routers there were before the first epoch."""
-        blob = await self._store.get_blob(data_settings_blob(0))
+        blob = await self.store.get_blob(data_settings_blob(0))
         return 0 if blob is None else DataSettings.of_blob(blob).taste_k

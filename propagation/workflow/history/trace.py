@@ -55,11 +55,11 @@ Hop = InteractionRow | ProfileHop | AttributeHop | RouterVersion
 Path = tuple[Hop, ...]
 
 
+@dataclass
 class Tracer:
     """Finds paths lazily: a caller takes as many as it needs."""
 
-    def __init__(self, store: GraphStore) -> None:
-        self._store = store
+    store: GraphStore
 
     async def trace_event(self, event_id: str) -> AsyncIterator[Path]:
         """Yield the paths that start at an interaction.
@@ -67,7 +67,7 @@ class Tracer:
         Raises:
             NotFound: No event has this id.
         """
-        event = await self._store.find_event(event_id)
+        event = await self.store.find_event(event_id)
         if event is None:
             raise NotFound("event", event_id)
         for ref in (event.user, event.item):
@@ -80,7 +80,7 @@ class Tracer:
         Args:
             attribute: Only paths of this canonical attribute.
         """
-        for message in await self._store.contributions(ref, CONTRIBUTIONS):
+        for message in await self.store.contributions(ref, CONTRIBUTIONS):
             for part in message.integrated:
                 if part.ref == ref and attribute in (None, part.attribute):
                     start = (
@@ -97,9 +97,9 @@ class Tracer:
             NotFound: No client ever had the attribute.
         """
         attribute = normalize_name(name)
-        if attribute not in await self._store.get_attributes([attribute]):
+        if attribute not in await self.store.get_attributes([attribute]):
             raise NotFound("attribute", name)
-        for ref in await self._store.holders_of(attribute, CONTRIBUTIONS):
+        for ref in await self.store.holders_of(attribute, CONTRIBUTIONS):
             async for path in self.trace_client(ref, attribute):
                 yield path
 
@@ -109,7 +109,7 @@ class Tracer:
         Raises:
             NotFound: The profile has no such line.
         """
-        profile = (await self._store.load_texts([ref]))[ref].profile
+        profile = (await self.store.load_texts([ref]))[ref].profile
         line = next((line for line in profile.lines if line.id == line_id), None)
         if line is None:
             raise NotFound("line", str(line_id))
@@ -122,8 +122,8 @@ class Tracer:
         ]
         events, messages, parts = await asyncio.gather(
             self._events(cited),
-            self._store.messages(keys, 0),
-            self._store.parts_carrying(keys, line.attributes, ref),
+            self.store.messages(keys, 0),
+            self.store.parts_carrying(keys, line.attributes, ref),
         )
         for sequence in cited:
             if sequence in events:
@@ -138,7 +138,7 @@ class Tracer:
 
         A line that the event wrote or confirmed travels when its router integrates next.
         """
-        text = await self._store.text_at(ref, event.sequence)
+        text = await self.store.text_at(ref, event.sequence)
         if text is None:
             return
         for line in text.profile.lines:
@@ -165,7 +165,7 @@ class Tracer:
         names = await self._canonical(line.attributes)
         carriers = [
             (message, part)
-            for message in await self._store.contributions(ref, CONTRIBUTIONS)
+            for message in await self.store.contributions(ref, CONTRIBUTIONS)
             for part in message.integrated
             if part.ref == ref
             and part.attribute in names.values()
@@ -188,12 +188,12 @@ class Tracer:
         """
         readers = [
             merge
-            for merge in await self._store.merges_of_message(
+            for merge in await self.store.merges_of_message(
                 message.router, message.version, CONTRIBUTIONS
             )
             if merge.outcome == MERGED_OUTCOME and merge.ref != part.ref
         ]
-        texts = await self._store.texts_of_versions(
+        texts = await self.store.texts_of_versions(
             [(merge.ref, merge.profile_version) for merge in readers]
         )
         found_reader = False
@@ -244,7 +244,7 @@ class Tracer:
         Lines that come from messages are left out. There are none if retention dropped that
         version.
         """
-        texts = await self._store.texts_of_versions(
+        texts = await self.store.texts_of_versions(
             [(part.ref, part.profile_version) for part in parts]
         )
         own = {
@@ -261,14 +261,14 @@ class Tracer:
 
     async def _events(self, sequences: Sequence[int]) -> dict[int, InteractionRow]:
         return (
-            {row.sequence: row for row in await self._store.interactions(sequences)}
+            {row.sequence: row for row in await self.store.interactions(sequences)}
             if sequences
             else {}
         )
 
     async def _canonical(self, names: Sequence[str]) -> dict[str, str]:
         """Map attributes of lines to their canonical names."""
-        known = await self._store.get_attributes(sorted(set(names))) if names else {}
+        known = await self.store.get_attributes(sorted(set(names))) if names else {}
         return {name: known[name].canonical or name if name in known else name for name in names}
 
 

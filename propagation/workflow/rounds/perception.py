@@ -53,24 +53,16 @@ class _Changed:
         return {ref: to_canonical(text.attributes, names) for ref, text in self.texts.items()}
 
 
+@dataclass
 class AttributePerception:
     """Reads the graph and decides; the round writes. Long computations run in a thread."""
 
-    def __init__(
-        self,
-        store: GraphStore,
-        texts: ClientTextCache[IndexedText],
-        index: VectorIndex,
-        embedder: Embedder,
-        numbers: NumbersOwner,
-        settings: WorkflowSettings,
-    ) -> None:
-        self._store = store
-        self._texts = texts
-        self._index = index
-        self._embedder = embedder
-        self._numbers = numbers
-        self._settings = settings
+    store: GraphStore
+    texts: ClientTextCache[IndexedText]
+    index: VectorIndex
+    embedder: Embedder
+    numbers: NumbersOwner
+    settings: WorkflowSettings
 
     async def extract(
         self, pending: PendingChanges, canonical: Mapping[str, str]
@@ -83,8 +75,8 @@ class AttributePerception:
         Source: RecNet eq. 1; Algorithm 1, line 17.
         """
         changed = _Changed(
-            await self._texts.load_newest(pending.clients),
-            await self._store.client_attributes(pending.clients),
+            await self.texts.load_newest(pending.clients),
+            await self.store.client_attributes(pending.clients),
         )
         arrived = await asyncio.to_thread(changed.arrivals, pending.after, canonical)
         known = await self._stored(
@@ -119,19 +111,19 @@ class AttributePerception:
 
     def by_centres(self) -> CentrePerception:
         """Perceive by the taste routers' centres: in a bootstrap's first round, before profiles."""
-        return CentrePerception(self._embedder, self._numbers.view.state.taste.centres)
+        return CentrePerception(self.embedder, self.numbers.view.state.taste.centres)
 
     async def _stored(self, names: set[str]) -> dict[str, Attribute]:
-        return dict(await self._store.get_attributes(sorted(names)))
+        return dict(await self.store.get_attributes(sorted(names)))
 
     async def _map_to_canonical(self, names: Sequence[str]) -> dict[str, str]:
         """Map new names to the attributes that mean the same; those without one are left out."""
         if not names:
             return {}
-        likeness = words_likeness if isinstance(self._embedder, FittableEmbedder) else None
-        vectors = await self._embedder.embed(names)
+        likeness = words_likeness if isinstance(self.embedder, FittableEmbedder) else None
+        vectors = await self.embedder.embed(names)
         found = await canonical_names(
-            self._index, names, vectors, self._settings.attribute_cosine, likeness
+            self.index, names, vectors, self.settings.attribute_cosine, likeness
         )
         return {name: target for name, target in found.items() if name != target}
 
@@ -156,7 +148,7 @@ class AttributePerception:
         for ref, arrivals in arrived.items():
             for arrival in arrivals:
                 name = names.get(arrival.attribute, arrival.attribute)
-                if holders.get(name, 0) < self._settings.min_support:
+                if holders.get(name, 0) < self.settings.min_support:
                     continue
                 other = newest.get((ref, name))
                 if other is None or other.sequence < arrival.sequence:

@@ -64,17 +64,17 @@ def build_policy(policies: Mapping[str, PolicyFactory], ports: PolicyPorts) -> R
     return policies[name](ports)
 
 
+@dataclass
 class QuantileThreshold:
     """tau of eq. 4 as a quantile of the cosines, fixed and recorded with the epoch.
 
     Before the first epoch it moves with the cosines.
     """
 
-    def __init__(self, ports: PolicyPorts) -> None:
-        self._ports = ports
+    ports: PolicyPorts
 
     async def tau(self) -> float:
-        epoch = await self._ports.store.current_epoch()
+        epoch = await self.ports.store.current_epoch()
         if epoch is not None and epoch.tau is not None:
             return epoch.tau
         return await self.fix()
@@ -89,36 +89,36 @@ class QuantileThreshold:
         clients = np.concatenate(
             [await self._vectors(kind) for kind in (Collection.USERS, Collection.ITEMS)]
         )
-        tau = quantile_tau(routers, clients, self._ports.settings.seed)
-        epoch = await self._ports.store.current_epoch()
+        tau = quantile_tau(routers, clients, self.ports.settings.seed)
+        epoch = await self.ports.store.current_epoch()
         if epoch is not None and len(routers) and len(clients):
-            lease = await self._ports.leases.acquire(ROUND_LEASE)
+            lease = await self.ports.leases.acquire(ROUND_LEASE)
             if lease is None:
                 raise LeaseHeld(ROUND_LEASE)
-            await self._ports.store.fix_tau(lease, epoch.number, tau)
+            await self.ports.store.fix_tau(lease, epoch.number, tau)
         return tau
 
     async def _vectors(self, collection: Collection) -> NDArray[np.float32]:
         """Read all points [n, D] of a collection, by key."""
-        keys = sorted(await self._ports.index.versions(collection), key=str)
-        found = await self._ports.index.vectors(collection, keys)
+        keys = sorted(await self.ports.index.versions(collection), key=str)
+        found = await self.ports.index.vectors(collection, keys)
         if not keys:
-            return np.zeros((0, self._ports.embedder.dimension), np.float32)
+            return np.zeros((0, self.ports.embedder.dimension), np.float32)
         return np.stack([found[key] for key in keys])
 
 
+@dataclass
 class LiveTasteWeights:
     """Taste weights of the running system: of the live view, and of what interactions wrote."""
 
-    def __init__(self, numbers: NumbersOwner, store: GraphStore) -> None:
-        self._numbers = numbers
-        self._store = store
+    numbers: NumbersOwner
+    store: GraphStore
 
     async def of_clients(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
-        return await self._numbers.taste_weights(refs, count) if refs else []
+        return await self.numbers.taste_weights(refs, count) if refs else []
 
     async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
-        written = await self._store.taste_written(
+        written = await self.store.taste_written(
             [arrival.sequence for arrival in arrivals if arrival.sequence]
         )
         if written:
@@ -127,9 +127,9 @@ class LiveTasteWeights:
 
     async def _in_current_routers(self, written: Mapping[int, Weights]) -> Mapping[int, Weights]:
         """Move weights that an evolution came after to the routers that there are now."""
-        maps = await self._store.router_maps()
+        maps = await self.store.router_maps()
         older = [sequence for sequence in written if maps.after(sequence).maps]
-        rows = await self._store.interactions(older) if older else ()
+        rows = await self.store.interactions(older) if older else ()
         moved = {
             row.sequence: _mapped(
                 written[row.sequence], index_of(row.user), maps.after(row.sequence)

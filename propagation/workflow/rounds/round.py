@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence, Set
+from dataclasses import dataclass
 
 from propagation.model import (
     ClientKind,
@@ -31,20 +32,14 @@ from propagation.workflow.settings import WorkflowSettings
 log = logging.getLogger(__name__)
 
 
+@dataclass
 class RouterIntegration:
     """Asks the reasoner for the routers' new profiles; it yields to calls between routers."""
 
-    def __init__(
-        self,
-        store: GraphStore,
-        reasoner: Reasoner,
-        vectors: VectorSync,
-        yield_to_calls: Callable[[], Awaitable[None]],
-    ) -> None:
-        self._store = store
-        self._reasoner = reasoner
-        self._vectors = vectors
-        self._yield_to_calls = yield_to_calls
+    store: GraphStore
+    reasoner: Reasoner
+    vectors: VectorSync
+    yield_to_calls: Callable[[], Awaitable[None]]
 
     async def integrate(
         self, round_: Round, epoch: int, groups: ArrivalsByRouter
@@ -54,9 +49,9 @@ class RouterIntegration:
         Raises:
             ReasonerUnavailable: The whole round waits.
         """
-        routers = sorted({*self._vectors.routers, *groups})
-        numbers = await self._store.version_numbers(routers)
-        before = {version.router: version for version in await self._store.router_versions(routers)}
+        routers = sorted({*self.vectors.routers, *groups})
+        numbers = await self.store.version_numbers(routers)
+        before = {version.router: version for version in await self.store.router_versions(routers)}
         titles = await self._titles({arrival.ref for group in groups.values() for arrival in group})
         # In a thread: a round may have thousands of arrivals.
         requests = await asyncio.to_thread(integration_requests, groups, before, titles)
@@ -78,7 +73,7 @@ class RouterIntegration:
             updated.versions.append(
                 next_version(request, summary, number, groups[router], round_.number, epoch, author)
             )
-            await self._yield_to_calls()
+            await self.yield_to_calls()
         return updated
 
     async def _summaries(
@@ -86,24 +81,24 @@ class RouterIntegration:
     ) -> list[tuple[AnswerPart[Summary], str]]:
         """Ask for summaries, some routers at a time; each comes with its author."""
         found: list[tuple[AnswerPart[Summary], str]] = []
-        batch = self._reasoner.router_batch_size
+        batch = self.reasoner.router_batch_size
         for start in range(0, len(requests), batch):
             part = requests[start : start + batch]
             try:
-                answer = await self._reasoner.summarize(part)
+                answer = await self.reasoner.summarize(part)
                 found.extend((summary, answer.usage.author) for summary in answer.summaries)
             except ReasonerUnavailable:
                 raise
             except ReasonerFailed as error:
                 found.extend([(error, "")] * len(part))
-            await self._yield_to_calls()
+            await self.yield_to_calls()
         return found
 
     async def _titles(self, refs: Set[int]) -> dict[int, str]:
         items = sorted(ref for ref in refs if kind_of(ref) == ClientKind.ITEM)
         return {
             client.ref: client.title
-            for client in await self._store.get_clients(items)
+            for client in await self.store.get_clients(items)
             if client.title and not client.hidden
         }
 
