@@ -1,8 +1,8 @@
 // name: forget/retention/delete_merges
-// purpose: delete a batch of merges up to a sequence, except those of the given messages; returns how many
-// parameters: cited, before, limit
-MATCH (m:Message)-[g:MERGED_INTO]->()
-WHERE g.sequence <= $before AND NOT [m.router, m.version] IN $cited
+// purpose: delete a batch of the merges of messages; returns how many
+// parameters: keys, limit
+UNWIND $keys AS key
+MATCH (:Message {router: key[0], version: key[1]})-[g:MERGED_INTO]->()
 WITH g LIMIT $limit
 DELETE g
 RETURN count(*)

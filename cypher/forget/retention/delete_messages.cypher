@@ -1,9 +1,8 @@
 // name: forget/retention/delete_messages
-// purpose: delete messages and their parts, except messages merged after a sequence; returns how many
-// parameters: keys, before
+// purpose: delete messages and their parts; returns how many
+// parameters: keys
 UNWIND $keys AS key
 MATCH (m:Message {router: key[0], version: key[1]})
-WHERE NOT EXISTS { MATCH (m)-[g:MERGED_INTO]->() WHERE g.sequence > $before }
 CALL (m) {
   MATCH (m)<-[t:INTEGRATED_INTO]-()
   MATCH (p:ProfileVersion {ref: t.ref, version: t.profile_version})

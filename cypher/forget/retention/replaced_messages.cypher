@@ -1,5 +1,5 @@
 // name: forget/retention/replaced_messages
-// purpose: messages whose next remaining version was published at or before a sequence and that no client merged since
+// purpose: messages whose next remaining version was published at or before a sequence
 // parameters: before
 MATCH (d:Round)
 WHERE d.number > 0 AND d.sequence <= $before
@@ -9,6 +9,4 @@ CALL (n) {
   WHERE m.version < n.version
   RETURN m ORDER BY m.router DESC, m.version DESC LIMIT 1
 }
-WITH m
-WHERE NOT EXISTS { MATCH (m)-[g:MERGED_INTO]->() WHERE g.sequence > $before }
 RETURN m.router, m.version

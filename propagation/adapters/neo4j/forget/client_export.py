@@ -50,7 +50,7 @@ class Neo4jExport(StorePart):
             for record in await self._records(name, ref=ref):
                 yield ExportRecord(_kind(name), record)
         point = {"collection": COLLECTIONS[kind_of(ref)].value, "key": orjson.dumps(ref).decode()}
-        for record in await self._records("forget/export/point", **point):
+        for record in await self._records("index/points/client_point", **point):
             yield ExportRecord("point", record)
 
     async def _records(self, name: str, /, **parameters: object) -> list[Mapping[str, object]]:

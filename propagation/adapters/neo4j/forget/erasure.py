@@ -195,7 +195,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         return done
 
     async def last_withdrawal(self) -> int:
-        return int(await self._database.value("forget/withdrawal/last_withdrawal"))
+        return int(await self._database.value("forget/progress/last_withdrawal"))
 
     async def wiping_due(self) -> bool:
         return bool(await self._database.value("forget/wiping/wiping_pending"))

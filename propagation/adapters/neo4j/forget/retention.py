@@ -1,108 +1,163 @@
-"""Deletes what ended before a sequence and is cited by nothing (RetentionStore).
+"""Deletes what retention may drop (RetentionStore); graph_rules/retention.py has the rules.
 
-A run looks up once which rows are cited and which versions were replaced. A replaced version never
-becomes current again; but a message that waits for an inactive client may be merged meanwhile,
-which the statement that deletes it checks.
+A run lists once what was replaced, closed or merged up to its sequence, and which messages are
+cited. A replaced version never becomes current again; but a message that waits for an inactive
+client may be merged meanwhile, so each batch looks its facts up again in its own transaction.
 """
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
+from propagation.graph_rules.retention import (
+    MessageState,
+    may_drop_edge,
+    may_drop_merges,
+    may_drop_message,
+    may_drop_text,
+)
 from propagation.model import Module
+from propagation.reception.message_buffer import MessageKey
 
 Keys = list[list[int]]
 
 
 @dataclass
-class DeletionPlan:
-    """What may be deleted for one `before`.
+class Candidates:
+    """What one run looks at; a key leaves its list when it was deleted or has to stay.
 
     Attributes:
-        cited: Messages that lines cite now or cited then.
-        messages: Messages that may go.
-        texts: Versions of texts that may go.
+        cited: Messages that lines cite now or cited at `before`.
+        merged: Messages with merges up to `before`.
+        replaced: Messages with a next version up to `before`.
+        texts: Versions of texts with a next version up to `before`, those of a client together.
+        edges: Edges that may go: ref, router, number of the round that closed it.
     """
 
     before: int
-    cited: Keys
-    messages: Keys
+    cited: frozenset[MessageKey]
+    merged: Keys
+    replaced: Keys
     texts: Keys
+    edges: Keys
 
 
 class Neo4jRetention(StorePart):
-    """Deletes in batches, following a plan."""
+    """Deletes in batches, one kind of rows after another."""
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)
-        self._plan: DeletionPlan | None = None
+        self._candidates: Candidates | None = None
 
     async def prune(self, before: int, limit: int) -> int | None:
-        if self._plan is None or self._plan.before != before:
-            self._plan = await self._make_plan(before)
-            await self._database.execute("forget/retention/set_oldest_sequence", before=before)
+        run = self._candidates
+        if run is None or run.before != before:
+            run = self._candidates = await self._find_candidates(before)
+            await self._database.execute("forget/progress/set_oldest_sequence", before=before)
         dropped = 0
-        for name, parameters in _steps(self._plan):
+        for keys, delete in (
+            (run.merged, _delete_merges),
+            (run.edges, _delete_edges),
+            (run.replaced, _delete_messages),
+            (run.texts, _delete_texts),
+        ):
             if dropped < limit:
-                dropped += await self._drop(name, limit - dropped, parameters)
+                dropped += await self._delete_batch(run, keys, delete, limit - dropped)
+        for module in Module:
+            if dropped < limit:
+                dropped += await self._delete_gradients(module, before, limit - dropped)
         if not dropped:
-            self._plan = None
-            await self._database.execute("forget/retention/finish_retention", before=before)
+            self._candidates = None
+            await self._database.execute("forget/progress/set_checked_round", before=before)
         return dropped or None
 
     async def oldest_kept(self) -> int:
-        return await self._database.value("forget/retention/oldest_sequence") or 0
+        return await self._database.value("forget/progress/oldest_sequence") or 0
 
-    async def _drop(self, name: str, limit: int, parameters: dict[str, object]) -> int:
-        """Delete at most `limit` rows of one kind; deleted keys leave the plan."""
-        keys = parameters.get("keys")
-        asked = (
-            {**parameters, "keys": keys[-limit:]}
-            if isinstance(keys, list)
-            else {**parameters, "limit": limit}
-        )
-        if asked.get("keys") == []:
-            return 0
-
-        async def work(transaction: Transaction) -> int:
-            return await transaction.value(name, **asked) or 0
-
-        dropped = await self._database.write(work)
-        if isinstance(keys, list):
-            del keys[-limit:]
-            return dropped or await self._drop(name, limit, parameters)
-        return dropped
-
-    async def _make_plan(self, before: int) -> DeletionPlan:
+    async def _find_candidates(self, before: int) -> Candidates:
         rows = self._database.rows
         cited = await rows("forget/retention/cited_messages", before=before)
-        kept = {
-            tuple(key)
-            for name in ("forget/retention/texts_of_parts", "forget/retention/texts_that_read")
-            for key in await rows(name, keys=cited)
-        }
-        messages = {tuple(key) for key in cited}
-        return DeletionPlan(
+        edges = await rows("forget/retention/closed_edges", before=before)
+        return Candidates(
             before,
-            cited,
+            frozenset((router, version) for router, version in cited),
+            await rows("forget/retention/merged_messages", before=before),
+            await rows("forget/retention/replaced_messages", before=before),
+            sorted(await rows("forget/retention/replaced_texts", before=before)),
             [
-                key
-                for key in await rows("forget/retention/replaced_messages", before=before)
-                if tuple(key) not in messages
-            ],
-            [
-                key
-                for key in await rows("forget/retention/replaced_texts", before=before)
-                if tuple(key) not in kept
+                [ref, router, closed]
+                for ref, router, closed, is_first, last_round in edges
+                if may_drop_edge(closed, is_first, last_round)
             ],
         )
 
+    async def _delete_batch(
+        self,
+        run: Candidates,
+        keys: Keys,
+        delete: Callable[[Transaction, Candidates, Keys, int], Awaitable[int]],
+        limit: int,
+    ) -> int:
+        """Delete at most `limit` rows of the last keys whose rows may go."""
+        while keys:
+            batch = keys[-limit:]
 
-def _steps(plan: DeletionPlan) -> Iterator[tuple[str, dict[str, object]]]:
-    """Yield statements with their parameters besides the limit, in the order of deletion."""
-    yield "forget/retention/delete_merges", {"cited": plan.cited, "before": plan.before}
-    for module in Module:
-        yield "forget/retention/delete_gradients", {"module": module.value, "before": plan.before}
-    yield "forget/retention/delete_edges", {"before": plan.before}
-    yield "forget/retention/delete_messages", {"keys": plan.messages, "before": plan.before}
-    yield "forget/retention/delete_texts", {"keys": plan.texts}
+            async def work(transaction: Transaction, batch: Keys = batch) -> int:
+                return await delete(transaction, run, batch, limit)
+
+            dropped = await self._database.write(work)
+            if dropped < limit:
+                del keys[-limit:]
+            if dropped:
+                return dropped
+        return 0
+
+    async def _delete_gradients(self, module: Module, before: int, limit: int) -> int:
+        return await self._database.write(
+            lambda transaction: transaction.value(
+                "forget/retention/delete_gradients",
+                module=module.value,
+                before=before,
+                limit=limit,
+            )
+        )
+
+
+async def _delete_merges(transaction: Transaction, run: Candidates, keys: Keys, limit: int) -> int:
+    states = await _message_states(transaction, run, keys)
+    gone = [list(key) for key, state in states.items() if may_drop_merges(state, run.before)]
+    return int(await transaction.value("forget/retention/delete_merges", keys=gone, limit=limit))
+
+
+async def _delete_messages(transaction: Transaction, run: Candidates, keys: Keys, _: int) -> int:
+    states = await _message_states(transaction, run, keys)
+    gone = [list(key) for key, state in states.items() if may_drop_message(state, run.before)]
+    return int(await transaction.value("forget/retention/delete_messages", keys=gone))
+
+
+async def _message_states(
+    transaction: Transaction, run: Candidates, keys: Keys
+) -> dict[MessageKey, MessageState]:
+    """Lock messages and look up what decides about them."""
+    return {
+        (router, version): MessageState((router, version) in run.cited, merged_at, replaced_at)
+        for router, version, merged_at, replaced_at in await transaction.rows(
+            "forget/retention/message_states", keys=keys
+        )
+    }
+
+
+async def _delete_texts(transaction: Transaction, run: Candidates, keys: Keys, _: int) -> int:
+    """Delete texts; one that merged a message which stays is held too, as the merge hangs on it."""
+    gone = [
+        [ref, version]
+        for ref, version, replaced_at, is_held in await transaction.rows(
+            "forget/retention/text_states", keys=keys
+        )
+        if may_drop_text(replaced_at, is_held, run.before)
+    ]
+    return int(await transaction.value("forget/retention/delete_texts", keys=gone))
+
+
+async def _delete_edges(transaction: Transaction, _: Candidates, keys: Keys, __: int) -> int:
+    return int(await transaction.value("forget/retention/delete_edges", keys=keys))

@@ -77,7 +77,7 @@ async def withdraw(
         await _change_messages(transaction, withdrawal)
         await publish_checkpoint(transaction, barrier.id)
         await transaction.execute("learn/blocks/drop_trust", through=barrier.sequence)
-        await transaction.execute("forget/withdrawal/set_last_withdrawal", sequence=sequence)
+        await transaction.execute("forget/progress/set_last_withdrawal", sequence=sequence)
         if withdrawal.erased is not None:
             await transaction.execute("forget/wiping/add_pending_client", ref=withdrawal.erased)
         await set_log_end(transaction, end)

@@ -44,7 +44,7 @@ async def check_no_withdrawal(
     if (
         taken_back is not None
         and texts
-        and await transaction.value("forget/withdrawal/last_withdrawal") != taken_back
+        and await transaction.value("forget/progress/last_withdrawal") != taken_back
     ):
         raise VersionClash(texts[0].profile.ref)
 

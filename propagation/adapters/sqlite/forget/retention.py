@@ -19,6 +19,13 @@ from propagation.adapters.sqlite.connection.transactions import SqlitePart, read
 from propagation.adapters.sqlite.reason.reason import REASONED
 from propagation.adapters.sqlite.reason.text_bodies import cited_messages
 from propagation.adapters.sqlite.rounds.messages import last_round
+from propagation.graph_rules.retention import (
+    MessageState,
+    may_drop_edge,
+    may_drop_merges,
+    may_drop_message,
+    may_drop_text,
+)
 
 Row = tuple[int, ...]
 CLIENTS_A_READ, TEXTS_A_READ, MESSAGES_A_READ = 500, 2_000, 500
@@ -40,27 +47,30 @@ WINDOW = (
     "SELECT max(sequence) FROM (SELECT sequence FROM profile_version WHERE sequence > ? AND "
     "sequence <= ? ORDER BY 1 LIMIT ?)"
 )
-UNUSED = (
-    "NOT EXISTS (SELECT 1 FROM integrated i WHERE i.ref = v.ref AND i.profile_version = v.version)"
-)
 TEXTS = (
     "SELECT v.ref, v.version FROM profile_version n INDEXED BY profile_version_sequence CROSS "
     "JOIN profile_version v"
     " ON v.ref = n.ref AND v.version = (SELECT max(version) FROM profile_version WHERE ref = "
     "n.ref AND version < n.version)"
-    f" WHERE n.sequence > ? AND n.sequence <= ? AND {UNUSED}"
+    " WHERE n.sequence > ? AND n.sequence <= ?"
+)
+TEXT_STATES = (
+    "SELECT v.ref, v.version,"
+    " (SELECT n.sequence FROM profile_version n WHERE n.ref = v.ref AND n.version > v.version"
+    " ORDER BY n.version LIMIT 1),"
+    " EXISTS (SELECT 1 FROM integrated i WHERE i.ref = v.ref AND i.profile_version = v.version)"
+    " FROM json_each(?) e CROSS JOIN profile_version v"
+    " ON v.ref = e.value->>0 AND v.version = e.value->>1"
 )
 DROP_TEXTS = (
     "DELETE FROM profile_version WHERE rowid IN (SELECT v.rowid FROM json_each(?) e CROSS JOIN "
-    "profile_version v"
-    f" ON v.ref = e.value->>0 AND v.version = e.value->>1 WHERE {UNUSED} AND EXISTS (SELECT 1 "
-    "FROM profile_version n"
-    " WHERE n.ref = v.ref AND n.version > v.version AND n.sequence <= ?))"
+    "profile_version v ON v.ref = e.value->>0 AND v.version = e.value->>1)"
 )
 EDGES = (
-    "SELECT e.ref, e.router FROM edge_past e INDEXED BY edge_past_closed WHERE e.closed = ?"
-    " AND (EXISTS (SELECT 1 FROM edge f WHERE f.ref = e.ref AND f.opened < e.opened)"
-    " OR EXISTS (SELECT 1 FROM edge_past f WHERE f.ref = e.ref AND f.opened < e.opened))"
+    "SELECT e.ref, e.router,"
+    " NOT EXISTS (SELECT 1 FROM edge f WHERE f.ref = e.ref AND f.opened < e.opened)"
+    " AND NOT EXISTS (SELECT 1 FROM edge_past f WHERE f.ref = e.ref AND f.opened < e.opened)"
+    " FROM edge_past e INDEXED BY edge_past_closed WHERE e.closed = ?"
 )
 DROP_EDGES = (
     "DELETE FROM edge_past WHERE rowid IN (SELECT p.rowid FROM json_each(?) e CROSS JOIN "
@@ -78,21 +88,15 @@ KEYS = (
     " WHERE (router, router_version) > (?1, ?2) ORDER BY 1, 2 LIMIT 1)) ORDER BY 1, 2 LIMIT 1"
 )
 STANDS = "EXISTS (SELECT 1 FROM router_version WHERE router = ?1 AND version = ?2)"
-ENDED = (
-    "coalesce((SELECT r.sequence FROM router_version n CROSS JOIN round r ON r.number = n.round "
-    "WHERE n.router = ?1"
-    " AND n.version > ?2 ORDER BY n.version LIMIT 1) <= ?3, 0)"
+MESSAGE_STATE = (
+    f"SELECT {STANDS},"
+    " (SELECT max(sequence) FROM merged WHERE router = ?1 AND router_version = ?2),"
+    " (SELECT r.sequence FROM router_version n CROSS JOIN round r ON r.number = n.round"
+    " WHERE n.router = ?1 AND n.version > ?2 ORDER BY n.version LIMIT 1)"
 )
-HEARD = (
-    "coalesce((SELECT 1 FROM merged WHERE router = ?1 AND router_version = ?2 AND sequence > ?3"
-    " ORDER BY number DESC LIMIT 1), 0)"
-)
-STATE = f"SELECT NOT {HEARD}, {ENDED} OR NOT {STANDS}"
 MERGES = "SELECT number FROM merged WHERE router = ? AND router_version = ?"
 DROP_MERGES = "DELETE FROM merged WHERE number IN (SELECT value->>0 FROM json_each(?))"
-DROP_MESSAGE = (
-    f"DELETE FROM router_version WHERE router = ?1 AND version = ?2 AND {ENDED} AND NOT {HEARD}"
-)
+DROP_MESSAGE = "DELETE FROM router_version WHERE router = ? AND version = ?"
 PARTS = (
     "SELECT rowid, ref, profile_version FROM integrated WHERE router = ?1 AND version = ?2 "
     f"AND NOT {STANDS} LIMIT ?3"
@@ -139,10 +143,10 @@ class SqliteRetention(SqlitePart):
         through = await self._marked("texts_pruned")
         end = min(before, await self._marked(REASONED))
         while through < end:
-            through, keys = await self._ended_texts(through, end)
+            through, keys = await self._ended_texts(through, end, before)
             yield 0
             while keys:
-                yield await self._drop(DROP_TEXTS, keys, before)
+                yield await self._drop_texts(self._taken(keys), before)
         await self._mark("texts_pruned", end)
 
     async def _edges(self, before: int) -> AsyncGenerator[int]:
@@ -150,7 +154,11 @@ class SqliteRetention(SqlitePart):
         through = await self._marked("edges_pruned")
         end = await self._database.read(lambda connection: last_round(connection, before))
         for round_ in range(through + 1, end + 1):
-            keys = await self._rows(EDGES, round_)
+            keys: list[Row] = [
+                (ref, router)
+                for ref, router, is_first in await self._rows(EDGES, round_)
+                if may_drop_edge(round_, bool(is_first), end)
+            ]
             yield 0
             while keys:
                 yield await self._drop(DROP_EDGES, keys, round_)
@@ -164,7 +172,7 @@ class SqliteRetention(SqlitePart):
     async def _messages(self, before: int) -> AsyncGenerator[int]:
         """Drop messages with their parts, and texts that no message holds then.
 
-        Of messages that no text cites, merges go too.
+        Of other messages the merges may go.
         """
         cited, ref = set[Row](), -1
         while refs := await self._rows(CLIENTS, ref, CLIENTS_A_READ):
@@ -174,24 +182,20 @@ class SqliteRetention(SqlitePart):
         key: Row = FIRST
         while keys := await self._keys(key):
             for key in keys:
-                if key not in cited:
-                    async for dropped in self._message(key, before):
-                        yield dropped
+                async for dropped in self._message(key, key in cited, before):
+                    yield dropped
 
-    async def _message(self, key: Row, before: int) -> AsyncGenerator[int]:
-        """Drop the merges of a message that no text cites; all of it if it ended.
-
-        A message that was merged since stays.
-        """
-        (unheard, may_go), *_ = await self._rows(STATE, *key, before)
+    async def _message(self, key: Row, is_cited: bool, before: int) -> AsyncGenerator[int]:
+        """Drop the merges of a message if they may go, and all of it if it may go."""
+        stands, state = await self._message_state(key, is_cited)
         yield 0
-        if not unheard:
+        if not may_drop_merges(state, before):
             return
         merges = await self._rows(MERGES, *key)
         while merges:
             yield await self._drop(DROP_MERGES, merges)
-        if may_go:
-            yield await self._delete(DROP_MESSAGE, *key, before)
+        if may_drop_message(state, before) or not stands:
+            yield await self._drop_message(key, is_cited, before)
             while dropped := await self._drop_parts(key, before):
                 yield dropped
 
@@ -201,11 +205,16 @@ class SqliteRetention(SqlitePart):
 
     @reads
     def _ended_texts(
-        self, connection: sqlite3.Connection, after: int, end: int
+        self, connection: sqlite3.Connection, after: int, end: int, before: int
     ) -> tuple[int, list[Row]]:
-        """Return how far was searched, and ended texts that no message holds."""
+        """Return how far was searched, and the texts that may go."""
         through = one(connection, WINDOW, after, end, TEXTS_A_READ) or end
-        return through, connection.execute(TEXTS, (after, through)).fetchall()
+        replaced = connection.execute(TEXTS, (after, through)).fetchall()
+        return through, _droppable_texts(connection, replaced, before)
+
+    @writes
+    def _drop_texts(self, connection: sqlite3.Connection, texts: list[Row], before: int) -> int:
+        return drop_texts(connection, texts, before)
 
     @reads
     def _cited(self, connection: sqlite3.Connection, refs: Sequence[Row], before: int) -> set[Row]:
@@ -228,6 +237,23 @@ class SqliteRetention(SqlitePart):
             found.append(key := row)
         return found
 
+    @reads
+    def _message_state(
+        self, connection: sqlite3.Connection, key: Row, is_cited: bool
+    ) -> tuple[bool, MessageState]:
+        """Return whether the row of a message is still there, and the facts about the message."""
+        return _message_state(connection, key, is_cited)
+
+    @writes
+    def _drop_message(
+        self, connection: sqlite3.Connection, key: Row, is_cited: bool, before: int
+    ) -> int:
+        """Drop the row of a message, unless it was merged meanwhile."""
+        _, state = _message_state(connection, key, is_cited)
+        if not may_drop_message(state, before):
+            return 0
+        return connection.execute(DROP_MESSAGE, key).rowcount
+
     @writes
     def _delete(
         self, connection: sqlite3.Connection, statement: str, *parameters: str | int
@@ -236,10 +262,13 @@ class SqliteRetention(SqlitePart):
         return connection.execute(statement, parameters).rowcount
 
     async def _drop(self, statement: str, keys: list[Row], *more: int) -> int:
-        """Drop at most so many of the keys as asked for, and take them out of the list."""
+        return await self._delete(statement, dumped(self._taken(keys)), *more)
+
+    def _taken(self, keys: list[Row]) -> list[Row]:
+        """Take at most so many keys as asked for out of the list."""
         taken = keys[-self._limit :]
         del keys[-self._limit :]
-        return await self._delete(statement, dumped(taken), *more)
+        return taken
 
     @writes
     def _drop_parts(self, connection: sqlite3.Connection, key: Row, before: int) -> int:
@@ -261,10 +290,28 @@ class SqliteRetention(SqlitePart):
         raise_progress(connection, name, value)
 
 
+def _message_state(
+    connection: sqlite3.Connection, key: Row, is_cited: bool
+) -> tuple[bool, MessageState]:
+    stands, merged_at, replaced_at = connection.execute(MESSAGE_STATE, key).fetchone()
+    return bool(stands), MessageState(is_cited, merged_at, replaced_at)
+
+
+def _droppable_texts(
+    connection: sqlite3.Connection, texts: Sequence[Sequence[int]], before: int
+) -> list[Row]:
+    return [
+        (ref, version)
+        for ref, version, replaced_at, is_held in connection.execute(TEXT_STATES, (dumped(texts),))
+        if may_drop_text(replaced_at, bool(is_held), before)
+    ]
+
+
 def drop_texts(connection: sqlite3.Connection, texts: Sequence[Sequence[int]], before: int) -> int:
-    """Drop those of these texts that ended before a sequence and that no message holds.
+    """Drop those of these texts that may go.
 
     Returns:
         How many were dropped.
     """
-    return connection.execute(DROP_TEXTS, (dumped(texts), before)).rowcount
+    droppable = _droppable_texts(connection, texts, before)
+    return connection.execute(DROP_TEXTS, (dumped(droppable),)).rowcount

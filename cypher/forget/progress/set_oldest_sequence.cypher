@@ -1,4 +1,4 @@
-// name: forget/retention/set_oldest_sequence
+// name: forget/progress/set_oldest_sequence
 // purpose: move the oldest sequence of time travel forward, never back
 // parameters: before
 MATCH (p:Progress {name: 'retention'})

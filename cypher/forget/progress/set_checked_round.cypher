@@ -1,5 +1,5 @@
-// name: forget/retention/finish_retention
-// purpose: end a run: store the newest round at or before its sequence, up to which all edges have been checked
+// name: forget/progress/set_checked_round
+// purpose: store the newest round at or before a sequence: a run of retention has checked all edges that closed up to it
 // parameters: before
 MATCH (r:Progress {name: 'retention'})
 SET r.locked = true

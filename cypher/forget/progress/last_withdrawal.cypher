@@ -1,4 +1,4 @@
-// name: forget/withdrawal/last_withdrawal
+// name: forget/progress/last_withdrawal
 // purpose: the sequence of the newest retraction or erasure
 // parameters: none
 MATCH (p:Progress {name: 'forgetting'})

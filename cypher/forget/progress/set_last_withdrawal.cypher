@@ -1,4 +1,4 @@
-// name: forget/withdrawal/set_last_withdrawal
+// name: forget/progress/set_last_withdrawal
 // purpose: set the sequence of the newest retraction or erasure
 // parameters: sequence
 MATCH (p:Progress {name: 'forgetting'})
