@@ -1,7 +1,5 @@
 """The settings that data was made with; a command changes one on existing data, no restart does."""
 
-import orjson
-
 from propagation.model import IncompatibleSettings, Term
 from propagation.ports import Embedder, FittableEmbedder, GraphStore
 from propagation.workflow.settings import WorkflowSettings
@@ -22,16 +20,6 @@ class DataSettings(Term):
     reasoner: str
     seed: int
     centres: str = "items"
-
-    @property
-    def blob(self) -> bytes:
-        """Return the settings as stored."""
-        return orjson.dumps(self.model_dump(), option=orjson.OPT_SORT_KEYS)
-
-    @classmethod
-    def of_blob(cls, blob: bytes) -> "DataSettings":
-        """Read stored settings."""
-        return cls.model_validate(orjson.loads(blob))
 
     def check(self, configured: "DataSettings") -> None:
         """Compare with the settings of this process.
@@ -131,10 +119,12 @@ class OpenData:
         era = epoch.era if epoch else 0
         blob = await self._store.get_blob(data_settings_blob(era))
         if blob is None or not await self._store.learned_through():
-            await self._store.put_blob(data_settings_blob(era), self.configured.blob)
+            await self._store.put_blob(
+                data_settings_blob(era), self.configured.model_dump_json().encode()
+            )
             self.settings = self.configured
         else:
-            self.settings = DataSettings.of_blob(blob)
+            self.settings = DataSettings.model_validate_json(blob)
         self.outdated = adopt and self.settings != self.configured
         if not adopt:
             self.settings.check(self.configured)
@@ -156,7 +146,7 @@ class OpenData:
             (epoch.era for epoch in await self._store.epochs() if epoch.number == number), number
         )
         if blob := await self._store.get_blob(data_settings_blob(era)):
-            self.settings = DataSettings.of_blob(blob)
+            self.settings = DataSettings.model_validate_json(blob)
         if self.settings.embedder == self.configured.embedder:
             self.settings.check(self.configured)
             await self._load_embedder(era)

@@ -3,12 +3,11 @@
 Source: docs/numbers.md, rules 2 and 3.
 """
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from cachetools import LRUCache
+from cachetools import TTLCache
 from numpy.typing import NDArray
 
 from propagation.model import ClientKey, ClientKind, ClientText, index_of
@@ -22,31 +21,19 @@ from propagation.workflow.views import OFF, ON, Catalogue, NumbersOwner, Pending
 
 LISTED_ROWS = 4_096
 CACHED_TEXTS = 4_096
-FRESH_SECONDS = 1.0
-
-
-@dataclass
-class _CachedText:
-    """A text, when it was last confirmed, and the last withdrawal known then.
-
-    A withdrawal changes texts without changing their versions.
-    """
-
-    text: ClientText
-    confirmed: float
-    last_withdrawal: int
+FRESH_SECONDS = 0.95
+"""Leaves time for the read, so that no rule is more than a second old."""
 
 
 class FilterMemoryCache:
-    """At most 4,096 texts, each confirmed against the store once it is a second old.
+    """Users' filter memories, and the rest of their text, for reads.
 
-    The filter rules behind an answer are therefore at most one second old.
+    The filter rules behind an answer are at most one second old.
     """
 
     def __init__(self, store: ReasonStore) -> None:
         self._store = store
-        self._texts: LRUCache[int, _CachedText] = LRUCache(CACHED_TEXTS)
-        self._last_withdrawal = 0
+        self._texts: TTLCache[int, ClientText] = TTLCache(CACHED_TEXTS, FRESH_SECONDS)
 
     def forget(self, refs: Iterable[int]) -> None:
         """Drop the texts of these clients: another process changed them."""
@@ -55,22 +42,11 @@ class FilterMemoryCache:
 
     async def get(self, ref: int) -> ClientText:
         """Return the text of a client; an empty one if it has none."""
-        cached, now = self._texts.get(ref), time.monotonic()
-        if cached is not None and now - cached.confirmed < FRESH_SECONDS:
-            return cached.text
-        if cached is None or not await self._is_current(cached):
+        text = self._texts.get(ref)
+        if text is None:
             text = (await self._store.load_texts([ref]))[ref]
-            cached = _CachedText(text, now, self._last_withdrawal)
-        cached.confirmed = now
-        self._texts[ref] = cached
-        return cached.text
-
-    async def _is_current(self, cached: _CachedText) -> bool:
-        self._last_withdrawal = await self._store.last_withdrawal()
-        if cached.last_withdrawal != self._last_withdrawal:
-            return False
-        ref, version = cached.text.profile.ref, cached.text.profile.version
-        return (await self._store.text_versions([ref])).get(ref, 0) == version
+            self._texts[ref] = text
+        return text
 
 
 @dataclass(frozen=True)
@@ -161,9 +137,7 @@ class Recommender:
         if request.explain:
             explanations = await self._explainer.explain(result, text, read.arm)
         items = [
-            Recommended(
-                self._catalogue.id_of(row), self._catalogue.title_of(row), score, explanation
-            )
+            Recommended(self._catalogue.ids[row], self._catalogue.titles[row], score, explanation)
             for row, score, explanation in zip(rows, scores, explanations, strict=True)
         ]
         return Recommendations(items, result.applied_through, result.cold, unknown)

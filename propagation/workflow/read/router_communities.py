@@ -1,10 +1,10 @@
 """What routers stand for: attributes of taste routers, and communities of session routers."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from cachetools import TTLCache
 
 from propagation.model import BankName, ClientKind, ref_of
 from propagation.numbers.limits import LEAST_SUPPORT
@@ -26,22 +26,21 @@ class RouterAttributes:
         self._store = store
         self._numbers = numbers
         self._vectors = vectors
-        self._attributes: Mapping[int, frozenset[str]] = {}
-        self._loaded_for: tuple[int, int] | None = None
-        self._loaded_at = 0.0
+        self._loaded: TTLCache[tuple[int, int], Mapping[int, frozenset[str]]] = TTLCache(
+            1, FRESH_SECONDS
+        )
 
     async def load(self) -> Mapping[int, frozenset[str]]:
         """Return, by router with a text, the attributes of its newest message and its standing."""
         current = (self._numbers.view.epoch, self._vectors.canonical.round)
-        if current != self._loaded_for or time.monotonic() - self._loaded_at > FRESH_SECONDS:
-            began = time.monotonic()
+        attributes = self._loaded.get(current)
+        if attributes is None:
             routers = range(self._numbers.view.state.taste.mass.shape[1])
-            self._attributes = {
+            attributes = self._loaded[current] = {
                 version.router: frozenset(version.attributes) | dict(version.standing).keys()
                 for version in await self._store.router_versions(routers)
             }
-            self._loaded_for, self._loaded_at = current, began
-        return self._attributes
+        return attributes
 
 
 @dataclass(frozen=True)

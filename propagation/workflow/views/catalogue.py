@@ -1,6 +1,7 @@
 """The catalogue in memory: items' names, and which items have an attribute or a category."""
 
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -18,14 +19,14 @@ Label = tuple[str, str]
 class Catalogue:
     """Items by row, and inverted lists by normalised attribute and category.
 
-    It is used on one thread only.
+    `ids` and `titles` are by row. It is used on one thread only.
     """
 
     def __init__(self) -> None:
-        self._ids: list[str] = []
-        self._titles: list[str] = []
+        self.ids: list[str] = []
+        self.titles: list[str] = []
         self._labels: list[tuple[Label, ...]] = []
-        self._rows: dict[Label, array[int]] = {}
+        self._rows: defaultdict[Label, array[int]] = defaultdict(lambda: array("q"))
         self._hidden: set[int] = set()
         self._pending_hidden: dict[int, int] = {}
         self._sequences = array("q")
@@ -45,23 +46,23 @@ class Catalogue:
 
     def forget(self, row: int) -> None:
         """Remove an item that was erased."""
-        if row < len(self._ids):
+        if row < len(self.ids):
             self._relabel(row, ())
-            self._ids[row] = self._titles[row] = ""
+            self.ids[row] = self.titles[row] = ""
             self._hidden.add(row)
             self._pending_hidden.pop(row, None)
 
     def _take(self, row: int, client: Client) -> None:
-        missing = row + 1 - len(self._ids)
+        missing = row + 1 - len(self.ids)
         if missing > 0:
-            self._ids.extend([""] * missing)
-            self._titles.extend([""] * missing)
+            self.ids.extend([""] * missing)
+            self.titles.extend([""] * missing)
             self._labels.extend([()] * missing)
             self._sequences.extend([-1] * missing)
         if client.sequence < self._sequences[row]:
             return
         self._sequences[row] = client.sequence
-        self._ids[row], self._titles[row] = client.key.id, client.title
+        self.ids[row], self.titles[row] = client.key.id, client.title
         if self._pending_hidden.get(row, client.sequence + 1) <= client.sequence:
             del self._pending_hidden[row]
         (self._hidden.add if client.hidden else self._hidden.discard)(row)
@@ -76,19 +77,8 @@ class Catalogue:
                 self._rows[label].remove(row)
         for label in labels:
             if label not in before:
-                rows = self._rows.get(label)
-                if rows is None:
-                    rows = self._rows[label] = array("q")
-                rows.append(row)
+                self._rows[label].append(row)
         self._labels[row] = labels
-
-    def id_of(self, row: int) -> str:
-        """Return an item's id."""
-        return self._ids[row]
-
-    def title_of(self, row: int) -> str:
-        """Return an item's title."""
-        return self._titles[row]
 
     def is_hidden(self, row: int) -> bool:
         """Return whether an item is hidden."""

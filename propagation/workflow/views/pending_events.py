@@ -1,10 +1,11 @@
 """Interactions that are recorded and not learned yet, for `exclude_seen`."""
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
+from operator import itemgetter
 
-from propagation.model import Interactions, LogSlice, NewInteraction, RecordOutcome, RecordStatus
+from propagation.model import LogSlice, NewInteraction, RecordOutcome, RecordStatus
 
 Name = str | int
 
@@ -47,14 +48,13 @@ class PendingEvents:
         if not new:
             return
         last = max(self._known[-1][1] if self._known else 0, self._learned)
-        if new[0][0] > last:  # nearly always
-            for sequence, user, item in new:
+        is_newer = new[0][0] > last  # nearly always
+        for sequence, user, item in new:
+            if is_newer:
                 self._items.setdefault(user, deque()).append((sequence, item))
                 self._order.append((sequence, user))
-        else:
-            for sequence, user, item in new:
-                if not self._knows(sequence):
-                    self._note(sequence, user, item)
+            elif not self._knows(sequence):
+                self._note(sequence, user, item)
         self._know(new[0][0] - 1 - entries, new[-1][0])
 
     def note_entry(self, sequence: int) -> None:
@@ -63,7 +63,14 @@ class PendingEvents:
 
     def add_log(self, after: int, part: LogSlice) -> None:
         """Add a part of the log that begins after a sequence."""
-        self._note_all(part.interactions)
+        for sequence, user, item in zip(
+            part.interactions.sequence.tolist(),
+            part.interactions.user.tolist(),
+            part.interactions.item.tolist(),
+            strict=True,
+        ):
+            if not self._knows(sequence):
+                self._note(sequence, user, item)
         self._know(after, part.through)
 
     def gaps(self, through: int) -> list[tuple[int, int]]:
@@ -108,20 +115,10 @@ class PendingEvents:
         """Return the items, by row, of a user's interactions from the log."""
         return [item for _, item in self._items.get(user_row, ()) if isinstance(item, int)]
 
-    def _note_all(self, interactions: Interactions) -> None:
-        for sequence, user, item in zip(
-            interactions.sequence.tolist(),
-            interactions.user.tolist(),
-            interactions.item.tolist(),
-            strict=True,
-        ):
-            if not self._knows(sequence):
-                self._note(sequence, user, item)
-
     def _note(self, sequence: int, user: Name, item: Name) -> None:
         """Insert by sequence: an event read late comes before those recorded here meanwhile."""
-        _insert(self._items.setdefault(user, deque()), (sequence, item))
-        _insert(self._order, (sequence, user))
+        insort(self._items.setdefault(user, deque()), (sequence, item), key=itemgetter(0))
+        insort(self._order, (sequence, user), key=itemgetter(0))
 
     def _knows(self, sequence: int) -> bool:
         place = bisect_left(self._known, sequence, key=lambda part: part[1])
@@ -139,12 +136,3 @@ class PendingEvents:
             after, through = min(after, self._known[end][0]), max(through, self._known[end][1])
             end += 1
         self._known[place:end] = [[after, through]]
-
-
-def _insert(into: deque[tuple[int, Name]], entry: tuple[int, Name]) -> None:
-    """Insert an entry by its sequence, which nearly always is the end."""
-    later = []
-    while into and into[-1][0] > entry[0]:
-        later.append(into.pop())
-    into.append(entry)
-    into.extend(reversed(later))

@@ -371,7 +371,7 @@ async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(two):
     await there.follow()
     row, item = index_of(await ref_of(here, "bob")), 1
     assert profiles(there)[0][row].any()
-    assert there.catalogue.title_of(item) == "Record 1"
+    assert there.catalogue.titles[item] == "Record 1"
     await here.forgetting.forget(ClientKey(kind=ClientKind.USER, id="bob"))
     await here.forgetting.forget(ClientKey(kind=ClientKind.ITEM, id="i1"))
     await push(here, "ann", 7)
@@ -380,7 +380,7 @@ async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(two):
     await there.follow()
     assert not profiles(there)[0][row].any()
     assert not profiles(there)[1][item].any()
-    assert there.catalogue.title_of(item) == ""
+    assert there.catalogue.titles[item] == ""
     for mine, theirs in zip(profiles(here), profiles(there), strict=True):
         np.testing.assert_array_equal(mine, theirs)
 

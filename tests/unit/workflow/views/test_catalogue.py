@@ -45,7 +45,7 @@ def test_names_are_normalised_and_any_of_each_list_is_enough():
     assert list(catalogue.rows_with(["bop"], [])) == [2]
     assert list(catalogue.rows_with(["lp"], [])) == []
     assert catalogue.rows_with([], []) is None
-    assert (catalogue.id_of(2), catalogue.title_of(1)) == ("i2", "T1")
+    assert (catalogue.ids[2], catalogue.titles[1]) == ("i2", "T1")
 
 
 def test_a_changed_item_leaves_its_old_lists():
@@ -68,7 +68,7 @@ def test_an_older_description_never_replaces_a_newer_one():
         [0],
         [],
     )
-    assert catalogue.title_of(0) == "T0"
+    assert catalogue.titles[0] == "T0"
 
 
 def event(user: str, name: str) -> NewInteraction:
