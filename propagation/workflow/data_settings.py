@@ -21,6 +21,11 @@ class DataSettings(Term):
     seed: int
     centres: str = "items"
 
+    @property
+    def blob(self) -> bytes:
+        """Return the settings as stored."""
+        return self.model_dump_json().encode()
+
     def check(self, configured: "DataSettings") -> None:
         """Compare with the settings of this process.
 
@@ -119,9 +124,7 @@ class OpenData:
         era = epoch.era if epoch else 0
         blob = await self._store.get_blob(data_settings_blob(era))
         if blob is None or not await self._store.learned_through():
-            await self._store.put_blob(
-                data_settings_blob(era), self.configured.model_dump_json().encode()
-            )
+            await self._store.put_blob(data_settings_blob(era), self.configured.blob)
             self.settings = self.configured
         else:
             self.settings = DataSettings.model_validate_json(blob)

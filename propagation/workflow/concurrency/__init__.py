@@ -7,7 +7,7 @@ from propagation.workflow.concurrency.exclusion import (
     ReadersWriterLock,
 )
 from propagation.workflow.concurrency.leases import LEARN_LEASE, ROUND_LEASE, WAIT_SECONDS, Leases
-from propagation.workflow.concurrency.lru_cache import CountedLruCache
+from propagation.workflow.concurrency.lru_cache import LruCache
 from propagation.workflow.concurrency.tasks import background_task, keep_renewing, yield_to_loop
 
 __all__ = [
@@ -16,9 +16,9 @@ __all__ = [
     "WAIT_SECONDS",
     "Activity",
     "CommitLock",
-    "CountedLruCache",
     "Exclusion",
     "Leases",
+    "LruCache",
     "ReadersWriterLock",
     "background_task",
     "keep_renewing",

@@ -1,4 +1,4 @@
-"""LRU cache that counts its hits and misses."""
+"""LRU cache of values by key."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
@@ -9,11 +9,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class CountedLruCache(Generic[K, V]):
-    """Values by key; the least recently used are dropped once they exceed the capacity.
-
-    `hits` and `misses` count look-ups since the start.
-    """
+class LruCache(Generic[K, V]):
+    """Values by key; the least recently used are dropped once they exceed the capacity."""
 
     def __init__(self, capacity: int, weigh: Callable[[V], int] = lambda value: 1) -> None:
         """Create an empty cache.
@@ -26,23 +23,10 @@ class CountedLruCache(Generic[K, V]):
         self._values: LRUCache[K, V] = LRUCache(
             capacity, getsizeof=lambda value: min(weigh(value), capacity)
         )
-        self.hits = 0
-        self.misses = 0
-
-    def __len__(self) -> int:
-        return len(self._values)
 
     def find(self, keys: Iterable[K]) -> dict[K, V]:
         """Return the values of those keys that are cached."""
-        found: dict[K, V] = {}
-        for key in keys:
-            value = self._values.get(key)
-            if value is None:
-                self.misses += 1
-            else:
-                self.hits += 1
-                found[key] = value
-        return found
+        return {key: value for key in keys if (value := self._values.get(key)) is not None}
 
     def put(self, key: K, value: V) -> None:
         """Store a value."""

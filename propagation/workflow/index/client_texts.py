@@ -6,7 +6,7 @@ from typing import TypeVar
 from propagation.model import ClientText, value
 from propagation.ports import InteractionReader
 from propagation.routing.attribute_extraction import own_attributes
-from propagation.workflow.concurrency import CountedLruCache
+from propagation.workflow.concurrency import LruCache
 
 # The capacity is counted in lines, because profiles grow as they age: some 50 MB of whole texts.
 # All texts of MovieLens 100k have 36,000 lines. Rounds read only what changed since the last one.
@@ -41,7 +41,7 @@ def indexed_text(text: ClientText) -> IndexedText:
     )
 
 
-class ClientTextCache(CountedLruCache[int, T]):
+class ClientTextCache(LruCache[int, T]):
     """LRU cache by client, bounded by the number of lines.
 
     A text that `find` returns may be older than the graph's; a commit on top of it then clashes.

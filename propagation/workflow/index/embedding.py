@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from propagation.model import Client, ReasonerFailed, normalize_name
 from propagation.ports import Embedder
-from propagation.workflow.concurrency import CountedLruCache
+from propagation.workflow.concurrency import LruCache
 from propagation.workflow.index.client_texts import IndexedText
 
 READ_DEADLINE_SECONDS = 1.0
@@ -61,7 +61,7 @@ class LineVectors:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._model = embedder.name
-        self._vectors: CountedLruCache[str, F32] = CountedLruCache(LINES_KEPT)
+        self._vectors: LruCache[str, F32] = LruCache(LINES_KEPT)
 
     async def embed(self, texts: Sequence[IndexedText]) -> Mapping[str, F32]:
         """Embed all lines of these texts, the new ones in as few calls as it takes."""
@@ -76,7 +76,7 @@ class LineVectors:
     async def _embed_lines(self, lines: Sequence[str]) -> dict[str, F32]:
         model = self._embedder.name
         if self._model != model:
-            self._vectors = CountedLruCache(LINES_KEPT)
+            self._vectors = LruCache(LINES_KEPT)
             self._model = model
         found = self._vectors.find(lines)
         new = sorted(line for line in lines if line not in found)

@@ -11,7 +11,7 @@ import numpy as np
 from propagation.model import ClientKind, ClientText, Round, RouterVersion, kind_of
 from propagation.ports import Collection, Embedder, GraphStore, IndexChange, Point
 from propagation.routing.canonical_attributes import to_canonical
-from propagation.workflow.concurrency import CountedLruCache
+from propagation.workflow.concurrency import LruCache
 from propagation.workflow.index.client_texts import IndexedText, indexed_text, indexed_text_cache
 from propagation.workflow.index.embedding import LineVectors, profile_vectors
 from propagation.workflow.index.outbox_feed import OutboxFeed
@@ -99,7 +99,7 @@ class VectorSync:
         self._feed = feed
         self._numbers = numbers
         self._lines = LineVectors(embedder)
-        self._versions: CountedLruCache[int, int] = CountedLruCache(VERSIONS_KEPT)
+        self._versions: LruCache[int, int] = LruCache(VERSIONS_KEPT)
         self.texts = indexed_text_cache(store)
         self.canonical = CanonicalNames(store)
 

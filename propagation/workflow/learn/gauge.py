@@ -3,7 +3,6 @@
 import numpy as np
 
 from propagation.model import Gauge, GaugePoint
-from propagation.numbers.gauge import Gauge as Sums
 from propagation.workflow.views import OFF, ON, NumbersView
 
 LEAST = 2
@@ -15,7 +14,17 @@ def read_gauge(view: NumbersView) -> Gauge | None:
     Run it on the thread that owns the view.
     """
     sums = view.combiner.gauge
-    course = _course(sums)
+    counts = sums.course[:, 0]
+    through = np.cumsum(counts)
+    course = [
+        GaugePoint(
+            through=int(through[place]),
+            interactions=int(counts[place]),
+            with_propagation=float(sums.course[place, 1 + ON] / counts[place]),
+            without=float(sums.course[place, 1 + OFF] / counts[place]),
+        )
+        for place in np.flatnonzero(counts)
+    ]
     if not course:
         return None
     weight, squares = sums.weight.tolist()
@@ -29,17 +38,3 @@ def read_gauge(view: NumbersView) -> Gauge | None:
         course=course,
         standard_error=float(np.sqrt(spread * squares) / weight) if ranked >= LEAST else None,
     )
-
-
-def _course(sums: Sums) -> list[GaugePoint]:
-    counts = sums.course[:, 0]
-    through = np.cumsum(counts)
-    return [
-        GaugePoint(
-            through=int(through[place]),
-            interactions=int(counts[place]),
-            with_propagation=float(sums.course[place, 1 + ON] / counts[place]),
-            without=float(sums.course[place, 1 + OFF] / counts[place]),
-        )
-        for place in np.flatnonzero(counts)
-    ]

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propagation.model import (
     Client,
@@ -48,19 +47,31 @@ async def apply_clients(
         clients = await store.get_clients(items[start : start + TEXTS_A_CALL], part.through)
         if catalogue is not None:
             catalogue.take(clients)
-        content = await embedder.embed([content_text(client) for client in clients])
-        attributes = await embedder.embed([attribute_text(client) for client in clients])
-        await numbers.run(_set_items, clients, content, attributes)
+        await _embed_items(numbers, embedder, clients, only_refused=False)
 
 
-def _set_items(
-    view: NumbersView,
-    clients: Sequence[Client],
-    content: NDArray[np.float32],
-    attributes: NDArray[np.float32],
-) -> None:
-    for row, client in enumerate(clients):
-        view.set_item(index_of(client.ref), content[row], attributes[row], not client.hidden)
+async def _embed_items(
+    numbers: NumbersOwner, embedder: Embedder, clients: Sequence[Client], *, only_refused: bool
+) -> int:
+    """Embed items' texts into the numbers; return how many were set.
+
+    Args:
+        only_refused: Set those alone that have a text and still no vector of it, as theirs may have
+            changed meanwhile.
+    """
+    content = await embedder.embed([content_text(client) for client in clients])
+    attributes = await embedder.embed([attribute_text(client) for client in clients])
+
+    def set_items(view: NumbersView) -> int:
+        count = 0
+        for place, client in enumerate(clients):
+            row = index_of(client.ref)
+            if not only_refused or (content[place].any() and _drawn(view, row, row + 1)):
+                view.set_item(row, content[place], attributes[place], not client.hidden)
+                count += 1
+        return count
+
+    return await numbers.run(set_items)
 
 
 class RefusedTexts:
@@ -102,16 +113,11 @@ class RefusedTexts:
         for start in range(0, self._numbers.view.items, ROWS_A_LOOK):
             rows = await self._numbers.run(_drawn, start, start + ROWS_A_LOOK)
             refs = [ref_of(ClientKind.ITEM, row) for row in rows]
-            clients = (
-                [client for client in await self._store.get_clients(refs) if content_text(client)]
-                if refs
-                else []
-            )
+            found = await self._store.get_clients(refs) if refs else []
+            clients = [client for client in found if content_text(client)]
             for place in range(0, len(clients), RETRIES_A_CALL):
                 part = clients[place : place + RETRIES_A_CALL]
-                content = await self._embedder.embed([content_text(client) for client in part])
-                attributes = await self._embedder.embed([attribute_text(client) for client in part])
-                mended += await self._numbers.run(_mend, part, content, attributes)
+                mended += await _embed_items(self._numbers, self._embedder, part, only_refused=True)
         return mended
 
 
@@ -123,19 +129,3 @@ def _drawn(view: NumbersView, start: int, end: int) -> list[int]:
         for row in range(start, min(end, view.items))
         if np.array_equal(view.state.content[row], view.direction_of(row, nothing))
     ]
-
-
-def _mend(
-    view: NumbersView,
-    clients: Sequence[Client],
-    content: NDArray[np.float32],
-    attributes: NDArray[np.float32],
-) -> int:
-    """Set the vectors of items that still have none: their text may have changed meanwhile."""
-    mended = 0
-    for place, client in enumerate(clients):
-        row = index_of(client.ref)
-        if content[place].any() and _drawn(view, row, row + 1):
-            view.set_item(row, content[place], attributes[place], not client.hidden)
-            mended += 1
-    return mended

@@ -53,7 +53,7 @@ class ScorePart:
         product: value times weight.
     """
 
-    feature: str
+    feature: Feature
     raw: float
     value: float
     weight: float
@@ -173,7 +173,7 @@ def score_parts(read: ReadResult, place: int, arm: int) -> list[ScorePart]:
     ranked = read.ranked
     return [
         ScorePart(
-            feature.name.lower(),
+            feature,
             float(ranked.raw[place, feature]),
             float(ranked.values[place, feature]),
             float(ranked.weights[place, feature]),
@@ -237,10 +237,10 @@ def explain_in_words(
     if not strongest:
         return NO_REASON
     words = COLD_WORDS if cold else WORDS
-    sentence = _joined([words[_feature(part)] for part in strongest])
+    sentence = _joined([words[part.feature] for part in strongest])
     text = f"{sentence[0].upper()}{sentence[1:]}."
     communities = _distinct(part.name for part in routers if part.name and part.lift > 0)[:2]
-    if communities and any(part.feature == Feature.LIFT_TASTE.name.lower() for part in strongest):
+    if communities and any(part.feature == Feature.LIFT_TASTE for part in strongest):
         text += f" The community of {_joined(communities)} stands behind it."
     if messages:
         senders = _distinct(sorted(message.name for message in messages))
@@ -253,17 +253,12 @@ def _is_true_of_item(part: ScorePart) -> bool:
 
     A feature that the item lacks may raise its score too, by a weight below 0; it has no words.
     """
-    return part.value > 0 and (part.raw > 0 or _feature(part) in LOGARITHMS)
+    return part.value > 0 and (part.raw > 0 or part.feature in LOGARITHMS)
 
 
 def _tells_newcomers_apart(part: ScorePart) -> bool:
     """Tell whether a part differs between items for a user without history."""
-    feature = _feature(part)
-    return feature in COLD_WORDS and (feature not in OWN or part.raw > 0)
-
-
-def _feature(part: ScorePart) -> Feature:
-    return Feature[part.feature.upper()]
+    return part.feature in COLD_WORDS and (part.feature not in OWN or part.raw > 0)
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

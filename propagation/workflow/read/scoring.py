@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +109,7 @@ class CatalogueScorer:
 
     def __init__(self, cores: CorePool) -> None:
         self._cores = cores
-        self._totals: tuple[NDArray[np.float64], ...] = ()
+        self._total: NDArray[np.float64] | None = None
         self._sketch: Sketch | None = None
 
     def read(self, view: NumbersView, requests: Sequence[ReadRequest]) -> list[ReadResult]:
@@ -182,12 +182,12 @@ class CatalogueScorer:
         return min(view.items, _shortlist_size(limit)) + outdated
 
     def _has_other_routers(self, view: NumbersView) -> bool:
-        """Tell whether the sketch was made for other routers than the view's."""
-        return any(one is not other for one, other in zip_longest(_totals(view), self._totals))
+        """Tell whether the sketch was made for other routers: then the totals are another array."""
+        return view.state.taste.total is not self._total
 
     def _current_sketch(self, view: NumbersView) -> Sketch:
         if self._has_other_routers(view):
-            self._totals, self._sketch = _totals(view), None
+            self._total, self._sketch = view.state.taste.total, None
         self._sketch = up_to_date(self._sketch, view.state, view.take_changed_items())
         return self._sketch
 
@@ -213,11 +213,6 @@ class CatalogueScorer:
             request.limit,
         )
         return ranked
-
-
-def _totals(view: NumbersView) -> tuple[NDArray[np.float64], ...]:
-    """Return the banks' totals: the same arrays until the routers are others."""
-    return view.state.session.total, view.state.taste.total
 
 
 def _shortlist_size(limit: int) -> int:

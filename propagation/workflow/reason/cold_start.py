@@ -111,26 +111,23 @@ class ColdStart:
         return min(self._waiting[0].sequence - 1, most) if self._waiting else most
 
     async def describe(self, *, welcome: bool = True) -> int:
-        """Describe the next clients that have text; return how many texts changed."""
-        texts = await self.step(welcome=welcome)
-        # Thousands of clients without text may come before those with one.
-        while not texts and self._waiting:
-            texts = await self.step(welcome=welcome)
-        self._drafting.keep(texts)
-        return len(texts)
-
-    async def step(self, *, welcome: bool = True) -> dict[int, ClientText]:
-        """Describe the clients of the next entries, or again those that the reasoner failed on.
+        """Describe the next clients that have text; return how many texts changed.
 
         Args:
             welcome: Whether new clients merge their routers' newest messages at once.
 
-        Returns:
-            The texts that changed, by client.
-
         Raises:
             VersionClash: Nothing is lost; the same clients come again.
         """
+        texts = await self._step(welcome)
+        # Thousands of clients without text may come before those with one.
+        while not texts and self._waiting:
+            texts = await self._step(welcome)
+        self._drafting.keep(texts)
+        return len(texts)
+
+    async def _step(self, welcome: bool) -> dict[int, ClientText]:
+        """Describe the clients of the next entries, or again those that the reasoner failed on."""
         refs: dict[int, None] = {}
         taken = 0
         for entry in self._waiting:
@@ -139,20 +136,16 @@ class ColdStart:
             refs.update(dict.fromkeys(entry.refs))
             taken += 1
         if not taken:
-            return await self._retry_failed(welcome)
+            if not self._failed or time.monotonic() < self._retry_at:
+                return {}
+            again = sorted(self._failed)[:CLIENTS_A_STEP]
+            return await self._describe(again, await self._store.recorded_through(), welcome)
         sequence = self._waiting[taken - 1].sequence
         changed = await self._describe(list(refs), sequence, welcome)
         await self._store.put_blob(PROGRESS, str(sequence).encode())
         for _ in range(taken):
             self._waiting.popleft()
         return changed
-
-    async def _retry_failed(self, welcome: bool) -> dict[int, ClientText]:
-        if not self._failed or time.monotonic() < self._retry_at:
-            return {}
-        return await self._describe(
-            sorted(self._failed)[:CLIENTS_A_STEP], await self._store.recorded_through(), welcome
-        )
 
     async def _describe(
         self, refs: Sequence[int], sequence: int, welcome: bool
@@ -197,15 +190,14 @@ class ColdStart:
         with_text = [client for client in clients if client.has_text]
         if not with_text:
             return [()] * len(clients), NO_USAGE
-        usage = NO_USAGE
         try:
             answer = await self._reasoner.extract(with_text)
-            found, usage = iter(answer.edits), answer.usage
         except ReasonerUnavailable:
             raise
         except ReasonerFailed as error:
-            found = iter([error] * len(with_text))
-        return [next(found) if client.has_text else () for client in clients], usage
+            return [error if client.has_text else () for client in clients], NO_USAGE
+        found = iter(answer.edits)
+        return [next(found) if client.has_text else () for client in clients], answer.usage
 
     def _own_text(
         self, text: ClientText, edits: AnswerPart[Sequence[Edit]], failed: set[int]

@@ -153,8 +153,7 @@ class Pipeline:
         """Give up what is under way, as if it had not begun."""
         for task in self._running:
             task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
-        self._running = set()
+        await self.settle()
 
     async def _run(self, claim: ReasonClaim) -> None:
         """Reason and commit the only interaction of a claim; on a failure give the claim back."""

@@ -26,7 +26,7 @@ def _explanation_to_proto(explanation: Explanation) -> pb.Explanation:
     return pb.Explanation(
         parts=[
             pb.ScorePart(
-                feature=part.feature,
+                feature=part.feature.name.lower(),
                 raw=part.raw,
                 value=part.value,
                 weight=part.weight,

@@ -35,7 +35,7 @@ async def evolved(store):
     made_with = DataSettings(
         session_k=4, taste_k=4, embedder="hashed", dimension=2, reasoner="offline", seed=7
     )
-    await store.put_blob(data_settings_blob(0), made_with.model_dump_json().encode())
+    await store.put_blob(data_settings_blob(0), made_with.blob)
     await recorded(store, ("u0", "i0"), ("u1", "i1"))
     await learn_all(store)
     await run_round(

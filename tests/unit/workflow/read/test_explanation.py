@@ -7,7 +7,7 @@ from propagation.workflow.read.explanation import NO_REASON, ScorePart, explain_
 
 
 def part(feature, raw, value, weight):
-    return ScorePart(feature.name.lower(), raw, value, weight, value * weight)
+    return ScorePart(feature, raw, value, weight, value * weight)
 
 
 @pytest.mark.parametrize(
