@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cachetools import TTLCache
+
 from propagation.ports import Embedder, GraphStore, Reasoner, VectorIndex
 from propagation.workflow.bootstrap.stage0 import Stage0
 from propagation.workflow.concurrency import Exclusion, Leases, yield_to_loop
@@ -44,8 +46,10 @@ from propagation.workflow.views import (
     ClientMemory,
     NumbersOwner,
     PendingEvents,
-    ReasonedWatermark,
 )
+
+WATERMARK_SECONDS = 0.05
+"""How old the watermark of reasoned texts may be in an answer; it only grows."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ class EngineParts:
         self.data = data = OpenData(store, embedder, reasoner.name, settings)
         self.numbers = numbers = NumbersOwner(data.first_view())
         self.catalogue, self.pending_events = Catalogue(), PendingEvents()
-        self.reasoned = ReasonedWatermark(store)
+        self.reasoned: TTLCache[str, int] = TTLCache(1, WATERMARK_SECONDS)
         feed = OutboxFeed(store, index)
         self.vectors = vectors = VectorSync(store, embedder, feed, numbers, yield_to_calls)
         self.upkeep = IndexMaintenance(store, embedder, index, feed, vectors, numbers, leases)

@@ -260,7 +260,10 @@ class Engine(EngineParts):
 
     async def reasoned_through(self, *, exact: bool = False) -> int:
         """Return the sequence up to which texts are reasoned; up to 0.05 s old unless `exact`."""
-        return await (self.store if exact else self.reasoned).reasoned_through()
+        through = None if exact else self.reasoned.get("texts")
+        if through is None:
+            through = self.reasoned["texts"] = await self.store.reasoned_through()
+        return through
 
     async def find_ref(self, key: ClientKey) -> int:
         """Return a client's number. Raises NotFound."""

@@ -51,11 +51,7 @@ class ReplicaSync:
         if self._embedded_by == name:
             return
         await self._vectors.canonical.load()
-        refs = sorted(await self._store.text_versions())
-        for start in range(0, len(refs), TEXTS_A_STEP):
-            await self._vectors.apply_remote(
-                (await self._store.load_texts(refs[start : start + TEXTS_A_STEP])).values()
-            )
+        await self._vectors.fill_view()
         self._embedded_by = name
 
     async def _follow_log(self) -> int:

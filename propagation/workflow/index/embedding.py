@@ -60,8 +60,7 @@ class LineVectors:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._model = embedder.name
-        self._vectors: LruCache[str, F32] = LruCache(LINES_KEPT)
+        self._vectors: LruCache[tuple[str, str], F32] = LruCache(LINES_KEPT)  # by model and line
 
     async def embed(self, texts: Sequence[IndexedText]) -> Mapping[str, F32]:
         """Embed all lines of these texts, the new ones in as few calls as it takes."""
@@ -75,17 +74,15 @@ class LineVectors:
 
     async def _embed_lines(self, lines: Sequence[str]) -> dict[str, F32]:
         model = self._embedder.name
-        if self._model != model:
-            self._vectors = LruCache(LINES_KEPT)
-            self._model = model
-        found = self._vectors.find(lines)
+        known = self._vectors.find((model, line) for line in lines)
+        found = {line: vector for (_, line), vector in known.items()}
         new = sorted(line for line in lines if line not in found)
         if new:
             vectors = await self._embedder.embed(new)
             for line, vector in zip(new, vectors, strict=True):
                 found[line] = vector.copy()
-                if self._model == model == self._embedder.name:
-                    self._vectors.put(line, found[line])
+                if model == self._embedder.name:
+                    self._vectors.put((model, line), found[line])
         return found
 
 

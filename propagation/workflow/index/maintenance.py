@@ -67,7 +67,7 @@ class IndexMaintenance:
             await self._fill_view()
         except (IndexUnavailable, LeaseHeld) as error:
             self._feed.failed(error)
-            await self._fill_view_from_texts()
+            await self._vectors.fill_view()
 
     def put_off(self, reason: str) -> None:
         """Stop writing until the index was made again, or found and compared."""
@@ -270,9 +270,3 @@ class IndexMaintenance:
                         [int(key) for key in found],
                         np.stack(list(found.values())),
                     )
-
-    async def _fill_view_from_texts(self) -> None:
-        refs = sorted(await self._store.text_versions())
-        for start in range(0, len(refs), CLIENTS_A_CALL):
-            texts = await self._store.load_texts(refs[start : start + CLIENTS_A_CALL])
-            await self._vectors.update_view(await self._vectors.points_of_texts(texts.values()))

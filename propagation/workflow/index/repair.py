@@ -63,8 +63,7 @@ class IndexRepair:
         }
         stale = [router for router in stored if indexed.get(router) != stored[router]]
         gone = [key for key, version in indexed.items() if version > stored.get(int(key), -1)]
-        if gone:
-            await writer.delete(Collection.ROUTERS, gone)
+        await writer.delete(Collection.ROUTERS, gone)
         await writer.upsert(Collection.ROUTERS, await self._points(stale, current))
         return len(stale)
 
@@ -119,8 +118,7 @@ class IndexRepair:
         }
         missing = sorted(stored - indexed.keys())
         gone = [key for key in indexed if key not in stored]
-        if gone:
-            await writer.delete(Collection.ATTRIBUTES, gone)
+        await writer.delete(Collection.ATTRIBUTES, gone)
         points = await self._vectors.points_of_attributes(missing)
         await writer.upsert(Collection.ATTRIBUTES, points)
         return len(missing) + len(gone)

@@ -94,6 +94,7 @@ class VectorSync:
         numbers: NumbersOwner,
         yield_to_calls: Callable[[], Awaitable[None]],
     ) -> None:
+        self._store = store
         self._yield_to_calls = yield_to_calls
         self._embedder = embedder
         self._feed = feed
@@ -199,6 +200,13 @@ class VectorSync:
         await self.update_view(
             [point for point in points if known.get(int(point.key), 0) <= point.version]
         )
+
+    async def fill_view(self) -> None:
+        """Embed the text of every client into the view."""
+        refs = sorted(await self._store.text_versions())
+        for start in range(0, len(refs), CLIENTS_A_CALL):
+            texts = await self._store.load_texts(refs[start : start + CLIENTS_A_CALL])
+            await self.apply_remote(texts.values())
 
     def forget(self, refs: Sequence[int], names: frozenset[str], unmapped: frozenset[str]) -> None:
         """Forget clients and attributes that are gone.

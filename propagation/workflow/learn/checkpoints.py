@@ -233,8 +233,8 @@ def restore_view(
 def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> NumbersView:
     arrays = apply_patch(checkpoint.arrays)
     view = NumbersView(
-        _f32(arrays.pop("session.centres")),
-        _f32(arrays.pop("taste.centres")),
+        np.asarray(arrays.pop("session.centres"), np.float32),
+        np.asarray(arrays.pop("taste.centres"), np.float32),
         seed,
         checkpoint.epoch,
         limits,
@@ -265,7 +265,3 @@ def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> 
 
 def _fill(places: NDArray[np.generic], values: NDArray[np.generic]) -> None:
     places[: len(values)] = values
-
-
-def _f32(array: NDArray[np.generic]) -> NDArray[np.float32]:
-    return np.asarray(array, np.float32)

@@ -87,14 +87,11 @@ class Learner:
     async def close(self) -> None:
         """Finish a checkpoint that is being written, or save one if much was learned since."""
         await self.wait_for_checkpoint()
-        if (
-            self._lease is not None
-            and not self._ahead
-            and self._since_checkpoint() >= CHECKPOINT_AT_CLOSE
-        ):
+        if self._lease is None:
+            return
+        if not self._ahead and self._since_checkpoint() >= CHECKPOINT_AT_CLOSE:
             await self._store.save_checkpoint(self._lease, await self._snapshot())
-        if self._lease is not None:
-            await self._store.release_lease(self._lease)
+        await self._store.release_lease(self._lease)
 
     @asynccontextmanager
     async def suspend(self) -> AsyncIterator[None]:
@@ -184,7 +181,7 @@ class Learner:
             self._numbers.view.applied_through, BLOCKS_A_READ
         ):
             for block in blocks:
-                if not can_follow(self._numbers.view, block):
+                if not _can_follow(self._numbers.view, block):
                     await self._check_gap()
                     return False
                 part = await self._store.read_log(block.after, block.through - block.after)
@@ -218,7 +215,9 @@ class Learner:
         Raises:
             LeaseLost: Another process took the lease over.
         """
-        self._report_failed_save()
+        if self._saving is not None and self._saving.done():
+            saving, self._saving = self._saving, None
+            saving.result()  # a failure is raised once; the next one is written when it is due
         if self._ahead:
             await self.reload()
         token = self._lease.token if self._lease is not None else None
@@ -250,7 +249,10 @@ class Learner:
         self._ahead = False
         covered = part.through - after
         self._block = min(self._block * 2, BLOCK_MOST) if covered == self._block else BLOCK_LEAST
-        await self._checkpoint_if_due(lease)
+        may_save = self._saving is None and not self._staging
+        if may_save and self._since_checkpoint() >= CHECKPOINT_EVERY:
+            checkpoint = await self._snapshot()
+            self._saving = asyncio.create_task(self._store.save_checkpoint(lease, checkpoint))
         return covered
 
     async def _renew_lease(self) -> Lease | None:
@@ -312,25 +314,12 @@ class Learner:
         self._ahead, self._last_barrier = False, sequence
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
 
-    async def _checkpoint_if_due(self, lease: Lease) -> None:
-        if self._staging or self._saving is not None or self._since_checkpoint() < CHECKPOINT_EVERY:
-            return
-        self._saving = asyncio.create_task(
-            self._store.save_checkpoint(lease, await self._snapshot())
-        )
-
     async def _snapshot(self) -> Checkpoint:
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
         return await self._numbers.run(take_checkpoint, False)
 
     def _since_checkpoint(self) -> int:
         return int(self._numbers.view.state.clock[INTERACTIONS]) - self._checkpointed
-
-    def _report_failed_save(self) -> None:
-        """Raise the failure of the last checkpoint once; the next one is written when it is due."""
-        if self._saving is not None and self._saving.done():
-            saving, self._saving = self._saving, None
-            saving.result()
 
     async def _apply_clients(self, part: LogSlice) -> None:
         await apply_clients(self._store, self._numbers, self._embedder, part, self._catalogue)
@@ -340,7 +329,7 @@ class Learner:
             listener.take(part.entries)
 
 
-def can_follow(view: NumbersView, block: LearnedBlock) -> bool:
+def _can_follow(view: NumbersView, block: LearnedBlock) -> bool:
     """Return whether the view can follow this block next.
 
     The block is of the view's epoch, starts where the view stands, and has the combiner and the

@@ -8,7 +8,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -24,7 +24,6 @@ from propagation.model import (
     EntryKind,
     IndexUnavailable,
     LogEntry,
-    MessageMerge,
     ReasonerFailed,
     ReasonerUnavailable,
     RouterVersion,
@@ -54,15 +53,6 @@ def catalogue_change(text: ClientText, edits: Sequence[Edit]) -> list[Edit]:
     ]:
         return []
     return [*(DropLine(id=line.id) for line in old), *(AddLine(line=line) for line in new)]
-
-
-@dataclass
-class Welcome:
-    """New clients' texts after they merged messages, what became of these, and the cost."""
-
-    texts: dict[int, ClientText] = field(default_factory=dict)
-    merges: list[MessageMerge] = field(default_factory=list)
-    usage: Usage = NO_USAGE
 
 
 class ColdStart:
@@ -162,18 +152,19 @@ class ColdStart:
         }
         await self._vectors.write([indexed_text(text) for text in own.values()])
         new = [ref for ref in own if welcome and not before[ref].profile.version]
-        welcome_of_new = await self._welcome(new, clients, own)
+        receptions = await self._welcome(new, clients, own)
+        welcomed = [reception.text for reception in receptions]
         if own:
             await self._store.commit_texts(
-                [*own.values(), *welcome_of_new.texts.values()],
-                welcome_of_new.merges,
+                [*own.values(), *welcomed],
+                [merge for reception in receptions for merge in reception.merged],
                 sequence,
                 taken_back,
-                (usage + welcome_of_new.usage).author,
+                sum((reception.usage for reception in receptions), usage).author,
             )
-        await self._vectors.publish(list(welcome_of_new.texts.values()))
+        await self._vectors.publish(welcomed)
         await self._save_failed(failed)
-        return {**own, **welcome_of_new.texts}
+        return own | {text.profile.ref: text for text in welcomed}
 
     async def _save_failed(self, failed: set[int]) -> None:
         """Remember failures over restarts, so that every change is described in the end."""
@@ -216,12 +207,11 @@ class ColdStart:
 
     async def _welcome(
         self, refs: Sequence[int], clients: Mapping[int, Client], texts: Mapping[int, ClientText]
-    ) -> Welcome:
+    ) -> list[Reception]:
         """Route new clients and merge their routers' newest messages; a round writes the edges."""
-        result = Welcome()
         last = await self._store.last_round() if self._settings.propagate and refs else None
         if last is None:
-            return result
+            return []
         current = await self._store.router_versions(self._vectors.routers)
         try:
             waiting = await self._messages(refs, current)
@@ -231,7 +221,8 @@ class ColdStart:
                 len(refs),
                 error,
             )
-            return result
+            return []
+        result: list[Reception] = []
         for start in range(0, len(refs), self._reasoner.concurrency):
             part = refs[start : start + self._reasoner.concurrency]
             receptions = await asyncio.gather(
@@ -240,11 +231,11 @@ class ColdStart:
                     for ref in part
                 )
             )
-            for ref, reception in zip(part, receptions, strict=True):
-                if reception is not None and reception.text is not texts[ref]:
-                    result.texts[ref] = reception.text
-                    result.merges.extend(reception.merged)
-                    result.usage += reception.usage
+            result += [
+                reception
+                for ref, reception in zip(part, receptions, strict=True)
+                if reception is not None and reception.text is not texts[ref]
+            ]
         return result
 
     async def _receive(

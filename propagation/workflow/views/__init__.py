@@ -5,7 +5,6 @@ from propagation.workflow.views.client_memory import ClientMemory, erased_client
 from propagation.workflow.views.numbers_owner import CorePool, NumbersOwner, usable_cores
 from propagation.workflow.views.numbers_view import OFF, ON, NumbersView, seeded_directions
 from propagation.workflow.views.pending_events import PendingEvents
-from propagation.workflow.views.reasoned_watermark import ReasonedWatermark
 
 __all__ = [
     "OFF",
@@ -16,7 +15,6 @@ __all__ = [
     "NumbersOwner",
     "NumbersView",
     "PendingEvents",
-    "ReasonedWatermark",
     "erased_clients",
     "seeded_directions",
     "usable_cores",

@@ -276,9 +276,6 @@ class NumbersView:
             for ref, row, weights in zip(refs, routers.tolist(), values.tolist(), strict=True)
         ]
 
-    def _exists(self, router: int) -> bool:
-        return not np.isneginf(self.state.taste.trust[0, router])
-
     def _taste_of_text(self, ref: int, count: int) -> list[tuple[int, float]]:
         """Weigh routers by the text alone, like an item's start mass: softmax(8 z.C_k)."""
         row, state = index_of(ref), self.state
@@ -286,7 +283,8 @@ class NumbersView:
         if not profile.any():
             return []
         logits = START_SHARPNESS * (state.taste.centres @ profile).astype(np.float64)
-        logits[retired(state.taste)] = -np.inf
+        is_retired = retired(state.taste)
+        logits[is_retired] = -np.inf
         routers, values = softmax_largest(
             logits, min(count, len(state.taste.centres)), ref, state.seed
         )
@@ -294,7 +292,7 @@ class NumbersView:
         return [
             (int(routers[place]), float(values[place]))
             for place in order
-            if self._exists(int(routers[place]))
+            if not is_retired[routers[place]]
         ]
 
     def adopt(self, other: "NumbersView") -> None:

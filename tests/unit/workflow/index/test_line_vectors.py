@@ -42,4 +42,4 @@ async def test_callers_that_put_out_each_others_lines_all_end_with_their_own(mon
     found = await asyncio.gather(*(vectors_of(kept, embedder, text) for text in texts))
     alone = [await vectors_of(LineVectors(embedder), embedder, text) for text in texts]
     assert np.allclose(np.concatenate(found), np.concatenate(alone))
-    assert len(kept._vectors) <= ROOM
+    assert len(kept._vectors._values) <= ROOM
