@@ -1,4 +1,4 @@
-"""Locks, leases, background tasks and caches that all rooms of the workflow use."""
+"""Locks, leases and background tasks that all rooms of the workflow use."""
 
 from propagation.workflow.concurrency.exclusion import (
     Activity,
@@ -6,9 +6,15 @@ from propagation.workflow.concurrency.exclusion import (
     Exclusion,
     ReadersWriterLock,
 )
-from propagation.workflow.concurrency.leases import LEARN_LEASE, ROUND_LEASE, WAIT_SECONDS, Leases
-from propagation.workflow.concurrency.lru_cache import LruCache
-from propagation.workflow.concurrency.tasks import background_task, keep_renewing, yield_to_loop
+from propagation.workflow.concurrency.leases import (
+    LEARN_LEASE,
+    ROUND_LEASE,
+    WAIT_SECONDS,
+    Leases,
+    background_task,
+    keep_renewing,
+    yield_to_loop,
+)
 
 __all__ = [
     "LEARN_LEASE",
@@ -18,7 +24,6 @@ __all__ = [
     "CommitLock",
     "Exclusion",
     "Leases",
-    "LruCache",
     "ReadersWriterLock",
     "background_task",
     "keep_renewing",

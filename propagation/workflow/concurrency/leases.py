@@ -1,13 +1,13 @@
-"""Leases in the graph, renewed for as long as the work takes."""
+"""Leases in the graph, and the background tasks that renew them for as long as the work takes."""
 
 import asyncio
-import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from typing import TypeVar
 
 from propagation.model import LeaseHeld, LeaseLost, PropagationError
 from propagation.ports import Lease, LeaseStore
-from propagation.workflow.concurrency.tasks import background_task, keep_renewing
 
 LEARN_LEASE = "learn"
 """Held by the process that learns."""
@@ -18,6 +18,43 @@ RENEWALS = 3
 WAIT_SECONDS = 30.0
 """How long a caller waits for a lease of another process."""
 REQUEST_TTL_MS, POLL_SECONDS = 5_000, 0.1
+RETRY_SECONDS = 0.1
+T = TypeVar("T")
+
+
+async def yield_to_loop() -> None:
+    """Let other tasks of this loop run; an offline reasoner never waits by itself."""
+    await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def background_task(work: Coroutine[None, None, T]) -> AsyncIterator["asyncio.Task[T]"]:
+    """Run `work` as a task while the body runs, and cancel it when the body ends."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def keep_renewing(renew: Callable[[], Awaitable[bool]], every: float) -> None:
+    """Call `renew` every so many seconds, until it returns False.
+
+    The interval counts from the start of a call, so a slow one is followed by the next at once.
+    A call that fails is repeated after RETRY_SECONDS: whether the renewal came too late shows in
+    the commit that relies on it.
+    """
+    pause = every
+    while True:
+        await asyncio.sleep(pause)
+        start = time.monotonic()
+        try:
+            if not await renew():
+                return
+            pause = max(0.0, start + every - time.monotonic())
+        except Exception:
+            pause = RETRY_SECONDS
 
 
 class Leases:
@@ -45,7 +82,7 @@ class Leases:
         """Take or renew a lease; None while another process holds it."""
         return await self._store.acquire_lease(name, self.holder, self.ttl_ms)
 
-    @contextlib.asynccontextmanager
+    @asynccontextmanager
     async def hold(self, name: str, wait_seconds: float = 0.0) -> AsyncIterator[Lease | None]:
         """Hold a lease until the body ends, then give it back.
 
@@ -67,10 +104,10 @@ class Leases:
             async with self.keep_alive(lease, shared=False):
                 yield lease
         finally:
-            with contextlib.suppress(PropagationError):  # a lease that is not given back expires
+            with suppress(PropagationError):  # a lease that is not given back expires
                 await self._store.release_lease(lease)
 
-    @contextlib.asynccontextmanager
+    @asynccontextmanager
     async def require(self, name: str, wait_seconds: float = 0.0) -> AsyncIterator[Lease]:
         """Hold a lease as `hold` does.
 
@@ -114,7 +151,7 @@ class Leases:
             return lease
         finally:
             if request is not None:
-                with contextlib.suppress(PropagationError):
+                with suppress(PropagationError):
                     await self._store.release_lease(request)
 
     async def requested_elsewhere(self, name: str) -> bool:
@@ -124,7 +161,7 @@ class Leases:
         """
         return await self._store.lease_holder(_request(name)) not in (None, self.holder)
 
-    @contextlib.asynccontextmanager
+    @asynccontextmanager
     async def keep_alive(self, lease: Lease, *, shared: bool) -> AsyncIterator[None]:
         """Renew a lease until the body ends; do not give it back.
 

@@ -1,12 +1,52 @@
-"""Caches of clients' texts that this process wrote or read last."""
+"""Caches of what this process wrote or read last: clients' texts, and values by key."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from cachetools import LRUCache
 
 from propagation.model import ClientText, value
 from propagation.ports import InteractionReader
 from propagation.routing.attribute_extraction import own_attributes
-from propagation.workflow.concurrency import LruCache
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class LruCache(Generic[K, V]):
+    """Values by key; the least recently used are dropped once they exceed the capacity."""
+
+    def __init__(self, capacity: int, weigh: Callable[[V], int] = lambda value: 1) -> None:
+        """Create an empty cache.
+
+        Args:
+            capacity: Total weight of the values, at least 1. A value that weighs more takes all
+                of it.
+            weigh: Returns the weight of a value.
+        """
+        self._values: LRUCache[K, V] = LRUCache(
+            capacity, getsizeof=lambda value: min(weigh(value), capacity)
+        )
+
+    def find(self, keys: Iterable[K]) -> dict[K, V]:
+        """Return the values of those keys that are cached."""
+        return {key: value for key in keys if (value := self._values.get(key)) is not None}
+
+    def put(self, key: K, value: V) -> None:
+        """Store a value."""
+        self._values.pop(key, None)  # else room would be made for both of them
+        self._values[key] = value
+
+    def put_all(self, values: Mapping[K, V]) -> None:
+        """Store several values."""
+        for key, each in values.items():
+            self.put(key, each)
+
+    def forget(self, keys: Iterable[K]) -> None:
+        """Drop the values of these keys."""
+        for key in keys:
+            self._values.pop(key, None)
+
 
 # The capacity is counted in lines, because profiles grow as they age: some 50 MB of whole texts.
 # All texts of MovieLens 100k have 36,000 lines. Rounds read only what changed since the last one.

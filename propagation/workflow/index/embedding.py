@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from propagation.model import Client, ReasonerFailed, normalize_name
 from propagation.ports import Embedder
-from propagation.workflow.concurrency import LruCache
-from propagation.workflow.index.client_texts import IndexedText
+from propagation.workflow.index.client_texts import IndexedText, LruCache
 
 READ_DEADLINE_SECONDS = 1.0
 log = logging.getLogger(__name__)

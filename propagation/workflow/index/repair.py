@@ -64,13 +64,21 @@ class IndexRepair:
         stale = [router for router in stored if indexed.get(router) != stored[router]]
         gone = [key for key, version in indexed.items() if version > stored.get(int(key), -1)]
         await writer.delete(Collection.ROUTERS, gone)
-        await writer.upsert(Collection.ROUTERS, await self._points(stale, current))
+        await writer.upsert(Collection.ROUTERS, await self.points_of_routers(stale))
         return len(stale)
 
     async def points_of_routers(self, routers: Sequence[int]) -> list[Point]:
         """Make the points of those routers that exist, as the graph has them now."""
         existing = sorted(set(self._vectors.routers).intersection(routers))
-        return await self._points(existing, await self._current_versions(existing))
+        versions = await self._current_versions(existing)
+        centres = self._numbers.view.state.taste.centres
+        unwritten = [
+            Point(key=router, version=UNWRITTEN, vector=centres[router])
+            for router in existing
+            if router not in versions
+        ]
+        written = await self._vectors.points_of_routers(list(versions.values()))
+        return [*unwritten, *written]
 
     async def _repair_clients(self, writer: IndexWriter, progress: OnProgress) -> int:
         indexed: dict[int | str, int] = {}
@@ -126,15 +134,3 @@ class IndexRepair:
     async def _current_versions(self, routers: Sequence[int]) -> dict[int, RouterVersion]:
         versions = await self._store.router_versions(routers)
         return {version.router: version for version in versions}
-
-    async def _points(
-        self, routers: Sequence[int], versions: Mapping[int, RouterVersion]
-    ) -> list[Point]:
-        centres = self._numbers.view.state.taste.centres
-        unwritten = [
-            Point(key=router, version=UNWRITTEN, vector=centres[router])
-            for router in routers
-            if router not in versions
-        ]
-        written = [versions[router] for router in routers if router in versions]
-        return [*unwritten, *await self._vectors.points_of_routers(written)]

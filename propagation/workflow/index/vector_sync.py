@@ -11,8 +11,12 @@ import numpy as np
 from propagation.model import ClientKind, ClientText, Round, RouterVersion, kind_of
 from propagation.ports import Collection, Embedder, GraphStore, IndexChange, Point
 from propagation.routing.canonical_attributes import to_canonical
-from propagation.workflow.concurrency import LruCache
-from propagation.workflow.index.client_texts import IndexedText, indexed_text, indexed_text_cache
+from propagation.workflow.index.client_texts import (
+    IndexedText,
+    LruCache,
+    indexed_text,
+    indexed_text_cache,
+)
 from propagation.workflow.index.embedding import LineVectors, profile_vectors
 from propagation.workflow.index.outbox_feed import OutboxFeed
 from propagation.workflow.views import NumbersOwner, NumbersView

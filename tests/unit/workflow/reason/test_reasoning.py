@@ -23,9 +23,9 @@ from propagation.model import (
 )
 from propagation.ports import Collection, OptimizeAnswer, VersionClash
 from propagation.workflow.compose import Ports, Process
-from propagation.workflow.concurrency import LruCache
 from propagation.workflow.engine import Engine
 from propagation.workflow.index import maintenance
+from propagation.workflow.index.client_texts import LruCache
 from propagation.workflow.index.vector_sync import LineVectors
 from propagation.workflow.reason import cold_start
 from propagation.workflow.reason.cold_start import ColdStart
