@@ -17,7 +17,6 @@ from propagation.workflow.forget.withdrawal import Withdrawer
 from propagation.workflow.history.profile_reader import ProfileReader
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
-from propagation.workflow.index.client_texts import client_text_cache
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.outbox_feed import OutboxFeed
 from propagation.workflow.index.vector_sync import VectorSync
@@ -25,7 +24,6 @@ from propagation.workflow.learn.item_embedding import RefusedTexts
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.read.reasoner_ranking import ReasonerRanking
 from propagation.workflow.read.recommend import Recommender
-from propagation.workflow.read.router_communities import RouterAttributes
 from propagation.workflow.read.similar_clients import SimilarClients
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.drafting import TextDrafter
@@ -113,9 +111,7 @@ class EngineParts:
         self.upkeep = IndexMaintenance(store, embedder, index, feed, vectors, numbers, leases)
 
         # Stage 1 of Algorithm 1, and what keeps activities apart.
-        interactions = InteractionReasoning(
-            store, reasoner, settings, client_text_cache(store), yield_to_calls
-        )
+        interactions = InteractionReasoning(store, reasoner, settings, yield_to_calls)
         self.reasoning = Reasoning(
             store,
             interactions,
@@ -140,7 +136,7 @@ class EngineParts:
             embedder,
             self.catalogue,
             self.pending_events,
-            RouterAttributes(store, numbers, vectors),
+            vectors,
         )
         self.ranking = ReasonerRanking(store, reasoner, settings.seed)
         self.similar = SimilarClients(store, numbers)

@@ -26,7 +26,6 @@ class ReplicaSync:
         self._embedder = embedder
         self._embedded_by = embedder.name
         self._vectors = vectors
-        self._pending_events = memory.pending_events
         self._memory = memory
         self._text = 0
 
@@ -34,7 +33,7 @@ class ReplicaSync:
         """Follow commits from now on; call it before the view and the index are filled."""
         self.note_embedder()
         self._text = await self._store.texts_through()
-        self._pending_events.drop_learned(applied_through)
+        self._memory.pending_events.drop_learned(applied_through)
         await self._follow_log()
 
     async def step(self) -> int:
@@ -55,11 +54,11 @@ class ReplicaSync:
         self._embedded_by = name
 
     async def _follow_log(self) -> int:
-        gaps = self._pending_events.gaps(await self._store.recorded_through())
+        gaps = self._memory.pending_events.gaps(await self._store.recorded_through())
         for after, through in gaps:
             while after < through:
                 part = await self._store.read_log(after, min(LOG_PART, through - after))
-                self._pending_events.add_log(after, part)
+                self._memory.pending_events.add_log(after, part)
                 after = part.through
         return sum(through - after for after, through in gaps)
 

@@ -18,7 +18,6 @@ from propagation.adapters.sqlite.interaction_reader import SqliteInteractionRead
 from propagation.adapters.sqlite.reason.reasoned_rows import packed, texts_of
 from propagation.adapters.sqlite.reason.texts import bodies_now
 from propagation.model import PropagationError
-from propagation.workflow.index.client_texts import client_text_cache
 from propagation.workflow.reason.drafting import ClaimDrafter, DraftedPart
 from propagation.workflow.reason.interaction import InteractionReasoning, newest_texts
 from services.reasoning.pipe_messages import (
@@ -90,7 +89,6 @@ def _drafter(begin: Begin) -> ClaimDrafter:
         reader,
         OfflineReasoner(begin.workflow.profile_lines),
         begin.workflow,
-        client_text_cache(reader),
         _yield_to_nobody,
     )
     return ClaimDrafter(interactions, PART)

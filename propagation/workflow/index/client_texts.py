@@ -126,7 +126,11 @@ class ClientTextCache(LruCache[int, T]):
 def client_text_cache(store: InteractionReader) -> ClientTextCache[ClientText]:
     """Create the cache of whole texts, from which reasoning goes on."""
     return ClientTextCache(
-        store, TEXT_LINES, lambda text: text.profile.version, _count_lines, lambda text: text
+        store,
+        TEXT_LINES,
+        lambda text: text.profile.version,
+        lambda text: len(text.profile.lines) + len(text.filter_memory.rules),
+        lambda text: text,
     )
 
 
@@ -139,7 +143,3 @@ def indexed_text_cache(store: InteractionReader) -> ClientTextCache[IndexedText]
         lambda text: len(text.lines),
         indexed_text,
     )
-
-
-def _count_lines(text: ClientText) -> int:
-    return len(text.profile.lines) + len(text.filter_memory.rules)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from propagation.model import ClientKey, ClientKind, ClientText, index_of
 from propagation.ports import Embedder, GraphStore, ReasonStore
 from propagation.workflow.index.embedding import attribute_text, content_text, embed_within_deadline
+from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.read.explanation import Explainer, Explanation
 from propagation.workflow.read.read_batching import ReadBatcher
 from propagation.workflow.read.router_communities import RouterAttributes
@@ -110,7 +111,7 @@ class Recommender:
         embedder: Embedder,
         catalogue: Catalogue,
         pending_events: PendingEvents,
-        router_attributes: RouterAttributes,
+        vectors: VectorSync,
     ) -> None:
         self._store = store
         self._numbers = numbers
@@ -120,7 +121,7 @@ class Recommender:
         self.batcher = ReadBatcher(numbers)
         self._explainer = Explainer(store, embedder)
         self.texts = FilterMemoryCache(store)
-        self._router_attributes = router_attributes
+        self._router_attributes = RouterAttributes(store, numbers, vectors)
 
     async def recommend(self, request: RecommendRequest) -> Recommendations:
         """Rank the best `limit` items, or as many as there are.
@@ -133,9 +134,11 @@ class Recommender:
         read = await self._read_request(request, ref, text, candidates)
         result = await self.batcher.read(read)
         rows, scores = result.ranked.rows.tolist(), result.ranked.scores.tolist()
-        explanations: Sequence[Explanation | None] = [None] * len(rows)
-        if request.explain:
-            explanations = await self._explainer.explain(result, text, read.arm)
+        explanations: Sequence[Explanation | None] = (
+            await self._explainer.explain(result, text, read.arm)
+            if request.explain
+            else [None] * len(rows)
+        )
         items = [
             Recommended(self._catalogue.ids[row], self._catalogue.titles[row], score, explanation)
             for row, score, explanation in zip(rows, scores, explanations, strict=True)
@@ -151,14 +154,11 @@ class Recommender:
     ) -> ReadRequest:
         user = -1 if ref is None else index_of(ref)
         rows, allowed = self._filtered(request, candidates)
-        factors = None
-        if request.propagate and text is not None:
-            factors = await self.factors(text)
         return ReadRequest(
             user=user,
             arm=ON if request.propagate else OFF,
             limit=request.limit,
-            factors=factors,
+            factors=await self.factors(text) if request.propagate and text else None,
             own=await self._own(ref),
             candidates=rows,
             allowed=allowed,

@@ -118,9 +118,11 @@ class CatalogueScorer:
         cold = [_is_cold(view, asker) for asker in askers]
         newcomers = for_newcomers(view.combiner) if any(cold) else view.combiner
         combiners = [newcomers if is_cold else view.combiner for is_cold in cold]
-        whole = [place for place, request in enumerate(requests) if request.candidates is None]
-        if not view.items:
-            whole = []
+        whole = [
+            place
+            for place, request in enumerate(requests)
+            if request.candidates is None and view.items
+        ]
         scores = dict(zip(whole, self._scores(view, askers, combiners, whole), strict=True))
         results = []
         for place, (asker, combiner, request) in enumerate(
@@ -234,9 +236,8 @@ def _is_cold(view: NumbersView, asker: Asker) -> bool:
 
 
 def _rank_rows(view: NumbersView, combiner: Combiner, asker: Asker, request: ReadRequest) -> Ranked:
-    rows = EMPTY_ROWS
-    if request.candidates is not None:
-        rows = request.candidates[request.candidates < view.items]
+    candidates = EMPTY_ROWS if request.candidates is None else request.candidates
+    rows = candidates[candidates < view.items]
     ranked: Ranked = rank_rows(
         view.state, combiner, asker, rows, request.left_out, request.leave_seen, request.limit
     )

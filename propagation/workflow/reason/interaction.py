@@ -35,7 +35,7 @@ from propagation.ports import (
 )
 from propagation.reception.merge import Inbox, apply_merge, fill_inbox
 from propagation.workflow.concurrency import yield_to_loop
-from propagation.workflow.index.client_texts import ClientTextCache
+from propagation.workflow.index.client_texts import client_text_cache
 from propagation.workflow.settings import WorkflowSettings
 
 
@@ -100,14 +100,13 @@ class InteractionReasoning:
         store: InteractionReader,
         reasoner: Reasoner,
         settings: WorkflowSettings,
-        cache: ClientTextCache[ClientText],
         yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
     ) -> None:
         self._store = store
         self._reasoner = reasoner
         self._settings = settings
         self.yield_to_calls = yield_to_calls
-        self.cache = cache
+        self.cache = client_text_cache(store)
 
     async def working_set(
         self, works: Sequence[ReasonWork], drafted: Mapping[int, ClientText]
