@@ -119,7 +119,7 @@ class Leases:
                 raise LeaseHeld(name)
             yield lease
 
-    @contextlib.asynccontextmanager
+    @asynccontextmanager
     async def keep_rounds_out(self) -> AsyncIterator[Lease]:
         """Hold the round lease, once a round of another process has ended.
 

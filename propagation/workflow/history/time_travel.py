@@ -117,4 +117,4 @@ class TimeTravel:
     async def _first_taste_k(self) -> int:
         """Return how many taste routers there were before the first epoch."""
         blob = await self.store.get_blob(data_settings_blob(0))
-        return 0 if blob is None else DataSettings.of_blob(blob).taste_k
+        return 0 if blob is None else DataSettings.model_validate_json(blob).taste_k
