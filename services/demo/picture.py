@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from services.demo.reach import Reach
+from services.demo.data import Reach
 from services.report.force_layout import force_layout, shortened, spread_labels
 
 if TYPE_CHECKING:

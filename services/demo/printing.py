@@ -10,8 +10,7 @@ from rich.table import Table
 
 from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
-from services.demo.reach import Reach
-from services.demo.script import DemoScript
+from services.demo.data import DemoScript, Reach
 from services.demo.story import BEYOND, DEEP, Advice, Showcase, Story, wave_of
 
 WIDTH, BAR = 110, 10

@@ -17,9 +17,9 @@ from propagation.evaluation.reports.table import FOOTNOTE
 from propagation.evaluation.stream import EvaluationSettings, stream_of
 from propagation.model import InvalidInput, pluralize
 from services.client.errors import ChildFailed
+from services.demo.data import make_script
 from services.demo.printing import say
 from services.demo.processes import child, exit_in_words, keep_log, last_lines
-from services.demo.script import make_script
 
 ARMS = {
     "off": "propagation off",

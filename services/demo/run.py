@@ -13,6 +13,14 @@ from propagation.v1 import propagation_pb2 as pb
 from services.client.errors import Refused
 from services.client.stub import Stub, connect
 from services.client.upload import UploadReport, upload
+from services.demo.data import (
+    DemoScript,
+    Reach,
+    collect_reach,
+    make_script,
+    profiles_of,
+    shorten_script,
+)
 from services.demo.picture import TracedPath, draw
 from services.demo.printing import (
     heading,
@@ -27,9 +35,7 @@ from services.demo.printing import (
 )
 from services.demo.processes import OUT, demo_service, scripted_model
 from services.demo.ranking import Ranking, show_ranking, start_ranking
-from services.demo.reach import Reach, collect_reach
-from services.demo.script import DemoScript, make_script, shorten_script
-from services.demo.story import Story, advice_for, find_showcase, find_stories, profiles_of
+from services.demo.story import Story, advice_for, find_showcase, find_stories
 from services.report.collect import collect_report
 from services.report.page import render_page
 from services.runtime.console import progress_bar

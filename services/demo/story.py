@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from propagation.model import normalize_name
 from propagation.v1 import propagation_pb2 as pb
 from services.client.stub import Stub
-from services.demo.script import DemoScript
+from services.demo.data import DemoScript, profiles_of, user_key
 
 DEEP = 1_000
 
@@ -26,15 +26,6 @@ class Story:
     new: bool
     path: pb.Path | None
     told: frozenset[str]
-
-
-async def profiles_of(stub: Stub, users: Sequence[str]) -> dict[str, pb.Profile]:
-    """Fetch profiles with their waiting messages merged."""
-    found = {}
-    for user in users:
-        request = pb.GetProfileRequest(key=user_key(user), freshness=pb.FRESHNESS_MERGED)
-        found[user] = (await stub.GetProfile(request)).profile
-    return found
 
 
 async def find_stories(
@@ -96,11 +87,6 @@ def carried(path: pb.Path | None) -> frozenset[str]:
 def wave_of(script: DemoScript) -> frozenset[str]:
     """Return the wave's attribute as profiles write it; empty if no wave is watched."""
     return frozenset([normalize_name(script.wave.attribute)] if script.wave else ())
-
-
-def user_key(user: str) -> pb.ClientKey:
-    """Return the key of a user."""
-    return pb.ClientKey(kind=pb.CLIENT_KIND_USER, id=user)
 
 
 SHOWN = 5

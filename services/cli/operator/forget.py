@@ -4,9 +4,9 @@ import contextlib
 import fcntl
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import Annotated, TextIO
 
 import typer
 
@@ -17,10 +17,6 @@ from services.cli.exits import ExitCode
 from services.client.errors import UsageProblem
 from services.runtime.atomic_file import write_atomically
 from services.runtime.console import console, print_answer, print_result
-
-if TYPE_CHECKING:
-    from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
-
 
 User = Annotated[str | None, typer.Option("--user", metavar="ID", help="A user.")]
 Item = Annotated[str | None, typer.Option("--item", metavar="ID", help="An item.")]
@@ -131,9 +127,9 @@ def export_client(
     gradients, edges, merges, weights. FILE appears when it is complete, and only this user can read
     it.
     """
-    key = _key(user, item)
+    request = pb.ExportClientRequest(key=_key(user, item))
     with contextlib.nullcontext(sys.stdout) if output is None else _open_output(output) as file:
-        ask(address, lambda stub: _write(stub, key, file))
+        ask(address, lambda stub: _write(stub.ExportClient(request), file))
 
 
 @contextlib.contextmanager
@@ -193,8 +189,8 @@ def _lock(handle: int) -> bool:
     return True
 
 
-async def _write(stub: "PropagationServiceAsyncStub", key: pb.ClientKey, file: TextIO) -> None:
-    async for answer in stub.ExportClient(pb.ExportClientRequest(key=key)):
+async def _write(answers: AsyncIterable[pb.ExportClientResponse], file: TextIO) -> None:
+    async for answer in answers:
         print(answer.json_line, file=file)
 
 

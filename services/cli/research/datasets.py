@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from services.client.upload import UploadReport
 
 
+OUTCOMES = ("accepted", "duplicate", "rejected")
+
+
 def import_(
     folder: Folder,
     first: First = None,
@@ -58,7 +61,17 @@ def import_(
     dataset = dataset.first(first) if first else dataset
     report = _uploaded(dataset, address)
     if json:
-        print_json({"name": dataset.name, **as_json(report), "notes": dataset.notes})
+        print_json(
+            {
+                "name": dataset.name,
+                "clients": report.clients,
+                "clients_changed": report.clients_changed,
+                **{name: report.outcomes[name] for name in OUTCOMES},
+                "examples": report.examples,
+                "sequence": report.sequence,
+                "notes": dataset.notes,
+            }
+        )
     else:
         for line in in_words(dataset, report):
             console().print(line, markup=False)
@@ -82,22 +95,9 @@ def _uploaded(dataset: "Dataset", address: str) -> "UploadReport":
         )
 
 
-def as_json(report: "UploadReport") -> dict[str, object]:
-    """Return the report as JSON values."""
-    return {
-        "clients": report.clients,
-        "clients_changed": report.clients_changed,
-        **{name: report.outcomes[name] for name in ("accepted", "duplicate", "rejected")},
-        "examples": report.examples,
-        "sequence": report.sequence,
-    }
-
-
 def in_words(dataset: "Dataset", report: "UploadReport") -> list[str]:
-    """Print the report."""
-    counts = ", ".join(
-        f"{report.outcomes[name]:,} {name}" for name in ("accepted", "duplicate", "rejected")
-    )
+    """Return the report as lines to print."""
+    counts = ", ".join(f"{report.outcomes[name]:,} {name}" for name in OUTCOMES)
     return [
         (
             f"{dataset.name}: {pluralize(report.clients, 'client')} ({report.clients_changed:,} "
@@ -112,9 +112,7 @@ def in_words(dataset: "Dataset", report: "UploadReport") -> list[str]:
 
 def _left_out(report: "UploadReport") -> list[str]:
     """Return what is in the service now and what is not, if that is not everything."""
-    accepted, known, rejected = (
-        report.outcomes[name] for name in ("accepted", "duplicate", "rejected")
-    )
+    accepted, known, rejected = (report.outcomes[name] for name in OUTCOMES)
     if not rejected:
         return []
     return [

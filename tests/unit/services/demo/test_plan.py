@@ -3,7 +3,7 @@
 import json
 
 from propagation.datasets.generated_town import generate_town
-from services.demo.script import make_script
+from services.demo.data import make_script
 
 
 def test_the_watched_of_the_town_take_no_part_in_the_wave():

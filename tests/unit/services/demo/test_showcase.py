@@ -10,10 +10,10 @@ from rich.console import Console
 from propagation.evaluation.protocols.metrics import ArmReport, Paired
 from propagation.evaluation.protocols.prequential import Report
 from propagation.v1 import propagation_pb2 as pb
+from services.demo.data import make_script
 from services.demo.printing import how_chosen, show_advice, where_it_stands
 from services.demo.ranking import show_ranking
 from services.demo.run import _tell
-from services.demo.script import make_script
 from services.demo.story import BEYOND, Advice, Placement, Story, carried, largest_rise
 
 LINE = pb.Line(text="Word of map novels.", attributes=["map novels", "slow blues"])

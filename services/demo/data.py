@@ -1,0 +1,239 @@
+"""The data of the demo: its script, and what the service has made of it.
+
+The script is the dataset, its cut into before and after, and the watched users. The service is
+asked for profiles, and for who reached whom by the routing table and the sources of lines.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from propagation.datasets.dataset import Dataset
+from propagation.datasets.generated_town import Wave, generate_town
+from propagation.datasets.load import load_dataset
+from propagation.model import ClientChange, normalize_name
+from propagation.v1 import propagation_pb2 as pb
+from services.client.stub import Stub, list_routers
+
+MOST_EVENTS = 12_000
+BEFORE_SHARE = 0.85
+WATCHED = 40
+UPDATE_SHARE, LEAST_UPDATE = 0.67, 60
+BOOTSTRAP_ITEMS, LEAST_BOOTSTRAP = 500, 20
+
+
+@dataclass(frozen=True)
+class DemoScript:
+    """The data of the demo, and what it watches.
+
+    Args:
+        before: Number of events before the first look at profiles; `after` before the second.
+        watched: Users who take no part in between, likeliest first.
+        groups: Each user's planted community, if any.
+    """
+
+    dataset: Dataset
+    before: int
+    after: int
+    watched: Sequence[str]
+    wave: Wave | None = None
+    groups: Mapping[str, str] | None = None
+
+    @property
+    def settings(self) -> list[str]:
+        """Settings for a small dataset: two dozen rounds, and bootstrap despite few items."""
+        described = sum(
+            bool(item.title or item.description or item.categories or item.attributes)
+            for item in self.dataset.items
+        )
+        clients = len(self.dataset.items) + len(self.dataset.users)
+        return [
+            f"bootstrap_items={min(BOOTSTRAP_ITEMS, max(described, LEAST_BOOTSTRAP))}",
+            f"update_size={max(LEAST_UPDATE, UPDATE_SHARE * clients):.0f}",
+        ]
+
+    def items_with(self, concepts: frozenset[str]) -> frozenset[str]:
+        """Return items that have one of these attributes or categories."""
+        return frozenset(
+            item.key.id for item in self.dataset.items if concepts & _concepts_of_item(item)
+        )
+
+    def concepts_of(self, user: str) -> frozenset[str]:
+        """Return attributes and categories of all items that the user had by `after`."""
+        chosen = {
+            event.item_id for event in self.dataset.between(0, self.after) if event.user_id == user
+        }
+        return frozenset().union(
+            *(_concepts_of_item(item) for item in self.dataset.items if item.key.id in chosen)
+        )
+
+
+def _concepts_of_item(item: ClientChange) -> frozenset[str]:
+    names = (*(item.attributes or ()), *(item.categories or ()))
+    return frozenset(normalize_name(name) for name in names)
+
+
+def make_script(folder: Path | None, seed: int) -> DemoScript:
+    """Return the script for the generated town, or for the data of a folder.
+
+    Raises:
+        BrokenData: The folder cannot be read.
+    """
+    return _town(seed) if folder is None else _folder(folder, seed)
+
+
+def shorten_script(script: DemoScript, events: int) -> DemoScript:
+    """Return the script with only the events around the cut, for a slow reasoner."""
+    if len(script.dataset) <= events:
+        return script
+    start = max(script.after - events, 0)
+    dataset = replace(script.dataset, order=script.dataset.order[start : script.after])
+    before = max(
+        script.before - start, int(BEFORE_SHARE * len(dataset)) if script.before <= start else 0
+    )
+    return replace(script, dataset=dataset, before=before, after=len(dataset))
+
+
+def _town(seed: int) -> DemoScript:
+    town = generate_town(seed)
+    wave = town.waves[-1]
+    after = (wave.spread + wave.end) // 2
+    earlier = Counter(event.user_id for event in town.dataset.between(0, wave.start))
+    took = {
+        event.user_id for event in town.dataset.between(0, after) if event.item_id in wave.items
+    }
+    home = [
+        user
+        for user, place in town.communities.items()
+        if place == wave.community and user not in took
+    ]
+    watched = sorted(home, key=lambda user: (-earlier[user], user))
+    return DemoScript(town.dataset, wave.start, after, watched[:WATCHED], wave, town.communities)
+
+
+def _folder(folder: Path, seed: int) -> DemoScript:
+    dataset = load_dataset(folder, seed).first(MOST_EVENTS)
+    cut = int(BEFORE_SHARE * len(dataset))
+    earlier = Counter(event.user_id for event in dataset.between(0, cut))
+    later = {event.user_id for event in dataset.between(cut, len(dataset))}
+    watched = sorted(earlier, key=lambda user: (user in later, -earlier[user], user))
+    return DemoScript(dataset, cut, len(dataset), watched[:WATCHED])
+
+
+MOST_USERS, MOST_GROUPS = 240, 8
+PAGE = 1_000
+REST = "all others"
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The routing table, communities, and the flow of lines between them.
+
+    Args:
+        names: Routers by number.
+        tables: {user: {router: score}}.
+        groups: {user: community}, in the order of `order`.
+        flows: Lines that messages wrote, by (community, router, community).
+    """
+
+    names: Mapping[int, str]
+    tables: Mapping[str, Mapping[int, float]]
+    groups: Mapping[str, str]
+    order: Sequence[str]
+    flows: Counter[tuple[str, int, str]]
+
+    def between_groups(self) -> Counter[tuple[str, str]]:
+        """Lines by (from, to)."""
+        total: Counter[tuple[str, str]] = Counter()
+        for (source, _, target), lines in self.flows.items():
+            total[source, target] += lines
+        return total
+
+
+async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
+    """Fetch the taste routers, their members, and profiles of the 240 most active users."""
+    active = Counter(event.user_id for event in script.dataset.between(0, script.after))
+    users = [user for user, _ in active.most_common(MOST_USERS)]
+    routers = await list_routers(stub, pb.BANK_TASTE)
+    names = {router.number: router.name or f"router {router.number}" for router in routers}
+    tables = await _tables(stub, names, frozenset(active))
+    if script.groups:
+        groups, order = script.groups, sorted(set(script.groups.values()))
+    else:
+        groups, order = _by_router(tables, names)
+    flows = _flows(await profiles_of(stub, users), groups)
+    shown = {user: tables[user] for user in users if tables.get(user)}
+    return Reach(names, shown, groups, order, flows)
+
+
+async def _tables(
+    stub: Stub, names: Mapping[int, str], users: frozenset[str]
+) -> dict[str, dict[int, float]]:
+    tables: dict[str, dict[int, float]] = {}
+    for number in names:
+        token = ""
+        while True:
+            request = pb.GetRouterRequest(
+                number=number, bank=pb.BANK_TASTE, page_size=PAGE, page_token=token
+            )
+            answer = await stub.GetRouter(request)
+            for member in answer.members:
+                if member.client.kind == pb.CLIENT_KIND_USER and member.client.id in users:
+                    tables.setdefault(member.client.id, {})[number] = member.score
+            token = answer.next_page_token
+            if not token:
+                break
+    return tables
+
+
+def _by_router(
+    tables: Mapping[str, Mapping[int, float]], names: Mapping[int, str]
+) -> tuple[Mapping[str, str], list[str]]:
+    """Group users by their most trusted router, if no community was planted."""
+    first = {
+        user: names[max(row, key=lambda router: (row[router], -router))]
+        for user, row in tables.items()
+        if row
+    }
+    largest = [name for name, _ in Counter(first.values()).most_common(MOST_GROUPS - 1)]
+    groups = {user: name if name in largest else REST for user, name in first.items()}
+    return groups, [*largest, REST] if REST in groups.values() else largest
+
+
+def _flows(
+    profiles: Mapping[str, pb.Profile], groups: Mapping[str, str]
+) -> Counter[tuple[str, int, str]]:
+    flows: Counter[tuple[str, int, str]] = Counter()
+    for user, profile in profiles.items():
+        for line in profile.lines:
+            if line.author == pb.AUTHOR_RECEPTION and user in groups:
+                flows.update(
+                    (source, router, groups[user]) for source, router in _sources(line, groups)
+                )
+    return flows
+
+
+def _sources(line: pb.Line, groups: Mapping[str, str]) -> set[tuple[str, int]]:
+    """Return the communities whose users a line came from; items have no community."""
+    return {
+        (groups[sender.id], source.message.router)
+        for source in line.sources
+        if source.HasField("message")
+        for sender in source.message.senders.clients.keys
+        if sender.kind == pb.CLIENT_KIND_USER and sender.id in groups
+    }
+
+
+async def profiles_of(stub: Stub, users: Sequence[str]) -> dict[str, pb.Profile]:
+    """Fetch profiles with their waiting messages merged."""
+    found = {}
+    for user in users:
+        request = pb.GetProfileRequest(key=user_key(user), freshness=pb.FRESHNESS_MERGED)
+        found[user] = (await stub.GetProfile(request)).profile
+    return found
+
+
+def user_key(user: str) -> pb.ClientKey:
+    """Return the key of a user."""
+    return pb.ClientKey(kind=pb.CLIENT_KIND_USER, id=user)
