@@ -123,14 +123,13 @@ async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]
 
     That it opened proves the file, the schema, the settings, and that the numbers follow the log.
     """
-    opened = [Finding(f"{settings.graph} opens, its schema and settings fit this release", "")]
     problems = await engine.store.check()
     stored = [
         Finding("stored data", problem, "restore a back-up, or export what is readable")
         for problem in problems
     ]
     return [
-        *opened,
+        Finding(f"{settings.graph} opens, its schema and settings fit this release", ""),
         *(stored or [Finding("stored data", "")]),
         await numbers_of(engine),
         _index(engine),
@@ -147,12 +146,11 @@ def _index(engine: "Engine") -> Finding:
             engine.upkeep.problem,
             "start it; a running service then makes it good by itself",
         )
-    made_good = f"{stale:,} made good" if stale else ""
     return Finding(
         looked_at,
         f"{stale:,} points of other versions" if stale else "",
         wrong=False,
-        done=made_good,
+        done=f"{stale:,} made good" if stale else "",
     )
 
 

@@ -165,7 +165,16 @@ def watch(
 
     JSON: one WatchPropagationResponse of the proto a line.
     """
-    request = _request(kinds or (), resume)
+    for kind in kinds or ():
+        if kind not in NAMES:
+            raise UsageProblem(f"--kind is {kind!r}; give {', '.join(NAMES)}")
+    request = pb.WatchPropagationRequest(
+        resume_token=resume,
+        kinds=[
+            pb.PropagationEventKind.Value(f"PROPAGATION_EVENT_KIND_{kind.upper()}")
+            for kind in kinds or ()
+        ],
+    )
     go_on_token = ""
 
     async def follow(stub: "PropagationServiceAsyncStub") -> None:
@@ -192,19 +201,6 @@ def watch(
                 markup=False,
                 soft_wrap=True,
             )
-
-
-def _request(kinds: "list[str] | tuple[str, ...]", resume: str) -> pb.WatchPropagationRequest:
-    for kind in kinds:
-        if kind not in NAMES:
-            raise UsageProblem(f"--kind is {kind!r}; give {', '.join(NAMES)}")
-    return pb.WatchPropagationRequest(
-        resume_token=resume,
-        kinds=[
-            pb.PropagationEventKind.Value(f"PROPAGATION_EVENT_KIND_{kind.upper()}")
-            for kind in kinds
-        ],
-    )
 
 
 def event_in_words(event: pb.WatchPropagationResponse) -> str:

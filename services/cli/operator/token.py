@@ -71,8 +71,8 @@ def list_(
 
     JSON: [{"name", "roles"}].
     """
-    found = read_tokens(_file(tokens, config, assignments)).values()
-    rows = [(entry.name, sorted(entry.roles)) for entry in found]
+    standing = read_tokens(_file(tokens, config, assignments))
+    rows = [(entry.name, sorted(entry.roles)) for entry in standing.values()]
     if json:
         print_json([{"name": name, "roles": roles} for name, roles in rows])
     else:

@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -71,14 +72,8 @@ def inspect(
     if json:
         print_json({"columns": columns, "rows": rows})
     elif to is not None:
-        _write(to, columns, rows)
+        stdout = str(to) == "-"
+        with nullcontext(sys.stdout) if stdout else to.open("w", newline="", encoding="utf-8") as f:
+            csv.writer(f).writerows([columns, *rows])
     else:
         print_table(question.about.splitlines()[0], columns, rows)
-
-
-def _write(to: Path, columns: list[str], rows: list[list[str]]) -> None:
-    if str(to) == "-":
-        csv.writer(sys.stdout).writerows([columns, *rows])
-        return
-    with to.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([columns, *rows])

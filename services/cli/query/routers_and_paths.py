@@ -143,7 +143,15 @@ def trace(
 
     JSON: the proto's TracePropagationResponse.
     """
-    request = _request(event, client, attribute, line, count)
+    if sum(origin is not None for origin in (event, client, attribute, line)) != 1:
+        raise UsageProblem("give exactly one of --event, --client, --attribute, --line")
+    request = pb.TracePropagationRequest(
+        event_id=event,
+        client=None if client is None else split_key(client),
+        attribute=attribute,
+        line=None if line is None else _line(line),
+        limit=count,
+    )
     print_answer(
         ask(address, lambda stub: stub.TracePropagation(request)), partial(_print, count), json=json
     )
@@ -164,20 +172,6 @@ def _print(count: int, answer: pb.TracePropagationResponse) -> None:
         )
     if answer.truncated:
         console().print(f"There are more than {count}; ask for them with -n.", markup=False)
-
-
-def _request(
-    event: str | None, client: str | None, attribute: str | None, line: str | None, count: int
-) -> pb.TracePropagationRequest:
-    if sum(origin is not None for origin in (event, client, attribute, line)) != 1:
-        raise UsageProblem("give exactly one of --event, --client, --attribute, --line")
-    if event is not None:
-        return pb.TracePropagationRequest(event_id=event, limit=count)
-    if client is not None:
-        return pb.TracePropagationRequest(client=split_key(client), limit=count)
-    if attribute is not None:
-        return pb.TracePropagationRequest(attribute=attribute, limit=count)
-    return pb.TracePropagationRequest(line=_line(str(line)), limit=count)
 
 
 def _line(text: str) -> pb.LineOfProfile:
