@@ -146,12 +146,14 @@ def trace(
     if sum(origin is not None for origin in (event, client, attribute, line)) != 1:
         raise UsageProblem("give exactly one of --event, --client, --attribute, --line")
     request = pb.TracePropagationRequest(
-        event_id=event,
         client=None if client is None else split_key(client),
-        attribute=attribute,
         line=None if line is None else _line(line),
         limit=count,
     )
+    if event is not None:
+        request.event_id = event
+    if attribute is not None:
+        request.attribute = attribute
     print_answer(
         ask(address, lambda stub: stub.TracePropagation(request)), partial(_print, count), json=json
     )
