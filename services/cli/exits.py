@@ -59,7 +59,9 @@ def run_command(command: Callable[[], int | None], debug: bool) -> int:
     except PropagationError as error:
         return _report_error(str(error), code_of(error), debug)
     except BrokenPipeError:
-        return _stop_writing()
+        # `| head` closed the pipe: what is still buffered goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.DONE
     except (KeyboardInterrupt, typer.Abort):
         return ExitCode.INTERRUPTED
     except OSError as error:
@@ -83,12 +85,6 @@ def _usage(error: TyperException) -> str:
     return (
         f"{problem.rstrip('.')}; see `{context.command_path if context else 'propagation'} --help`"
     )
-
-
-def _stop_writing() -> ExitCode:
-    """Stop writing: `| head` closed the pipe."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return ExitCode.DONE
 
 
 def _report_error(message: str, code: ExitCode, debug: bool) -> ExitCode:

@@ -46,12 +46,11 @@ async def collect_report(stub: Stub) -> ReportData:
     """
     status = await stub.GetStatus(pb.GetStatusRequest(history=True))
     reach = {found.router: found for found in status.reach}
-
-    def rank(router: pb.Router) -> tuple[int, int, int]:
-        clients = reach[router.number].clients if router.number in reach else 0
-        return -clients, -router.members, router.number
-
-    routers = sorted(await list_routers(stub, pb.BANK_TASTE), key=rank)
+    clients = {found.router: found.clients for found in status.reach}
+    routers = sorted(
+        await list_routers(stub, pb.BANK_TASTE),
+        key=lambda router: (-clients.get(router.number, 0), -router.members, router.number),
+    )
     chosen = routers[:MAX_ROUTERS]
     slots = asyncio.Semaphore(CONCURRENT_CALLS)
     members = await asyncio.gather(*(_list_members(stub, router, slots) for router in chosen))

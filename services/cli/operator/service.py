@@ -145,16 +145,16 @@ def spending_in_words(spending: pb.Spending) -> list[tuple[str, object]]:
     """Return the cost of each prompt since the start, in all and per interaction."""
     facts: list[tuple[str, object]] = []
     for one in spending.prompts:
-        said = (
+        usage = (
             f"{one.calls:,} calls, {one.cached:,} from the cache, {one.prompt_tokens:,} + "
             f"{one.completion_tokens:,} tokens, "
             f"{one.seconds:,.0f} s"
         )
         money = f", {one.money:,.4f} money" if one.money else ""
         lost = f", {one.lost_parts:,} parts lost" if one.lost_parts else ""
-        facts.append((f"spent on {one.prompt}", said + money + lost))
+        facts.append((f"spent on {one.prompt}", usage + money + lost))
     if number := spending.interactions:
-        calls, asked, said_tokens = (
+        calls, prompt_tokens, completion_tokens = (
             sum(values) / number
             for values in zip(
                 *(
@@ -167,7 +167,7 @@ def spending_in_words(spending: pb.Spending) -> list[tuple[str, object]]:
         facts.append(
             (
                 "an interaction",
-                f"{calls:.2f} calls, {asked:,.0f} + {said_tokens:,.0f} tokens (of {number:,}; "
+                f"{calls:.2f} calls, {prompt_tokens:,.0f} + {completion_tokens:,.0f} tokens (of {number:,}; "
                 f"{spending.redone:,} redone)",
             )
         )
