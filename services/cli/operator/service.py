@@ -167,8 +167,8 @@ def spending_in_words(spending: pb.Spending) -> list[tuple[str, object]]:
         facts.append(
             (
                 "an interaction",
-                f"{calls:.2f} calls, {prompt_tokens:,.0f} + {completion_tokens:,.0f} tokens (of {number:,}; "
-                f"{spending.redone:,} redone)",
+                f"{calls:.2f} calls, {prompt_tokens:,.0f} + {completion_tokens:,.0f} tokens "
+                f"(of {number:,}; {spending.redone:,} redone)",
             )
         )
     return facts
