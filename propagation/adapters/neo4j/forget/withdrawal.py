@@ -1,11 +1,11 @@
 """The commit of a retraction or an erasure.
 
-Its steps are those of propagation/graph_rules/withdrawal_order.py. Locks are taken in the order of
-every other commit: lease, log, claims, clients, texts. The commit makes things invisible; the sweep
-deletes them later.
+Locks are taken in the order of every other commit: lease, log, claims, clients, texts. The commit
+makes things invisible; the sweep deletes them later.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 
 import orjson
 
@@ -16,10 +16,15 @@ from propagation.adapters.neo4j.index.outbox import COLLECTIONS, enqueue_message
 from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
 from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, text_rows
 from propagation.adapters.neo4j.record.forgotten_events import store_forgotten_events
-from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
+from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.messages import SENDERS_KEPT
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
-from propagation.graph_rules.withdrawal_order import lost_attributes, remaining_holders
+from propagation.graph_rules.withdrawal_order import (
+    WithdrawalStep,
+    lost_attributes,
+    remaining_holders,
+    withdrawal_steps,
+)
 from propagation.model import (
     ClientText,
     Module,
@@ -49,46 +54,14 @@ async def withdraw(
         await check_fence(transaction, lease)
         return await discard_staged_round(transaction)
 
-    async def work(transaction: Transaction) -> WithdrawalResult:
-        await check_fence(transaction, lease)
-        end = await lock_log(transaction)
-        await transaction.execute("reason/claims/delete_claims")
-        await lock_clients(transaction, withdrawal.texts)
-        await check_citations(transaction, withdrawal)
-        while await discard_staged_round(transaction):
-            pass
-        await transaction.execute("learn/blocks/discard_staged_blocks")
-        sequences = await _withdraw_interactions(transaction, withdrawal)
-        sequence = await append_entry(
-            transaction, end, withdrawal.kind, withdrawal.refs, barrier.sequence
-        )
-        await _change_texts(transaction, withdrawal.texts, current, sequence)
-        if withdrawal.erased is not None:
-            await _erase_client(
-                transaction, withdrawal.erased, withdrawal.sent_under, withdrawal.words
-            )
-        elif withdrawal.reduced_messages:
-            await transaction.execute(
-                "forget/withdrawal/delete_parts_of_interactions",
-                keys=[list(key) for key in withdrawal.reduced_messages],
-                sequences=sequences,
-            )
-        await _change_attributes(transaction, withdrawal)
-        await _change_messages(transaction, withdrawal)
-        await publish_checkpoint(transaction, barrier.id)
-        await transaction.execute("learn/blocks/drop_trust", through=barrier.sequence)
-        await transaction.execute("forget/progress/set_last_withdrawal", sequence=sequence)
-        if withdrawal.erased is not None:
-            await transaction.execute("forget/wiping/add_pending_client", ref=withdrawal.erased)
-        await set_log_end(transaction, end)
-        return WithdrawalResult(sequence=sequence, interactions=len(sequences))
-
     while await database.write(discard) >= ROWS_PER_COMMIT:
         pass
     for start in range(0, len(past), ROWS_PER_STATEMENT):
         rows = text_rows([(text, 0) for text in past[start : start + ROWS_PER_STATEMENT]])
         await _update_past_texts(database, lease, rows)
-    return await database.write(work)
+    return await database.write(
+        lambda transaction: WithdrawalCommit(transaction, lease, withdrawal, barrier, current).run()
+    )
 
 
 def _separate_past(withdrawal: Withdrawal) -> tuple[list[ClientText], list[ClientText]]:
@@ -116,138 +89,228 @@ async def _update_past_texts(
     await database.write(work)
 
 
-async def check_citations(transaction: Transaction, withdrawal: Withdrawal) -> None:
-    """Check that no text committed since the search cites what goes, and block new ones.
+@dataclass
+class WithdrawalCommit:
+    """The statements of each step of a withdrawal; graph_rules/withdrawal_order has their order.
 
-    Raises:
-        VersionClash: A newer text cites it.
+    Attributes:
+        current: Rewritten texts that are current, or were until the next version of `withdrawal`.
+        sequences: Of the interactions that go.
+        sequence: Of the log entry.
+        end: Of the log, once it is locked.
     """
-    await transaction.execute("reason/texts/lock_commit_numbers")
-    ref = await transaction.value(
-        "forget/search/cited_since",
-        number=withdrawal.texts_read_through,
-        sequences=[row.sequence for row in withdrawal.interactions],
-        messages=[[message.router, message.version] for message in withdrawal.messages],
-    )
-    if ref is not None:
-        raise VersionClash(ref)
 
+    transaction: Transaction
+    lease: Lease
+    withdrawal: Withdrawal
+    barrier: StagedCheckpoint
+    current: Sequence[ClientText]
+    sequences: Sequence[int] = ()
+    sequence: int = 0
+    end: LogEnd = field(init=False)
 
-async def _withdraw_interactions(transaction: Transaction, withdrawal: Withdrawal) -> list[int]:
-    """Withdraw interactions and what hangs on them; return their sequences.
+    async def run(self) -> WithdrawalResult:
+        """Run every step in this transaction.
 
-    An erasure also takes those of the client that were recorded since the search.
-    """
-    if withdrawal.erased is not None:
-        row = await transaction.row("forget/search/events_of_client", ref=withdrawal.erased) or [
-            [],
-            [],
-        ]
-        await store_forgotten_events(
-            transaction, sorted({*(event_id for _, event_id in row[0]), *row[1]})
-        )
-        await transaction.execute("forget/client/delete_retracted_events", ref=withdrawal.erased)
-        sequences = sorted({sequence for sequence, _ in row[0]})
-    else:
-        rows = await transaction.rows(
-            "forget/withdrawal/recorded_interactions",
+        Raises:
+            LeaseLost: The lease has a newer token.
+            VersionClash: A newer text rests on what goes.
+        """
+        steps: dict[WithdrawalStep, Callable[[], Awaitable[None]]] = {
+            WithdrawalStep.CHECK_LEASE: self._check_lease,
+            WithdrawalStep.VOID_CLAIMS: self._void_claims,
+            WithdrawalStep.CHECK_CITATIONS: self._check_citations,
+            WithdrawalStep.DISCARD_STAGED: self._discard_staged,
+            WithdrawalStep.WITHDRAW_INTERACTIONS: self._withdraw_interactions,
+            WithdrawalStep.APPEND_LOG_ENTRY: self._append_log_entry,
+            WithdrawalStep.CHANGE_TEXTS: self._change_texts,
+            WithdrawalStep.ERASE_CLIENT: self._erase_client,
+            WithdrawalStep.REDUCE_MESSAGES: self._reduce_messages,
+            WithdrawalStep.CHANGE_ATTRIBUTES: self._change_attributes,
+            WithdrawalStep.CHANGE_MESSAGES: self._change_messages,
+            WithdrawalStep.PUBLISH_BARRIER: self._publish_barrier,
+            WithdrawalStep.MARK_FOR_WIPING: self._mark_for_wiping,
+            WithdrawalStep.RECORD_SEQUENCE: self._record_sequence,
+        }
+        for step in withdrawal_steps(self.withdrawal):
+            await steps[step]()
+        await set_log_end(self.transaction, self.end)
+        return WithdrawalResult(sequence=self.sequence, interactions=len(self.sequences))
+
+    async def _check_lease(self) -> None:
+        await check_fence(self.transaction, self.lease)
+
+    async def _void_claims(self) -> None:
+        self.end = await lock_log(self.transaction)
+        await self.transaction.execute("reason/claims/delete_claims")
+
+    async def _check_citations(self) -> None:
+        """Check that no text committed since the search cites what goes, and block new ones."""
+        withdrawal = self.withdrawal
+        await lock_clients(self.transaction, withdrawal.texts)
+        await self.transaction.execute("reason/texts/lock_commit_numbers")
+        ref = await self.transaction.value(
+            "forget/search/cited_since",
+            number=withdrawal.texts_read_through,
             sequences=[row.sequence for row in withdrawal.interactions],
+            messages=[[message.router, message.version] for message in withdrawal.messages],
         )
-        sequences = sorted({sequence for sequence, _ in rows})
-        await transaction.execute("forget/withdrawal/create_retracted_events", sequences=sequences)
-    learned = await mark_rows(transaction, sequences, withdrawal.promoted)
-    for start in range(0, len(sequences), ROWS_PER_STATEMENT):
-        await transaction.execute(
-            "forget/withdrawal/create_gaps",
-            rows=[
-                [sequence, sequence in learned]
-                for sequence in sequences[start : start + ROWS_PER_STATEMENT]
-            ],
+        if ref is not None:
+            raise VersionClash(ref)
+
+    async def _discard_staged(self) -> None:
+        while await discard_staged_round(self.transaction):
+            pass
+        await self.transaction.execute("learn/blocks/discard_staged_blocks")
+
+    async def _withdraw_interactions(self) -> None:
+        """Withdraw interactions and what hangs on them.
+
+        An erasure also takes those of the client that were recorded since the search.
+        """
+        transaction = self.transaction
+        erased = self.withdrawal.erased
+        if erased is not None:
+            recorded, retracted = await transaction.row(
+                "forget/search/events_of_client", ref=erased
+            ) or [[], []]
+            await store_forgotten_events(
+                transaction, sorted({*(event_id for _, event_id in recorded), *retracted})
+            )
+            await transaction.execute("forget/client/delete_retracted_events", ref=erased)
+        else:
+            recorded = await transaction.rows(
+                "forget/withdrawal/recorded_interactions",
+                sequences=[row.sequence for row in self.withdrawal.interactions],
+            )
+        self.sequences = sorted({sequence for sequence, _ in recorded})
+        if erased is None:
+            await transaction.execute(
+                "forget/withdrawal/create_retracted_events", sequences=self.sequences
+            )
+        learned = await mark_rows(transaction, self.sequences, self.withdrawal.promoted)
+        for start in range(0, len(self.sequences), ROWS_PER_STATEMENT):
+            await transaction.execute(
+                "forget/withdrawal/create_gaps",
+                rows=[
+                    [sequence, sequence in learned]
+                    for sequence in self.sequences[start : start + ROWS_PER_STATEMENT]
+                ],
+            )
+
+    async def _append_log_entry(self) -> None:
+        self.sequence = await append_entry(
+            self.transaction,
+            self.end,
+            self.withdrawal.kind,
+            self.withdrawal.refs,
+            self.barrier.sequence,
         )
-    return sequences
 
-
-async def _change_texts(
-    transaction: Transaction,
-    texts: Sequence[ClientText],
-    current: Sequence[ClientText],
-    sequence: int,
-) -> None:
-    """Rewrite current versions in place, and create the next ones."""
-    for start in range(0, len(current), ROWS_PER_STATEMENT):
-        some = current[start : start + ROWS_PER_STATEMENT]
-        await transaction.execute(
-            "forget/withdrawal/update_texts", rows=text_rows([(text, sequence) for text in some])
+    async def _change_texts(self) -> None:
+        """Rewrite current versions in place, and create the next ones."""
+        for start in range(0, len(self.current), ROWS_PER_STATEMENT):
+            some = self.current[start : start + ROWS_PER_STATEMENT]
+            await self.transaction.execute(
+                "forget/withdrawal/update_texts",
+                rows=text_rows([(text, self.sequence) for text in some]),
+            )
+        texts = self.withdrawal.texts
+        await enqueue_texts(self.transaction, texts)
+        await create_texts(
+            self.transaction, text_rows([(text, self.sequence) for text in texts]), ()
         )
-    await enqueue_texts(transaction, texts)
-    await create_texts(transaction, text_rows([(text, sequence) for text in texts]), ())
 
+    async def _erase_client(self) -> None:
+        ref = self.withdrawal.erased
+        assert ref is not None, "this step is an erasure's"
+        transaction = self.transaction
+        routers = list(self.withdrawal.sent_under)
+        await self._dequeue(COLLECTIONS[kind_of(ref)], [ref])
+        await transaction.execute("forget/client/detach_texts", ref=ref)
+        await transaction.execute("forget/client/delete_parts", ref=ref)
+        keys = await transaction.rows("forget/client/messages_of_routers", routers=routers)
+        if keys:
+            await transaction.execute("forget/retention/delete_messages", keys=keys)
+        await transaction.execute("forget/client/delete_routers", routers=routers)
+        await transaction.execute("forget/client/delete_client", ref=ref)
+        await transaction.execute("forget/client/clear_failures", words=list(self.withdrawal.words))
 
-async def _erase_client(
-    transaction: Transaction, ref: int, sent_under: Sequence[int], words: Sequence[str]
-) -> None:
-    await transaction.execute(
-        "index/outbox/delete_changes_of_client",
-        collection=COLLECTIONS[kind_of(ref)].value,
-        keys=[orjson.dumps(ref).decode()],
-    )
-    await transaction.execute("forget/client/detach_texts", ref=ref)
-    await transaction.execute("forget/client/delete_parts", ref=ref)
-    keys = await transaction.rows("forget/client/messages_of_routers", routers=list(sent_under))
-    if keys:
-        await transaction.execute("forget/retention/delete_messages", keys=keys)
-    await transaction.execute("forget/client/delete_routers", routers=list(sent_under))
-    await transaction.execute("forget/client/delete_client", ref=ref)
-    await transaction.execute("forget/client/clear_failures", words=list(words))
+    async def _reduce_messages(self) -> None:
+        if self.withdrawal.reduced_messages:
+            await self.transaction.execute(
+                "forget/withdrawal/delete_parts_of_interactions",
+                keys=[list(key) for key in self.withdrawal.reduced_messages],
+                sequences=self.sequences,
+            )
 
+    async def _change_attributes(self) -> None:
+        """Change attributes of clients, holders, and everything that names a lost attribute."""
+        withdrawal = self.withdrawal
+        transaction = self.transaction
+        if withdrawal.client_attributes:
+            await transaction.execute(
+                "forget/withdrawal/set_client_attributes",
+                rows=[[ref, list(names)] for ref, names in withdrawal.client_attributes.items()],
+            )
+        if holders := remaining_holders(withdrawal):
+            rows = [[name, count] for name, count in holders.items()]
+            await transaction.execute("forget/withdrawal/update_holders", rows=rows)
+        if gone := lost_attributes(withdrawal):
+            await transaction.execute("forget/withdrawal/remove_unused_attributes", names=gone)
+            await transaction.execute(
+                "forget/client/delete_gradients",
+                modules=[module.value for module in Module],
+                words=gone,
+            )
+            await self._dequeue(Collection.ATTRIBUTES, gone)
+        if gone or withdrawal.unmapped:
+            await transaction.execute(
+                "forget/client/delete_attributes", gone=gone, unmapped=sorted(withdrawal.unmapped)
+            )
 
-async def _change_attributes(transaction: Transaction, withdrawal: Withdrawal) -> None:
-    """Change attributes of clients, holders, and everything that names a lost attribute."""
-    if withdrawal.client_attributes:
-        await transaction.execute(
-            "forget/withdrawal/set_client_attributes",
-            rows=[[ref, list(names)] for ref, names in withdrawal.client_attributes.items()],
-        )
-    if holders := remaining_holders(withdrawal):
-        rows = [[name, count] for name, count in holders.items()]
-        await transaction.execute("forget/withdrawal/update_holders", rows=rows)
-    if gone := lost_attributes(withdrawal):
-        await transaction.execute("forget/withdrawal/remove_unused_attributes", names=gone)
-        await transaction.execute(
-            "forget/client/delete_gradients",
-            modules=[module.value for module in Module],
-            words=gone,
-        )
-        await transaction.execute(
+    async def _dequeue(self, collection: Collection, keys: Sequence[int | str]) -> None:
+        """Delete changes from the outbox that were on their way to the vector index."""
+        await self.transaction.execute(
             "index/outbox/delete_changes_of_client",
-            collection=Collection.ATTRIBUTES.value,
-            keys=[orjson.dumps(name).decode() for name in gone],
-        )
-    if gone or withdrawal.unmapped:
-        await transaction.execute(
-            "forget/client/delete_attributes", gone=gone, unmapped=sorted(withdrawal.unmapped)
+            collection=collection.value,
+            keys=[orjson.dumps(key).decode() for key in keys],
         )
 
-
-async def _change_messages(transaction: Transaction, withdrawal: Withdrawal) -> None:
-    rows = [
-        [
-            message.router,
-            message.version,
-            message.name,
-            message.text,
-            list(message.attributes),
-            [name for name, _ in message.standing],
-            [float(weight) for _, weight in message.standing],
+    async def _change_messages(self) -> None:
+        withdrawal = self.withdrawal
+        rows = [
+            [
+                message.router,
+                message.version,
+                message.name,
+                message.text,
+                list(message.attributes),
+                [name for name, _ in message.standing],
+                [float(weight) for _, weight in message.standing],
+            ]
+            for message in withdrawal.messages
         ]
-        for message in withdrawal.messages
-    ]
-    if rows:
-        await transaction.execute("forget/withdrawal/update_messages", rows=rows)
-        await enqueue_messages(transaction, withdrawal.messages)
-    if withdrawal.reduced_messages:
-        await transaction.execute(
-            "forget/withdrawal/update_senders",
-            keys=[list(key) for key in withdrawal.reduced_messages],
-            senders=SENDERS_KEPT,
+        if rows:
+            await self.transaction.execute("forget/withdrawal/update_messages", rows=rows)
+            await enqueue_messages(self.transaction, withdrawal.messages)
+        if withdrawal.reduced_messages:
+            await self.transaction.execute(
+                "forget/withdrawal/update_senders",
+                keys=[list(key) for key in withdrawal.reduced_messages],
+                senders=SENDERS_KEPT,
+            )
+
+    async def _publish_barrier(self) -> None:
+        await publish_checkpoint(self.transaction, self.barrier.id)
+        await self.transaction.execute("learn/blocks/drop_trust", through=self.barrier.sequence)
+
+    async def _mark_for_wiping(self) -> None:
+        await self.transaction.execute(
+            "forget/wiping/add_pending_client", ref=self.withdrawal.erased
+        )
+
+    async def _record_sequence(self) -> None:
+        await self.transaction.execute(
+            "forget/progress/set_last_withdrawal", sequence=self.sequence
         )
