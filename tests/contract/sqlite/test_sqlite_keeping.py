@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from propagation.adapters.sqlite.connection import schema
-from propagation.adapters.sqlite.maintenance import file_copies as exchange
+from propagation.adapters.sqlite.maintenance import commands
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import (
@@ -452,7 +452,7 @@ async def test_nothing_takes_the_place_of_a_file_whose_log_somebody_reads(
 ):
     """The log cannot be folded into the file then, and must not go: it holds what was
     acknowledged."""
-    monkeypatch.setattr(exchange, "FOLD_MS", 50)
+    monkeypatch.setattr(commands, "FOLD_MS", 50)
     path, copy = tmp_path / "graph.db", tmp_path / "copy.db"
     store = new(path)
     await store.open()

@@ -3,8 +3,12 @@
 import sqlite3
 
 from propagation.adapters.sqlite.connection.json_rows import one
-from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads, writes
-from propagation.model import LeaseLost
+from propagation.adapters.sqlite.connection.transactions import (
+    SqlitePart,
+    check_fence,
+    reads,
+    writes,
+)
 from propagation.ports import Lease
 
 LONGEST_MS = 600_000
@@ -62,19 +66,6 @@ class SqliteLeases(SqlitePart):
         if lease is not None:
             check_fence(connection, lease)
         connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
-
-
-def check_fence(connection: sqlite3.Connection, lease: Lease) -> None:
-    """Check a lease in the transaction of what it protects.
-
-    Raises:
-        LeaseLost: Its token is not the newest.
-    """
-    token = one(connection, "SELECT token FROM lease WHERE name = ?", lease.name)
-    if token != lease.token:
-        raise LeaseLost(
-            f"lease {lease.name!r} was taken over by token {token}; this holder had {lease.token}"
-        )
 
 
 def free_all(connection: sqlite3.Connection) -> None:

@@ -40,7 +40,7 @@ def held(path: Path) -> Iterator[None]:
             lock_file.unlink(missing_ok=True)
         raise
     finally:
-        for handle in handles:
+        for handle in reversed(handles):
             os.close(handle)
 
 

@@ -33,13 +33,12 @@ WRITER_SETTINGS = (
 
 
 def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
-    """Open the writing connection; create the file for this user alone if there is none.
+    """Open the writing connection on a file that exists, which may be empty.
 
     Raises:
         StoreCorrupt: It is damaged, or another program's.
         SchemaTooNew: A newer release wrote it.
     """
-    make_file(path)
     connection = connect(path)
     try:
         # Another program's file must stay as it is, its journal mode included.

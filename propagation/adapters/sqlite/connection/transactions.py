@@ -6,6 +6,9 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from propagation.adapters.sqlite.connection.database import Database
+from propagation.adapters.sqlite.connection.json_rows import one
+from propagation.model import LeaseLost
+from propagation.ports import Lease
 
 
 class SqlitePart:
@@ -48,3 +51,16 @@ def writes(
         )
 
     return write
+
+
+def check_fence(connection: sqlite3.Connection, lease: Lease) -> None:
+    """Check a lease in the transaction of what it protects.
+
+    Raises:
+        LeaseLost: Its token is not the newest.
+    """
+    token = one(connection, "SELECT token FROM lease WHERE name = ?", lease.name)
+    if token != lease.token:
+        raise LeaseLost(
+            f"lease {lease.name!r} was taken over by token {token}; this holder had {lease.token}"
+        )

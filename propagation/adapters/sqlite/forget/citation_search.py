@@ -207,7 +207,7 @@ def is_said(connection: sqlite3.Connection, ref: int, name: str) -> bool:
         "title || ' ' || description || ' ' || attributes || ' ' || categories), ?)",
         (ref, word),
     )
-    for title, description, attributes, categories in rows:
-        if says((title, description, *orjson.loads(attributes), *orjson.loads(categories)), name):
-            return True
-    return False
+    return any(
+        says((title, description, *orjson.loads(attributes), *orjson.loads(categories)), name)
+        for title, description, attributes, categories in rows
+    )

@@ -17,6 +17,7 @@ from propagation.adapters.shared.learned_blocks import (
     row_of,
     row_parts,
 )
+from propagation.adapters.sqlite.connection.json_rows import dumped
 from propagation.model import LearnedWeights, PromotedRepeat
 
 
@@ -85,18 +86,14 @@ def _rows(
 
 def _learned_from(connection: sqlite3.Connection, throughs: Sequence[int]) -> dict[int, int]:
     """Return, for each block, how many interactions were learned from its first one on."""
-    if not throughs:
-        return {}
-    rows = connection.execute(
-        "SELECT through, size FROM learned WHERE through >= ? ORDER BY through DESC",
-        (min(throughs),),
+    return dict(
+        connection.execute(
+            "SELECT through, total FROM (SELECT through, sum(size) OVER (ORDER BY through DESC) AS"
+            " total FROM learned WHERE through >= (SELECT min(value) FROM json_each(?1)))"
+            " WHERE through IN (SELECT value FROM json_each(?1))",
+            (dumped(throughs),),
+        ).fetchall()
     )
-    counts, total, wanted = {}, 0, set(throughs)
-    for through, size in rows:
-        total += size
-        if through in wanted:
-            counts[through] = total
-    return counts
 
 
 def _places(

@@ -14,13 +14,13 @@ from propagation.adapters.sqlite.connection.json_rows import (
     raise_progress,
     set_progress,
 )
-from propagation.adapters.sqlite.connection.leases import check_fence
+from propagation.adapters.sqlite.connection.transactions import check_fence
 from propagation.adapters.sqlite.forget.learned_rows import empty_rows, promote_rows
 from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT, drop_texts
 from propagation.adapters.sqlite.forget.wiping import TO_WIPE
 from propagation.adapters.sqlite.index.outbox import put_messages_out
 from propagation.adapters.sqlite.learn.checkpoints import completed, covers
-from propagation.adapters.sqlite.reason.texts import cited_since, put_texts, text_rows
+from propagation.adapters.sqlite.reason.texts import check_citations, put_texts, text_rows
 from propagation.adapters.sqlite.record.forgotten_events import forget_events
 from propagation.adapters.sqlite.record.record import append_entry
 from propagation.adapters.sqlite.rounds.messages import last_round
@@ -32,7 +32,7 @@ from propagation.graph_rules.withdrawal_order import (
     withdrawal_steps,
 )
 from propagation.model import StagedCheckpoint, Withdrawal, WithdrawalResult
-from propagation.ports import Lease, VersionClash
+from propagation.ports import Lease
 
 OF_INTERACTIONS = ("reasoned", "dead_letter", "gradient")
 OF_CLIENT = (
@@ -96,12 +96,16 @@ class WithdrawalCommit:
             WithdrawalStep.APPEND_LOG_ENTRY: self._append_log_entry,
             WithdrawalStep.CHANGE_TEXTS: self._change_texts,
             WithdrawalStep.ERASE_CLIENT: self._erase_client,
-            WithdrawalStep.REDUCE_MESSAGES: self._reduce_messages,
+            WithdrawalStep.REDUCE_MESSAGES: lambda: self._delete_parts(
+                f"sequence {IN}", self.sequences
+            ),
             WithdrawalStep.CHANGE_ATTRIBUTES: self._change_attributes,
             WithdrawalStep.CHANGE_MESSAGES: self._change_messages,
             WithdrawalStep.PUBLISH_BARRIER: self._publish_barrier,
-            WithdrawalStep.MARK_FOR_WIPING: self._mark_for_wiping,
-            WithdrawalStep.RECORD_SEQUENCE: self._record_sequence,
+            WithdrawalStep.MARK_FOR_WIPING: lambda: counted(self.connection, TO_WIPE),
+            WithdrawalStep.RECORD_SEQUENCE: lambda: set_progress(
+                self.connection, TAKEN_BACK, self.sequence
+            ),
         }
         for step in withdrawal_steps(self.withdrawal):
             steps[step]()
@@ -109,14 +113,12 @@ class WithdrawalCommit:
 
     def _check_citations(self) -> None:
         withdrawal = self.withdrawal
-        ref = cited_since(
+        check_citations(
             self.connection,
             withdrawal.texts_read_through,
             {row.sequence for row in withdrawal.interactions},
             {(message.router, message.version) for message in withdrawal.messages},
         )
-        if ref is not None:
-            raise VersionClash(ref)
 
     def _discard_staged(self) -> None:
         discard_unpublished(self.connection, last_round(self.connection))
@@ -216,9 +218,6 @@ class WithdrawalCommit:
         self.directory.forget(kind, name)
         raise_progress(self.connection, f"refs_given_{kind}", (ref >> 1) + 1)
 
-    def _reduce_messages(self) -> None:
-        self._delete_parts(f"sequence {IN}", self.sequences)
-
     def _change_attributes(self) -> None:
         gone = lost_attributes(self.withdrawal)
         self._delete_parts(f"attribute {IN}", gone)
@@ -301,12 +300,6 @@ class WithdrawalCommit:
         completed(self.connection, self.barrier.id)
         self.connection.execute("DELETE FROM checkpoint WHERE id < ?", (self.barrier.id,))
         covers(self.connection, self.barrier.sequence)
-
-    def _mark_for_wiping(self) -> None:
-        counted(self.connection, TO_WIPE)
-
-    def _record_sequence(self) -> None:
-        set_progress(self.connection, TAKEN_BACK, self.sequence)
 
     def _execute(self, statement: str, *parameters: object) -> sqlite3.Cursor:
         return self.connection.execute(statement, parameters)

@@ -6,8 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import orjson
 
 from propagation.adapters.sqlite.connection.json_rows import dumped, one, put
-from propagation.adapters.sqlite.connection.leases import check_fence
-from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads, writes
+from propagation.adapters.sqlite.connection.transactions import (
+    SqlitePart,
+    check_fence,
+    reads,
+    writes,
+)
 from propagation.model import ClientKind, Round, RouterVersion, kind_of
 from propagation.ports import Collection, IndexChange, Lease
 
@@ -38,7 +42,7 @@ class SqliteOutbox(SqlitePart):
             connection,
             "staged_outbox",
             3,
-            [(change.collection, _key(change.key), change.version) for change in changes],
+            [(change.collection, dumped(change.key), change.version) for change in changes],
             "INSERT OR REPLACE",
         )
 
@@ -60,7 +64,7 @@ class SqliteOutbox(SqlitePart):
         connection.executemany(
             DROP,
             [
-                (change.collection, _key(change.key), change.round, change.version)
+                (change.collection, dumped(change.key), change.round, change.version)
                 for change in changes
             ],
         )
@@ -72,11 +76,10 @@ class SqliteOutbox(SqlitePart):
 
 def put_texts_out(connection: sqlite3.Connection, versions: Mapping[int, int], at: int) -> None:
     """Put new versions of clients' texts into the outbox, in the transaction that writes them."""
-    if versions:
-        rows = [
-            (COLLECTIONS[kind_of(ref)], _key(ref), 0, version) for ref, version in versions.items()
-        ]
-        connection.execute(PUT, (dumped(rows), at))
+    rows = [
+        (COLLECTIONS[kind_of(ref)], dumped(ref), 0, version) for ref, version in versions.items()
+    ]
+    connection.execute(PUT, (dumped(rows), at))
 
 
 def put_messages_out(
@@ -84,7 +87,7 @@ def put_messages_out(
 ) -> None:
     """Put messages whose text changed, under the same version, into the outbox."""
     rows = [
-        (Collection.ROUTERS, _key(message.router), message.round, message.version)
+        (Collection.ROUTERS, dumped(message.router), message.round, message.version)
         for message in messages
     ]
     connection.execute(PUT, (dumped(rows), at))
@@ -98,7 +101,3 @@ def publish_changes(connection: sqlite3.Connection, round_: int, at: int) -> Non
         (round_, at),
     )
     connection.execute("DELETE FROM staged_outbox")
-
-
-def _key(key: int | str) -> str:
-    return str(key) if isinstance(key, int) else dumped(key)

@@ -5,14 +5,19 @@ import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from propagation.adapters.sqlite.connection.json_rows import counted, dumped
-from propagation.adapters.sqlite.connection.leases import check_fence
-from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads, writes
+from propagation.adapters.sqlite.connection.transactions import (
+    SqlitePart,
+    check_fence,
+    reads,
+    writes,
+)
 from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint, StoreCorrupt
 from propagation.ports import Lease
 
@@ -45,14 +50,9 @@ class SqliteCheckpoints(SqlitePart):
     ) -> StagedCheckpoint:
         """Write a checkpoint without making it visible."""
         id_ = await self._begin(lease, checkpoint, onto)
-        some: list[Part] = []
-        for name in list(checkpoint.arrays):
-            for part in _parts(name, checkpoint.arrays.pop(name)):
-                some.append(part)
-                if len(some) == PARTS_AT_ONCE:
-                    await self._put_parts(id_, some)
-                    some = []
-        await self._put_parts(id_, some)
+        parts = _parts(checkpoint)
+        while some := list(islice(parts, PARTS_AT_ONCE)):
+            await self._put_parts(id_, some)
         await self._database.write(_into_the_file, alone=True)
         return StagedCheckpoint(id_, checkpoint.sequence)
 
@@ -67,7 +67,13 @@ class SqliteCheckpoints(SqlitePart):
         """Begin a staged checkpoint, or go on with one; return its number."""
         check_fence(connection, lease)
         if onto is not None:
-            return _continued(connection, onto.id, checkpoint.sequence)
+            _check_staged(
+                connection.execute(
+                    "UPDATE checkpoint SET sequence = ? WHERE id = ? AND NOT complete",
+                    (checkpoint.sequence, onto.id),
+                )
+            )
+            return onto.id
         connection.execute("DELETE FROM checkpoint WHERE NOT complete")
         id_ = counted(connection, "checkpoint")
         connection.execute(
@@ -137,8 +143,7 @@ def completed(connection: sqlite3.Connection, id_: int) -> None:
     Their parts go with the next sweep. Nothing reads an older barrier, and it would hold what was
     erased since.
     """
-    if connection.execute("UPDATE checkpoint SET complete = 1 WHERE id = ?", (id_,)).rowcount == 0:
-        raise LeaseLost("another checkpoint was begun before this one was complete")
+    _check_staged(connection.execute("UPDATE checkpoint SET complete = 1 WHERE id = ?", (id_,)))
     connection.execute(
         "DELETE FROM checkpoint WHERE id < ?1 AND id <> coalesce((SELECT max(id) FROM checkpoint"
         " WHERE complete AND barrier), 0)",
@@ -151,15 +156,10 @@ def _into_the_file(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
-def _continued(connection: sqlite3.Connection, id_: int, sequence: int) -> int:
-    if (
-        connection.execute(
-            "UPDATE checkpoint SET sequence = ? WHERE id = ? AND NOT complete", (sequence, id_)
-        ).rowcount
-        == 0
-    ):
+def _check_staged(changed: sqlite3.Cursor) -> None:
+    """Raise LeaseLost if a change found no staged checkpoint."""
+    if changed.rowcount == 0:
         raise LeaseLost("another checkpoint was begun before this one was complete")
-    return id_
 
 
 def covers(connection: sqlite3.Connection, sequence: int) -> None:
@@ -191,7 +191,7 @@ def _sweep(connection: sqlite3.Connection) -> int:
 
 @contextmanager
 def _unzeroed(connection: sqlite3.Connection) -> Iterator[None]:
-    """Switch secure_delete off for hundreds of megabytes of numbers (see wiping.py)."""
+    """Switch secure_delete off for hundreds of megabytes of numbers (see forget/wiping.py)."""
     connection.execute("PRAGMA secure_delete=OFF")
     try:
         yield
@@ -199,8 +199,11 @@ def _unzeroed(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("PRAGMA secure_delete=ON")
 
 
-def _parts(name: str, array: NDArray[np.generic]) -> Iterator[Part]:
-    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    shape = dumped(list(array.shape))
-    for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
-        yield name, part, array.dtype.str, shape, data[start : start + PART_BYTES].data
+def _parts(checkpoint: Checkpoint) -> Iterator[Part]:
+    """Take arrays out of a checkpoint one by one, and return their parts."""
+    for name in list(checkpoint.arrays):
+        array = checkpoint.arrays.pop(name)
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        shape = dumped(list(array.shape))
+        for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
+            yield name, part, array.dtype.str, shape, data[start : start + PART_BYTES].data

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from propagation.adapters.shared.learned_blocks import packed, taste_written_by, unpacked
 from propagation.adapters.sqlite.connection.json_rows import one
-from propagation.adapters.sqlite.connection.leases import check_fence
-from propagation.adapters.sqlite.connection.transactions import reads, writes
+from propagation.adapters.sqlite.connection.transactions import check_fence, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints, completed, covers
 from propagation.adapters.sqlite.record.record import append_entry
 from propagation.model import (

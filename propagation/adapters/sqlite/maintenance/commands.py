@@ -1,31 +1,50 @@
-"""Commands of operators on a database file; those that only read it may run beside a service."""
+"""Commands of operators on a database file; those that only read it may run beside a service.
 
+A back-up is SQLite's online copy of one snapshot, made by another process while a service runs. The
+reader's transaction holds the snapshot while the copy proceeds in steps; the writer goes on
+appending to its log. The service's lock is not taken: it guards against a second writer, and this
+process reads. What is restored, imported or compacted replaces a database, which takes the lock.
+"""
+
+import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from propagation.adapters.sqlite.connection.atomic_file import begun, drop_begun, made_in_place
+from propagation.adapters.sqlite.connection.atomic_file import (
+    BESIDE,
+    begun,
+    drop_begun,
+    made_in_place,
+)
 from propagation.adapters.sqlite.connection.lock import held
 from propagation.adapters.sqlite.connection.schema import (
     check_ours,
     connect,
     errors_translated,
     newest_version,
+    open_file,
     open_reader,
 )
-from propagation.adapters.sqlite.maintenance.consistency_check import drop_leftovers, leftovers
-from propagation.adapters.sqlite.maintenance.file_copies import (
-    PAGES_A_STEP,
-    OnProgress,
-    copy_beside_service,
-    in_place_of,
-    look_over,
-    settle,
+from propagation.adapters.sqlite.maintenance.consistency_check import (
+    drop_leftovers,
+    findings,
+    leftovers,
 )
-from propagation.adapters.sqlite.maintenance.json_export import read_export, write_export
-from propagation.model import PropagationError
+from propagation.adapters.sqlite.maintenance.json_export import (
+    OnProgress,
+    read_export,
+    write_export,
+)
+from propagation.model import PropagationError, StoreBusy, StoreCorrupt
 
+FOLD_MS = 5_000
+PAGES_A_STEP = 1_024
+# After each step the disk has what was copied, so that a service's commit never waits for more than
+# that behind it.
+REST = 0.25
 SQLITE_HEADER = b"SQLite format 3\0"
 
 
@@ -54,8 +73,8 @@ class SqliteFiles:
                 check_ours(reader, database)
                 reader.execute("BEGIN")
                 reader.execute("SELECT count(*) FROM meta").fetchone()
-                copy_beside_service(reader, partial, progress)
-            settle(partial)
+                _copy_beside_service(reader, partial, progress)
+            _settle(partial)
             return partial.stat().st_size
 
     def export(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
@@ -92,7 +111,7 @@ class SqliteFiles:
             is_copy = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
         with (
             errors_translated(source if is_copy else self._database),
-            in_place_of(self._database, replace=replace) as partial,
+            _in_place_of(self._database, replace=replace) as partial,
         ):
             if is_copy:
                 with closing(open_reader(source)) as reader, closing(connect(partial)) as new:
@@ -102,11 +121,11 @@ class SqliteFiles:
                         pages=PAGES_A_STEP,
                         progress=lambda _, left, total: progress(total - left, total),
                     )
-                settle(partial)
+                _settle(partial)
             else:
                 with source.open("rb") as file, closing(connect(partial)) as new:
                     read_export(new, file, source, progress)
-            look_over(partial, source)
+            _look_over(partial, source)
 
     def compact(self) -> tuple[int, int]:
         """Write the file anew without free pages; return its bytes before and after.
@@ -118,7 +137,7 @@ class SqliteFiles:
         database, before = self._database, self._database.stat().st_size
         with (
             errors_translated(database),
-            in_place_of(database, replace=True) as partial,
+            _in_place_of(database, replace=True) as partial,
             closing(connect(database)) as old,
         ):
             check_ours(old, database)
@@ -151,9 +170,7 @@ class SqliteFiles:
     def drop_leftovers(self) -> None:
         """Remove what killed processes left behind; raises as `leftovers`."""
         with self._held(connect) as connection:
-            connection.execute("BEGIN IMMEDIATE")
             drop_leftovers(connection)
-            connection.execute("COMMIT")
             drop_begun(self._database)
 
     @contextmanager
@@ -171,3 +188,86 @@ def _older(connection: sqlite3.Connection) -> int | None:
     """Return the schema of a database that opening would migrate."""
     schema = int(connection.execute("PRAGMA user_version").fetchone()[0])
     return schema if schema < newest_version() else None
+
+
+def _settle(partial: Path) -> None:
+    """Make a copy stand alone: one file, without what a running process held or had begun."""
+    with closing(connect(partial)) as copy:
+        copy.execute("PRAGMA journal_mode=DELETE")
+        drop_leftovers(copy)
+
+
+def _copy_beside_service(reader: sqlite3.Connection, partial: Path, progress: OnProgress) -> None:
+    """Copy what a reader sees, at a pace that leaves a service its disk."""
+    written = os.open(partial, os.O_RDWR)
+    began = time.monotonic()
+
+    def stepped(_: int, remaining: int, total: int) -> None:
+        nonlocal began
+        os.fdatasync(written)
+        progress(total - remaining, total)
+        time.sleep(REST * (time.monotonic() - began))
+        began = time.monotonic()
+
+    try:
+        with closing(connect(partial)) as copy:
+            copy.execute("PRAGMA journal_mode=OFF")
+            copy.execute("PRAGMA synchronous=OFF")
+            reader.backup(copy, pages=PAGES_A_STEP, progress=stepped)
+    finally:
+        os.close(written)
+
+
+@contextmanager
+def _in_place_of(database: Path, *, replace: bool) -> Iterator[Path]:
+    """Yield a path for a database that takes the place of `database`.
+
+    The old write-ahead log is folded into the old file first: beside the new file, SQLite would
+    replay it.
+
+    Raises:
+        StoreBusy: A service holds it, or a program reads it, so that its log cannot be folded.
+        StoreFull: There is no room.
+        PropagationError: The database exists and may not be replaced.
+    """
+    database = database.resolve()
+    with held(database), made_in_place(database, replace=replace) as partial:
+        _fold_log(database)  # what keeps it from that is told before the work
+        yield partial
+        _fold_log(database)
+        for end in BESIDE:
+            database.with_name(database.name + end).unlink(missing_ok=True)
+
+
+def _look_over(partial: Path, source: Path) -> None:
+    """Migrate a copy to this release's schema and check it.
+
+    Raises:
+        StoreCorrupt: It is not sound; names the first finding.
+        SchemaTooNew: A newer release wrote it.
+    """
+    with closing(open_file(partial, None)) as migrated:
+        migrated.execute("PRAGMA journal_mode=DELETE")
+    with closing(open_reader(partial)) as reader:
+        wrong = findings(reader, thorough=False)
+    if wrong:
+        raise StoreCorrupt(f"{source} is not sound: {wrong[0]}; nothing was replaced")
+
+
+def _fold_log(database: Path) -> None:
+    """Fold the write-ahead log into the file; a damaged or foreign file has nothing to save.
+
+    Raises:
+        StoreBusy: A program reads it.
+        StoreFull: There is no room.
+    """
+    if not database.exists():
+        return
+    with suppress(StoreCorrupt), errors_translated(database), closing(connect(database)) as old:
+        old.execute(f"PRAGMA busy_timeout={FOLD_MS}")
+        if old.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            raise StoreBusy(
+                f"{database}: another program reads it (an export, a back-up?), so that its log "
+                "cannot be folded into it;"
+                " wait for that program, then try again: nothing was replaced"
+            )

@@ -193,7 +193,8 @@ def leftovers(connection: sqlite3.Connection) -> list[str]:
 
 
 def drop_leftovers(connection: sqlite3.Connection) -> None:
-    """Remove remains inside a transaction; nothing published or acknowledged changes."""
+    """Remove remains in one transaction; nothing published or acknowledged changes."""
+    connection.execute("BEGIN IMMEDIATE")
     free_all(connection)
     discard_unpublished(connection, last_round(connection), everywhere=True)
     connection.execute("DELETE FROM staged_learned")
@@ -201,3 +202,4 @@ def drop_leftovers(connection: sqlite3.Connection) -> None:
     connection.execute(
         "DELETE FROM checkpoint_part WHERE checkpoint NOT IN (SELECT id FROM checkpoint)"
     )
+    connection.execute("COMMIT")

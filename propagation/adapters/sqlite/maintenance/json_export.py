@@ -8,7 +8,7 @@ is its plain JSON.
 
 import base64
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -17,7 +17,6 @@ from typing import Any, BinaryIO
 import orjson
 
 from propagation.adapters.sqlite.connection.schema import create_tables, newest_version
-from propagation.adapters.sqlite.maintenance.file_copies import OnProgress
 from propagation.adapters.sqlite.reason.text_bodies import packed_body, plain_body
 from propagation.model import BrokenData, SchemaTooNew
 
@@ -28,6 +27,8 @@ BODIES = {("profile_version", "body")}
 LINES_A_REPORT = 5_000
 ROWS_A_STATEMENT = 2_000
 Tables = Mapping[str, Sequence[str]]
+OnProgress = Callable[[int, int], None]
+"""Takes how much is done, and how much there is."""
 
 
 def write_export(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgress) -> int:

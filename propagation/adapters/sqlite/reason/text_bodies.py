@@ -37,7 +37,7 @@ def body_of(lines: Sequence[Line], rules: Sequence[FilterRule]) -> bytes:
 
 def parts_of(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
     """Decode lines and filter memory."""
-    lines, rules = _plain(body)
+    lines, rules = orjson.loads(plain_body(body))
     return tuple(_line(line) for line in lines), FilterMemory(
         rules=tuple(_rule(rule) for rule in rules)
     )
@@ -73,7 +73,7 @@ def cited_messages(body: bytes) -> list[tuple[int, int]]:
     """Return (router, version) of the messages that the lines rest on."""
     return [
         (router, version)
-        for line in _plain(body)[0]
+        for line in orjson.loads(plain_body(body))[0]
         for _, router, version in line[5]
         if router is not None
     ]
@@ -87,10 +87,6 @@ def plain_body(body: bytes) -> bytes:
 def packed_body(plain: bytes) -> bytes:
     """Compress the JSON of a body."""
     return _zstd().pack.compress(plain)
-
-
-def _plain(body: bytes) -> Any:
-    return orjson.loads(plain_body(body))
 
 
 def _line_row(line: Line) -> list[object]:

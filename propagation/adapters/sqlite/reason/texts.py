@@ -209,8 +209,8 @@ def _all_versions(connection: sqlite3.Connection) -> dict[int, int]:
     )
 
 
-def newest_texts(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, ClientText]:
-    """Return the current text of each client that has one."""
+def texts_or_none_yet(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, ClientText]:
+    """Return the current text of each client; empty for one without a text."""
     rows = many(
         connection,
         f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
@@ -218,19 +218,18 @@ def newest_texts(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[in
         "= e.value)",
         dumped(sorted(set(refs))),
     )
-    return {row[0]: _text(row) for row in rows}
-
-
-def texts_or_none_yet(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, ClientText]:
-    """Return the current text of each client; empty for one without a text."""
-    found = newest_texts(connection, refs)
+    found = {row[0]: _text(row) for row in rows}
     return {ref: found.get(ref) or ClientText.empty(ref) for ref in refs}
 
 
-def cited_since(
+def check_citations(
     connection: sqlite3.Connection, number: int, sequences: Set[int], messages: Set[tuple[int, int]]
-) -> int | None:
-    """Return a client whose text was committed after a number and cites one of these."""
+) -> None:
+    """Check that no text committed after a number cites one of these.
+
+    Raises:
+        VersionClash: One does.
+    """
     for row in many(
         connection,
         f"SELECT json_group_array({TEXT}) FROM profile_version v WHERE v.rowid > ?",
@@ -242,8 +241,7 @@ def cited_since(
             for line in text.profile.lines
             for source in line.sources
         ) or any(not sequences.isdisjoint(rule.evidence) for rule in text.filter_memory.rules):
-            return text.profile.ref
-    return None
+            raise VersionClash(text.profile.ref)
 
 
 def _text(row: Sequence[Any]) -> ClientText:

@@ -7,8 +7,12 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from propagation.adapters.sqlite.connection.json_rows import dumped, fields
-from propagation.adapters.sqlite.connection.leases import check_fence
-from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads, writes
+from propagation.adapters.sqlite.connection.transactions import (
+    SqlitePart,
+    check_fence,
+    reads,
+    writes,
+)
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.model import Round, RoutingEdge
 from propagation.ports import Lease

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
 from propagation.adapters.sqlite.connection.json_rows import counted
-from propagation.adapters.sqlite.connection.leases import check_fence
-from propagation.adapters.sqlite.connection.transactions import reads, writes
-from propagation.adapters.sqlite.index.outbox import publish_changes
+from propagation.adapters.sqlite.connection.transactions import check_fence, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints, completed, covers
 from propagation.adapters.sqlite.learn.learn import put_epoch
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
 from propagation.adapters.sqlite.reason.texts import bodies_of, put_texts, text_rows
 from propagation.adapters.sqlite.record.record import append_entry
-from propagation.adapters.sqlite.rounds.rounds import check_next, put_round
+from propagation.adapters.sqlite.rounds.rounds import publish
 from propagation.model import EntryKind, EvolutionRun, LineageStep, RouterMaps
 from propagation.ports import Lease, Publication
 
@@ -40,7 +38,6 @@ class SqliteEvolution(SqliteCheckpoints):
         def work(connection: sqlite3.Connection) -> EvolutionRun:
             check_fence(connection, learn)
             check_fence(connection, round_lease)
-            check_next(connection, publication.round_)
             epoch = publication.epoch
             sequence = append_entry(
                 connection, self._directory, EntryKind.EVOLUTION, (), epoch.number
@@ -48,8 +45,7 @@ class SqliteEvolution(SqliteCheckpoints):
             put_epoch(connection, epoch, sequence)
             completed(connection, id_)
             covers(connection, through)
-            put_round(connection, publication.round_.model_copy(update={"sequence": sequence}))
-            publish_changes(connection, publication.round_.number, self._directory.now())
+            publish(connection, publication.round_, sequence, self._directory.now())
             put_texts(
                 connection,
                 text_rows([(text, sequence) for text in publication.texts], bodies),

@@ -11,8 +11,7 @@ from propagation.adapters.sqlite.connection.json_rows import (
     put,
     set_progress,
 )
-from propagation.adapters.sqlite.connection.leases import check_fence
-from propagation.adapters.sqlite.connection.transactions import reads, writes
+from propagation.adapters.sqlite.connection.transactions import check_fence, reads, writes
 from propagation.adapters.sqlite.index.outbox import publish_changes
 from propagation.adapters.sqlite.record.record import append_entry
 from propagation.adapters.sqlite.rounds.edges import SqliteEdges, discard_edges
@@ -146,7 +145,6 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
     @writes
     def publish_round(self, connection: sqlite3.Connection, lease: Lease, round_: Round) -> Round:
         check_fence(connection, lease)
-        check_next(connection, round_)
         sequence = append_entry(connection, self._directory, EntryKind.ROUND, (), round_.number)
         connection.execute(
             f"INSERT OR REPLACE INTO attribute ({ATTRIBUTE}) SELECT {ATTRIBUTE} FROM "
@@ -155,10 +153,7 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
         connection.execute("INSERT OR REPLACE INTO held SELECT ref, names FROM staged_held")
         connection.execute("DELETE FROM staged_attribute")
         connection.execute("DELETE FROM staged_held")
-        publish_changes(connection, round_.number, self._directory.now())
-        published = round_.model_copy(update={"sequence": sequence})
-        put_round(connection, published)
-        return published
+        return publish(connection, round_, sequence, self._directory.now())
 
     @reads
     def get_attributes(
@@ -219,25 +214,24 @@ def last_rounds(connection: sqlite3.Connection, limit: int) -> list[Round]:
     return [_round(row) for row in reversed(rows)]
 
 
-def check_next(connection: sqlite3.Connection, round_: Round) -> None:
-    """Check that no other round was published since this one began.
+def publish(connection: sqlite3.Connection, round_: Round, sequence: int, at: int) -> Round:
+    """Publish a round at a log entry: all that was staged for it becomes visible.
 
     Raises:
-        LeaseLost: Another one was.
+        LeaseLost: Another round was published since this one began.
     """
     if round_.number != last_round(connection) + 1:
         raise LeaseLost(f"round {round_.number} was published before, or discarded")
-
-
-def put_round(connection: sqlite3.Connection, published: Round) -> None:
-    """Publish a round: all that was staged for it becomes visible."""
+    published = round_.model_copy(update={"sequence": sequence})
     put(
         connection,
         f"round ({ROUND})",
         8,
         [[getattr(published, name) for name in ROUND.split(", ")]],
     )
+    publish_changes(connection, round_.number, at)
     connection.execute("DELETE FROM progress WHERE name = ?", (STAGING,))
+    return published
 
 
 def discard_unpublished(
@@ -248,9 +242,8 @@ def discard_unpublished(
     Args:
         everywhere: Search the routing table even if no round was begun; it has no index of rounds.
     """
-    connection.execute("DELETE FROM staged_attribute")
-    connection.execute("DELETE FROM staged_held")
-    connection.execute("DELETE FROM staged_outbox")
+    for table in ("staged_attribute", "staged_held", "staged_outbox"):
+        connection.execute(f"DELETE FROM {table}")
     connection.execute(
         "DELETE FROM integrated WHERE (router, version) IN"
         " (SELECT router, version FROM router_version WHERE round > ?)",
