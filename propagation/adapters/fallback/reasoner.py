@@ -43,6 +43,7 @@ class FallbackReasoner:
         self._first = first
         self._other = other
         self._unavailable = unavailable
+        self._mark = Usage(stand_in=other.name)
         self.name = first.name
         self.concurrency = first.concurrency
         self.router_batch_size = first.router_batch_size
@@ -113,10 +114,6 @@ class FallbackReasoner:
     async def decide_router(self, case: RouterCase) -> RouterDecision:
         """Decide without a fallback: a router without a decision stays as it is."""
         return await self._first.decide_router(case)
-
-    @property
-    def _mark(self) -> Usage:
-        return Usage(stand_in=self._other.name)
 
     async def _or(self, ask: Callable[[Reasoner], Awaitable[Answer]]) -> Answer:
         try:

@@ -4,15 +4,13 @@ import asyncio
 import logging
 import math
 import time
-from base64 import b64decode
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propagation.adapters.openai.blob_cache import BlobCache
-from propagation.adapters.openai.endpoint.client import TEXTS_PER_CALL, Embedding
+from propagation.adapters.openai.endpoint.client import TEXTS_PER_CALL
 from propagation.adapters.openai.endpoint.endpoint import PLAIN_TEXT, Endpoint, EndpointAdapter
 from propagation.adapters.openai.options import EmbeddingOptions
 from propagation.model import IncompatibleSettings, ReasonerGaveUp
@@ -111,14 +109,13 @@ class OpenAIEmbedder(EndpointAdapter):
             raise refusal from None
 
     async def _asked(self, part: Sequence[str]) -> NDArray[np.float32]:
-        return self._checked(await self.endpoint.embeddings(self._model, part), len(part))
-
-    def _checked(self, answer: Sequence[Embedding], count: int) -> NDArray[np.float32]:
-        """Check the answer; servers send tokens' vectors, other lengths, other orders, and NaN.
+        """Ask and check; servers send tokens' vectors, other lengths, other orders, and NaN.
 
         Returns:
-            Unit vectors [count, dimension] in the order of the texts.
+            Unit vectors [len(part), dimension] in the order of the texts.
         """
+        answer = await self.endpoint.embeddings(self._model, part)
+        count = len(part)
         by_place = {
             place if one.place is None else one.place: one.vector
             for place, one in enumerate(answer)
@@ -126,7 +123,7 @@ class OpenAIEmbedder(EndpointAdapter):
         if len(answer) != count or by_place.keys() != set(range(count)):
             raise ReasonerGaveUp(f"{len(answer)} embeddings came for {count} texts")
         try:
-            vectors = np.array([_numbers(by_place[place]) for place in range(count)], np.float64)
+            vectors = np.array([by_place[place] for place in range(count)], np.float64)
         except (TypeError, ValueError) as error:
             raise ReasonerGaveUp(f"these are no embeddings of texts: {error}") from error
         if vectors.ndim != 2 or not np.isfinite(vectors).all():
@@ -153,12 +150,3 @@ class OpenAIEmbedder(EndpointAdapter):
 
     def _key(self, text: str) -> bytes:
         return f"{self._model}\n{text}".encode()
-
-
-def _numbers(embedding: Any) -> Any:
-    """Read a list of numbers, or float32 in base64, which some servers send unasked."""
-    return (
-        np.frombuffer(b64decode(embedding, validate=True), "<f4")
-        if isinstance(embedding, str)
-        else embedding
-    )

@@ -12,7 +12,6 @@ from propagation.adapters.openai.prompts import (
     merge,
     optimizer,
     predict,
-    summarize,
 )
 from propagation.adapters.openai.reasoner import EMPTY, OpenAIReasoner, name_parties, total_usage
 from propagation.model import Gradient, Module, Profile, ReasonerFailed, ReasonWork
@@ -20,11 +19,9 @@ from propagation.ports import (
     AnswerPart,
     BackwardAnswer,
     ForwardAnswer,
-    Integration,
     MergeAnswer,
     OptimizeAnswer,
     Party,
-    SummarizeAnswer,
 )
 
 UNBOUNDED = 1 << 20
@@ -32,6 +29,8 @@ UNBOUNDED = 1 << 20
 
 class PaperReasoner(OpenAIReasoner):
     """Asks each of the paper's prompts in a call of its own."""
+
+    routers_a_call = 1
 
     async def forward(
         self,
@@ -95,10 +94,6 @@ class PaperReasoner(OpenAIReasoner):
             for name, part in zip(parties, parts[: len(parties)], strict=True)
         ]
         return BackwardAnswer(_once(gradients), clients, total_usage(credited + optimized))
-
-    async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
-        found, usage = await self._several(routers, summarize.build_question, 1)
-        return SummarizeAnswer(found, usage)
 
 
 def _asked_of(party: Party, gradients: Sequence[Gradient]) -> list[Gradient]:

@@ -40,7 +40,7 @@ from propagation.ports import (
     SummarizeAnswer,
 )
 
-CLIENTS_A_CALL, ROUTERS_A_CALL = 10, 12
+CLIENTS_A_CALL = 10
 SHARE_FOR_DATA = 0.5
 EMPTY = MergeAnswer(edits=())
 T = TypeVar("T")
@@ -50,6 +50,7 @@ class OpenAIReasoner(EndpointAdapter):
     """See ports/reasoner.py for what each answer means."""
 
     router_batch_size = 1 << 20
+    routers_a_call = 12
 
     def __init__(self, endpoint: Endpoint, asking: QuestionAsker) -> None:
         super().__init__(endpoint)
@@ -110,7 +111,7 @@ class OpenAIReasoner(EndpointAdapter):
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
         return SummarizeAnswer(
-            *await self._several(routers, summarize.build_question, ROUTERS_A_CALL)
+            *await self._several(routers, summarize.build_question, self.routers_a_call)
         )
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:

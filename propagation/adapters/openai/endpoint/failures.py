@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from enum import Enum, auto
 from time import time
 
-from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAIError
+from openai import APIConnectionError, APIStatusError, APITimeoutError
 
 from propagation.adapters.openai.endpoint.client import NoAnswer, error_message
 from propagation.model import NO_USAGE, Usage
@@ -112,8 +112,6 @@ def classify_failure(error: Exception, parameters: Mapping[str, object]) -> Fail
     if isinstance(error, APIConnectionError):
         reason = f"connection: {error.__cause__ or error}"
         return Failure(reason, Next.AGAIN, answering=BROKEN_OFF in reason)
-    if isinstance(error, OpenAIError):
-        return Failure(f"client: {error}", Next.AGAIN)
     return Failure(f"broken answer: {type(error).__name__}: {error}"[:300], Next.AGAIN)
 
 

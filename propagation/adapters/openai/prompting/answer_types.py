@@ -1,6 +1,5 @@
 """Types of answers: near enough is read, and what could mean two things is not."""
 
-import json
 import math
 import re
 from contextlib import suppress
@@ -29,7 +28,7 @@ class Answer(BaseModel):
     """A part of an answer.
 
     It is checked leniently in form (names in another case, numbers as text, one thing where a list
-    was asked for, JSON inside a text) and strictly in kind. `stands_for` is the field that a bare
+    was asked for) and strictly in kind. `stands_for` is the field that a bare
     value means.
     """
 
@@ -44,7 +43,6 @@ class Answer(BaseModel):
         Raises:
             ValueError: The object holds nothing that was asked for: it is no empty answer.
         """
-        value = _unquoted(value)
         if not isinstance(value, dict):
             return (
                 {cls.stands_for: value}
@@ -65,18 +63,8 @@ def _is_no_number(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-def _unquoted(value: Any) -> Any:
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(value, strict=False)
-        except (ValueError, RecursionError):
-            return value
-    return value
-
-
 def listed(value: Any) -> Any:
     """Return one thing, or names in a text, as a list, without what is empty."""
-    value = _unquoted(value)
     if value is None or value == "":
         return []
     if isinstance(value, str):
@@ -97,7 +85,6 @@ def _names(value: Any) -> list[Any]:
 
 def several(value: Any) -> Any:
     """Return things that are texts or objects as a list."""
-    value = _unquoted(value)
     return listed(value if isinstance(value, list) else [value])
 
 

@@ -64,27 +64,29 @@ def build_schema(parts: Mapping[str, Wanted], *, bounded: bool) -> dict[str, Any
     If `bounded`, it also bounds texts and lists: a model that begins to repeat itself in one part
     still comes to the others.
     """
-    shapes = {name: _plain(wanted.model) for name, wanted in parts.items()}
     return {
         "type": "object",
-        "properties": shapes
-        if bounded
-        else {name: _unbounded(shape) for name, shape in shapes.items()},
+        "properties": {
+            name: _shape(wanted.model, bounded=bounded) for name, wanted in parts.items()
+        },
         "required": list(parts),
         "additionalProperties": False,
     }
 
 
 @cache
-def _plain(model: type[BaseModel]) -> dict[str, Any]:
-    """Build the bounded schema of a type, once a type: it takes pydantic milliseconds.
+def _shape(model: type[BaseModel], *, bounded: bool) -> dict[str, Any]:
+    """Build the schema of a type, once a type: it takes pydantic milliseconds.
 
     Texts and lists without bounds of their own get those of a line, a name and a few names.
     """
     schema = model.model_json_schema()
     definitions = schema.get("$defs", {})
 
-    def walk(node: Any) -> Any:
+    def bounds(node: Mapping[str, Any], **usual: int) -> dict[str, Any]:
+        return {**usual, **_those(node, *BOUNDS)} if bounded else {}
+
+    def walk(node: Any, chars: int = TEXT_CHARS) -> Any:
         if "$ref" in node:
             return walk(definitions[node["$ref"].rsplit("/", 1)[1]])
         if node.get("type") == "object":
@@ -95,26 +97,14 @@ def _plain(model: type[BaseModel]) -> dict[str, Any]:
                 "additionalProperties": False,
             }
         if node.get("type") == "array":
-            items = (
-                {**node["items"], "maxLength": NAME_CHARS}
-                if node["items"].get("type") == "string"
-                else node["items"]
-            )
-            return {
-                "type": "array",
-                "items": walk(items),
-                "maxItems": LIST_ITEMS,
-                **_those(node, "minItems", "maxItems"),
-            }
-        length = (
-            {"maxLength": TEXT_CHARS}
-            if node.get("type") == "string" and not node.keys() & {"enum", "const"}
-            else {}
-        )
-        return {**_those(node, "type", "enum", "const"), **length, **_those(node, "maxLength")}
+            items = walk(node["items"], NAME_CHARS)
+            return {"type": "array", "items": items, **bounds(node, maxItems=LIST_ITEMS)}
+        if node.get("type") == "string" and not node.keys() & {"enum", "const"}:
+            return {"type": "string", **bounds(node, maxLength=chars)}
+        return _those(node, "type", "enum", "const")
 
-    plain: dict[str, Any] = walk(schema)
-    return plain
+    shape: dict[str, Any] = walk(schema)
+    return shape
 
 
 def _those(node: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -132,23 +122,26 @@ def describe_shape(parts: Mapping[str, Wanted]) -> str:
     """Describe the answer's form in words, for models without a grammar."""
     return (
         "{"
-        + ", ".join(f'"{name}": {_shape(_plain(wanted.model))}' for name, wanted in parts.items())
+        + ", ".join(
+            f'"{name}": {_describe(_shape(wanted.model, bounded=False))}'
+            for name, wanted in parts.items()
+        )
         + "}"
     )
 
 
-def _shape(schema: Mapping[str, Any]) -> str:
+def _describe(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " | ".join(f'"{value}"' for value in schema["enum"])
     kinds: Mapping[str, Callable[[], str]] = {
         "object": lambda: (
             "{"
             + ", ".join(
-                f'"{name}": {_shape(value)}' for name, value in schema["properties"].items()
+                f'"{name}": {_describe(value)}' for name, value in schema["properties"].items()
             )
             + "}"
         ),
-        "array": lambda: f"[{_shape(schema['items'])}, ...]",
+        "array": lambda: f"[{_describe(schema['items'])}, ...]",
     }
     return kinds.get(schema["type"], lambda: str(schema["type"]))()
 

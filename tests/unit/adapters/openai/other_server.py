@@ -2,9 +2,7 @@
 habit at a time. It shares no code with the scripted server or the client, so that a
 misunderstanding of the wire is not one on both sides."""
 
-import base64
 import json
-import struct
 import threading
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -150,9 +148,6 @@ READ: dict[str, Form] = {
     ),
     "names in camel case": lambda a: said(json.dumps(renamed(a, camel))),
     "numbers as text": lambda a: said(json.dumps(stringy(a))),
-    "parts as texts": lambda a: said(
-        json.dumps({name: json.dumps(part) for name, part in a.items()})
-    ),
     "thoughts in square brackets": lambda a: said(
         f"[THINK]Draft: {json.dumps({**a, 'prediction': {'choice': 2}})}[/THINK]" + json.dumps(a)
     ),
@@ -253,10 +248,6 @@ class Other:
                 self.prompts.append(prompt)
             form = self.form or self.random.choice(self.forms)
         return form(answered(prompt))
-
-
-def base64_of(*numbers):
-    return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from services.assembly import build_engine
 from services.config.settings import Settings
-from tests.unit.adapters.openai.other_server import BADLY, READ, UNANSWERED, base64_of, other_server
+from tests.unit.adapters.openai.other_server import BADLY, READ, UNANSWERED, other_server
 from tests.unit.adapters.openai.test_server_habits import parties
 from tests.unit.parties import work
 from tests.unit.workflow.reason.test_pipeline import SETTINGS, events, items
@@ -137,10 +137,9 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
         await engine.close()
 
 
-@pytest.mark.parametrize("form", ["base64", "numbers as text", "no places"])
+@pytest.mark.parametrize("form", ["numbers as text", "no places"])
 async def test_embeddings_in_other_forms_are_read(server, store, form):
     rows = {
-        "base64": lambda n: {"index": n, "embedding": base64_of(0.0, n + 1.0, 0.0, 0.0)},
         "numbers as text": lambda n: {"index": n, "embedding": ["0", str(n + 1.0), "0.0", "0"]},
         "no places": lambda n: {"embedding": [0, n + 1, 0, 0]},
     }[form]
