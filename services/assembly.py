@@ -80,8 +80,8 @@ def numpy_index(settings: Settings, store: GraphStore) -> VectorIndex:
 
 def qdrant_index(settings: Settings, store: GraphStore) -> VectorIndex:
     """Build the index on a Qdrant server, not connected yet."""
-    from propagation.adapters.qdrant.connection import connect
     from propagation.adapters.qdrant.index import QdrantIndex
+    from propagation.adapters.qdrant.server import connect
 
     qdrant = settings.qdrant
     key = qdrant.api_key.get_secret_value() if qdrant.api_key else None

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from qdrant_client import AsyncQdrantClient
 
-from propagation.adapters.qdrant.connection import connect
+from propagation.adapters.qdrant.server import connect
 
 SECONDS = 10
 THERE = "QDRANT_URL" in os.environ

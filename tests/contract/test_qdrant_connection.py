@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from grpc import RpcError
 
-from propagation.adapters.qdrant.connection import connect, exposes_key
+from propagation.adapters.qdrant.server import connect, exposes_key
 
 AWAY_SECONDS = 25
 LAST_SECONDS = 10

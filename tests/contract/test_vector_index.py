@@ -11,8 +11,8 @@ from qdrant_client import AsyncQdrantClient, models
 from propagation.adapters.neo4j.index.points import Neo4jPoints
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.numpy.index import NumpyIndex
-from propagation.adapters.qdrant.connection import connect
 from propagation.adapters.qdrant.index import QdrantIndex
+from propagation.adapters.qdrant.server import connect
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import IncompatibleSettings, IndexUnavailable

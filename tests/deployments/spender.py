@@ -42,7 +42,7 @@ async def spent(told):
         if not (isinstance(ended, ReasonerUnavailable) and "tokens_per_day" in str(ended)):
             raise ended
     total = endpoint.ledger.expenses.this_run.total
-    await endpoint.close()
+    await endpoint.client.close()
     await endpoint.ledger.save(closing=True)
     await store.close()
     return total.prompt_tokens + total.completion_tokens

@@ -14,6 +14,7 @@ from propagation.ports import Collection, Hit, IndexSuccessor, Point, check_vect
 
 FIRST_ROWS, FIRST_PLACES = 1_024, 4
 NONE = 0  # the attribute number of an empty place
+T = TypeVar("T")
 
 
 class Shelf:
@@ -134,9 +135,6 @@ def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         vectors, norms, out=np.zeros_like(vectors), where=norms > 0
     )
     return units
-
-
-T = TypeVar("T")
 
 
 class PointStore(Protocol):

@@ -33,5 +33,6 @@ def openai_embedder(endpoint: Endpoint, store: LedgerStore) -> OpenAIEmbedder:
     options = endpoint.options
     address = options.embeddings.base_url
     if address is not None and address != options.base_url:
-        endpoint = endpoint.with_address(address)
+        options = options.model_copy(update={"base_url": address})
+        endpoint = Endpoint(options, endpoint.key, endpoint.ledger)
     return OpenAIEmbedder(endpoint, store, options.embeddings)

@@ -80,7 +80,10 @@ class OpenAIEmbedder(EndpointAdapter):
         try:
             found = await self._asked(part)
         except ReasonerGaveUp as error:
-            await self._check_embeds(error)
+            try:
+                await self._asked([PLAIN_TEXT])
+            except ReasonerGaveUp:  # it embeds nothing at all
+                raise error from None
             if len(part) > 1:
                 middle = len(part) // 2
                 return np.concatenate(
@@ -100,13 +103,6 @@ class OpenAIEmbedder(EndpointAdapter):
             )
         )
         return found
-
-    async def _check_embeds(self, refusal: ReasonerGaveUp) -> None:
-        """Raise the refusal if the server refuses a plain text, too."""
-        try:
-            await self._asked([PLAIN_TEXT])
-        except ReasonerGaveUp:
-            raise refusal from None
 
     async def _asked(self, part: Sequence[str]) -> NDArray[np.float32]:
         """Ask and check; servers send tokens' vectors, other lengths, other orders, and NaN.

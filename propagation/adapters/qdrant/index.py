@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient, models
 
-from propagation.adapters.qdrant.collections import (
+from propagation.adapters.qdrant.server import (
     NAME,
     NAMED,
     VERSION,
     aliases_of,
+    check_version,
     collections_in_use,
     create_collection,
     delete_unused,
@@ -19,9 +20,9 @@ from propagation.adapters.qdrant.collections import (
     model_of,
     put_in_use,
     sharing_one_of,
+    translated_errors,
     upsert_operations,
 )
-from propagation.adapters.qdrant.connection import check_version, translated_errors
 from propagation.model import IncompatibleSettings, IndexUnavailable
 from propagation.ports import Collection, Hit, IndexSuccessor, Point, check_vector
 
@@ -198,18 +199,17 @@ class QdrantIndex(QdrantWriter):
         self, collection: Collection, keys: Sequence[int | str]
     ) -> dict[int | str, NDArray[np.float32]]:
         found: dict[int | str, NDArray[np.float32]] = {}
-        ids = {id_of(key): key for key in keys}
+        by_id = {str(id_of(key)): key for key in keys}
         with translated_errors():
             for start in range(0, len(keys), POINTS_PER_CALL):
                 records = await self._client.retrieve(
                     self._name(collection),
-                    list(ids)[start : start + POINTS_PER_CALL],
+                    [id_of(key) for key in keys[start : start + POINTS_PER_CALL]],
                     with_payload=False,
                     with_vectors=True,
                 )
                 found |= {
-                    ids[_plain(record.id)]: np.array(record.vector, np.float32)
-                    for record in records
+                    by_id[str(record.id)]: np.array(record.vector, np.float32) for record in records
                 }
         return found
 
@@ -261,7 +261,3 @@ class QdrantSuccessor(QdrantWriter):
 
     async def publish(self) -> None:
         await self._index.serve(self._names, self._embedder, self._dimension)
-
-
-def _plain(id_: models.ExtendedPointId) -> int | str:
-    return id_ if isinstance(id_, int) else str(id_)

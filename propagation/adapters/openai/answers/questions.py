@@ -125,8 +125,7 @@ class QuestionAsker:
             kind = ReasonerGaveUp if hopeless else ReasonerFailed
             raise kind("; ".join(dict.fromkeys(map(str, failed))), exchange.usage)
         else:
-            lost = ledger.note(Usage(((label, PromptCost(lost=len(failed))),)))
-            exchange.usage += lost
+            exchange.usage += ledger.note(Usage(((label, PromptCost(lost=len(failed))),)))
         return Answered(exchange.parts, exchange.usage)
 
     async def _ask_model(self, exchange: Exchange) -> None:

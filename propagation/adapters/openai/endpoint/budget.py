@@ -128,7 +128,7 @@ class BudgetLedger:
         }
         async with self._lock:
             for grant in self._grants:
-                key = self._key(grant.period)
+                key = self._now().strftime(KEYS[grant.period])
                 if grant.key != key:
                     grant.key, grant.left, grant.used = key, 0.0, 0.0
                 if grant.left < need[grant.unit]:
@@ -166,7 +166,7 @@ class BudgetLedger:
             self._saved_at = time.monotonic()
             lease, ledger = await self._lock_ledger()
             before, usage = self.earlier, self._unsaved
-            self.earlier, self._unsaved = total_usage(ledger.get("prompts", {})) + usage, NO_USAGE
+            self.earlier, self._unsaved = read_usage(ledger.get("prompts", {})) + usage, NO_USAGE
             ledger["prompts"] = {
                 label: [getattr(spent, name) for name in SPENT]
                 for label, spent in self.earlier.by_prompt
@@ -231,11 +231,8 @@ class BudgetLedger:
                 "another process took over the ledger of what was spent; it is tried again"
             ) from error
 
-    def _key(self, period: Period) -> str:
-        return self._now().strftime(KEYS[period])
 
-
-def total_usage(prompts: Mapping[str, list[Any]]) -> Usage:
+def read_usage(prompts: Mapping[str, list[Any]]) -> Usage:
     """Read the sums of a stored ledger."""
     return Usage(
         tuple(

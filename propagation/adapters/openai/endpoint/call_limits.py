@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager
 from propagation.model import EndpointUnavailable, ReasonerStopping
 
 MINUTE = 60.0
+FAILURES = 12
+FIRST_SECONDS, LONGEST_SECONDS = 2.0, 5.0
 STOPPING = "the service stops; it goes on after its next start"
 BURST = 10.0
 
@@ -107,10 +109,6 @@ class RateLimiter:
         if calls_full or tokens_full:
             wait = max(wait, self._recent[0][0] + MINUTE - now)
         return max(wait, 0.0)
-
-
-FAILURES = 12
-FIRST_SECONDS, LONGEST_SECONDS = 2.0, 5.0
 
 
 class CircuitBreaker:

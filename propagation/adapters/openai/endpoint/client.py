@@ -16,19 +16,11 @@ UNCOMPRESSED = {"Accept-Encoding": "identity"}  # a small body may unpack to one
 TEXTS_PER_CALL = 64
 BODY_BYTES, NUMBER_BYTES = 8_000_000, 32
 TOKENS_MAX = 10_000_000
-ERROR_STATUSES = range(400, 600)
 ERROR_CHARS = 300
 
 
 class NoAnswer(ValueError):
-    """A response without an answer, e.g. an error with status 200.
-
-    `status` is the one that the body names; 0 if it names none.
-    """
-
-    def __init__(self, message: str, status: int = 0) -> None:
-        super().__init__(message)
-        self.status = status
+    """A response without an answer, e.g. an error with status 200."""
 
 
 @dataclass(frozen=True)
@@ -148,14 +140,11 @@ class LimitedStream(httpx2.AsyncByteStream):
 
 def error_message(body: object) -> str:
     """Return the message of an error's body in one line, whatever form the body has."""
-    if isinstance(body, Mapping):
-        inner = body.get("error") or body
-        if isinstance(inner, Mapping):
-            parts = (inner.get(name) for name in ("message", "detail", "code", "type"))
-            body = " ".join(str(part) for part in parts if part)
-        else:
-            body = inner
-    return " ".join(str(body or "").split())[:ERROR_CHARS]
+    error = (body.get("error") or body) if isinstance(body, Mapping) else body
+    if isinstance(error, Mapping):
+        parts = (error.get(name) for name in ("message", "detail", "code", "type"))
+        error = " ".join(str(part) for part in parts if part)
+    return " ".join(str(error or "").split())[:ERROR_CHARS]
 
 
 def _raise_error(answer: object, missing: str) -> NoReturn:
@@ -163,12 +152,7 @@ def _raise_error(answer: object, missing: str) -> NoReturn:
     message = error_message(
         {"error": error} if error else answer if isinstance(answer, str) else ""
     )
-    fields = error if isinstance(error, Mapping) else {}
-    codes = [str(fields.get(name)) for name in ("code", "status")]
-    status = next(
-        (int(code) for code in codes if code.isdigit() and int(code) in ERROR_STATUSES), 0
-    )
-    raise NoAnswer(f"the response has no {missing}: {message}", status)
+    raise NoAnswer(f"the response has no {missing}: {message}")
 
 
 def _text_of_choice(choice: object) -> str | None:

@@ -87,24 +87,14 @@ class Endpoint:
         )
         self.breaker = CircuitBreaker()
         self.shutdown = CallShutdown()
-        self._key = key
-        self._client = ModelClient(options, key)
+        self.key = key
+        self.client = ModelClient(options, key)
         self._refused: set[str] = set()
         self._takes_system: bool | None = None
         self._role_lock = asyncio.Lock()
         self._most_tokens = MOST_TOKENS
-        self._random = random.Random()
         self._pause_reason = ""
         self._paused_until = 0.0
-
-    def with_address(self, base_url: str) -> "Endpoint":
-        """Return an endpoint at another address with the same options, key and budgets."""
-        options = self.options.model_copy(update={"base_url": base_url})
-        return Endpoint(options, self._key, self.ledger)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
 
     async def chat(
         self,
@@ -130,7 +120,7 @@ class Endpoint:
             sum(tokens_in(message["content"]) + 4 for message in messages),
             min(tokens, self._most_tokens),
             lambda call: self._parameters(messages, call, response_format, least_temperature),
-            self._client.complete,
+            self.client.complete,
         )
         async with self.shutdown.allow_call():
             response = await self._retry(call, attempts or self.options.attempts)
@@ -177,8 +167,10 @@ class Endpoint:
             omitted.add(outcome.parameter)
             if outcome.then is Next.NEVER or attempts == most_attempts:
                 break
-            if attempts:
-                await asyncio.sleep(self._backoff(attempts, outcome))
+            if attempts:  # with full jitter; for as long as the server asked, the limiter waits
+                longest = min(BACKOFF_SECONDS * 2**attempts, LONGEST_BACKOFF_SECONDS)
+                seconds = BACKOFF_SECONDS if outcome.pause else longest
+                await asyncio.sleep(random.uniform(0, seconds))
         if outcome.busy or not (outcome.parameter or await self._alive(call)):
             raise EndpointUnavailable(f"{outcome.reason.rstrip('.')}, {EVERY_CALL}", usage)
         retried = most_attempts > 1 and outcome.then is Next.AGAIN
@@ -221,13 +213,13 @@ class Endpoint:
             16,
             PING_TOKENS,
             lambda call: self._parameters(messages, call, None),
-            self._client.complete,
+            self.client.complete,
         )
 
     def _embedding(self, model: str, texts: Sequence[str]) -> Call:
         parameters = {"model": model, "input": list(texts), "encoding_format": "float"}
         tokens = sum(map(tokens_in, texts))
-        return Call("embed@1", tokens, 0, lambda _: parameters, self._client.embed, is_chat=False)
+        return Call("embed@1", tokens, 0, lambda _: parameters, self.client.embed, is_chat=False)
 
     async def _try(self, call: Call) -> Response | Failure:
         """Make one attempt and count it.
@@ -331,16 +323,6 @@ class Endpoint:
             sent["response_format"] = response_format
         return sent
 
-    def _backoff(self, attempts: int, failure: Failure) -> float:
-        """Choose the seconds before the next attempt, with full jitter.
-
-        The limiter waits for as long as the server asked for.
-        """
-        if failure.pause:
-            return self._random.uniform(0, BACKOFF_SECONDS)
-        longest = min(BACKOFF_SECONDS * 2**attempts, LONGEST_BACKOFF_SECONDS)
-        return self._random.uniform(0, longest)
-
 
 def _without_system(messages: Messages) -> list[Mapping[str, str]]:
     """Put the system messages at the head of the first user message: some models know no others."""
@@ -364,5 +346,5 @@ class EndpointAdapter:
 
     async def close(self) -> None:
         """Close the connections and write down what was spent."""
-        await self.endpoint.close()
+        await self.endpoint.client.close()
         await self.endpoint.ledger.save(closing=True)

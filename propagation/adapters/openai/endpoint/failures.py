@@ -100,8 +100,6 @@ def classify_failure(error: Exception, parameters: Mapping[str, object]) -> Fail
         message, headers = error_message(error.body), error.response.headers
         return _of_status(error.status_code, message, headers, parameters)
     if isinstance(error, NoAnswer):
-        if error.status:
-            return _of_status(error.status, str(error), {}, parameters)
         too_long = any(words in str(error).lower() for words in CONTEXT)
         return Failure(
             f"no answer: {error}"[:300],

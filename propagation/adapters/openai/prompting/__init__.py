@@ -19,6 +19,7 @@ from propagation.adapters.openai.prompting.profile_edits import (
     heard_edits,
     names,
     own_edits,
+    read_word,
     words,
 )
 from propagation.adapters.openai.prompting.prompt import (
@@ -86,6 +87,7 @@ __all__ = [
     "names",
     "own_edits",
     "own_text",
+    "read_word",
     "show_counts",
     "show_party",
     "tokens_in",

@@ -20,8 +20,10 @@ from propagation.adapters.openai.answer_json import find_members
 
 NUMBER = re.compile(r"(?<!\d)(?<!\d\.)-?\d{1,6}(?!\d|\.\d)")
 NUMBER_WORDS = {"one": 1, "first": 1, "two": 2, "second": 2}
-HELPED = frozenset({"yes", "true", "y", "partly", "partially", "somewhat", "mostly", "1"})
-HARMED = frozenset({"no", "not", "false", "n", "hardly", "neither", "0"})
+TRUTHS = {
+    **dict.fromkeys(("yes", "true", "y", "partly", "partially", "somewhat", "mostly", "1"), True),
+    **dict.fromkeys(("no", "not", "false", "n", "hardly", "neither", "0"), False),
+}
 
 
 class Answer(BaseModel):
@@ -131,7 +133,7 @@ def _truth(value: Any) -> Any:
         return value >= 0.5
     if isinstance(value, str):
         word = value.lower().split()[0].strip(".,;:!") if value.strip() else ""
-        return word in HELPED if word in HELPED | HARMED else value
+        return TRUTHS.get(word, value)
     return value
 
 

@@ -1,6 +1,6 @@
 """Edits of profile lines as a model gives them, and the edits that they become."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, model_validator
@@ -67,9 +67,10 @@ NO_OP = frozenset(
 )
 
 
-def _op(value: Any) -> str:
+def read_word(value: Any, synonyms: Mapping[str, str]) -> str:
+    """Read one of a few words, or another word for it."""
     said = str(value).strip().lower()
-    return OPS.get(said, said)
+    return synonyms.get(said, said)
 
 
 class EditAnswer(Answer):
@@ -79,7 +80,9 @@ class EditAnswer(Answer):
     line's number and a text replace that line.
     """
 
-    op: Annotated[Literal["add", "replace", "drop"], BeforeValidator(_op)] = "add"
+    op: Annotated[
+        Literal["add", "replace", "drop"], BeforeValidator(lambda value: read_word(value, OPS))
+    ] = "add"
     line: Number = 0
     text: Words = ""
     attributes: Names
@@ -94,7 +97,7 @@ def _without_none(value: Any) -> Any:
     return [
         one
         for one in several(value)
-        if not (isinstance(one, dict) and _op(one.get("op", "add")) in NO_OP)
+        if not (isinstance(one, dict) and read_word(one.get("op", "add"), OPS) in NO_OP)
     ]
 
 

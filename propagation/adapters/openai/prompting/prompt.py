@@ -19,6 +19,8 @@ repeat them.
 
 BOUNDS = ("minItems", "maxItems", "maxLength")
 TEXT_CHARS, NAME_CHARS, LIST_ITEMS = 240, 60, 4
+REASON_CHARS = 200
+WRAPPERS = 8
 
 
 @dataclass(frozen=True)
@@ -144,10 +146,6 @@ def _describe(schema: Mapping[str, Any]) -> str:
         "array": lambda: f"[{_describe(schema['items'])}, ...]",
     }
     return kinds.get(schema["type"], lambda: str(schema["type"]))()
-
-
-REASON_CHARS = 200
-WRAPPERS = 8
 
 
 def list_answer_names(wanted: Mapping[str, Wanted]) -> Collection[str]:

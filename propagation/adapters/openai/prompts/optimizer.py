@@ -1,7 +1,7 @@
 """Prompt_optimizer (eq. 9): a profile and a filter memory after an interaction."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
@@ -23,6 +23,7 @@ from propagation.adapters.openai.prompting import (
     letter_in,
     most,
     own_edits,
+    read_word,
     show_party,
     words,
 )
@@ -63,16 +64,13 @@ WEIGHS = {
 }
 
 
-def _weigh(value: Any) -> str:
-    said = str(value).strip().lower()
-    return WEIGHS.get(said, said)
-
-
 class RuleAnswer(Answer):
     """A rule of a filter memory."""
 
     about: Annotated[str, BeforeValidator(str), most(NAME_CHARS)]
-    weigh: Annotated[Literal["more", "less", "never"], BeforeValidator(_weigh)]
+    weigh: Annotated[
+        Literal["more", "less", "never"], BeforeValidator(lambda value: read_word(value, WEIGHS))
+    ]
     text: Words = ""
 
 

@@ -9,8 +9,8 @@ from qdrant_client import AsyncQdrantClient
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.qdrant.connection import RECONNECT
 from propagation.adapters.qdrant.index import QdrantIndex
+from propagation.adapters.qdrant.server import RECONNECT
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, IndexUnavailable, NewInteraction
 from propagation.ports import Collection, Point
