@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -80,27 +80,20 @@ class RefusedTexts:
     They are found in the numbers, so that a restart changes nothing.
     """
 
-    def __init__(
-        self,
-        store: ClientStore,
-        embedder: Embedder,
-        numbers: NumbersOwner,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, store: ClientStore, embedder: Embedder, numbers: NumbersOwner) -> None:
         self._store = store
         self._embedder = embedder
         self._numbers = numbers
-        self._clock = clock
-        self._due = clock() + EVERY_SECONDS
+        self._due = time.monotonic() + EVERY_SECONDS
 
     async def step(self) -> int:
         """Try all of them if that is due; return how many were embedded.
 
         A fitted embedder refuses nothing.
         """
-        if isinstance(self._embedder, FittableEmbedder) or self._clock() < self._due:
+        if isinstance(self._embedder, FittableEmbedder) or time.monotonic() < self._due:
             return 0
-        self._due = self._clock() + EVERY_SECONDS
+        self._due = time.monotonic() + EVERY_SECONDS
         try:
             return await self.again()
         except ReasonerFailed as error:

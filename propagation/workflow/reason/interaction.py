@@ -34,7 +34,6 @@ from propagation.ports import (
     Reasoner,
 )
 from propagation.reception.merge import Inbox, apply_merge, fill_inbox
-from propagation.workflow.concurrency import yield_to_loop
 from propagation.workflow.index.client_texts import client_text_cache
 from propagation.workflow.settings import WorkflowSettings
 
@@ -100,7 +99,7 @@ class InteractionReasoning:
         store: InteractionReader,
         reasoner: Reasoner,
         settings: WorkflowSettings,
-        yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
+        yield_to_calls: Callable[[], Awaitable[None]],
     ) -> None:
         self._store = store
         self._reasoner = reasoner
