@@ -23,8 +23,7 @@ from propagation.workflow.concurrency import yield_to_loop
 from propagation.workflow.engine import Engine
 from propagation.workflow.rounds.policies import ROUTING_POLICIES
 from services.config.settings import Settings
-from services.reasoning.pipe_messages import Begin
-from services.reasoning.process_drafter import ProcessDrafter
+from services.reasoning.process_drafter import Begin, ProcessDrafter
 from services.runtime.process import SystemClock, process_name
 
 if TYPE_CHECKING:

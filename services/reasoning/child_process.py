@@ -17,16 +17,15 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.interaction_reader import SqliteInteractionReader
 from propagation.adapters.sqlite.reason.reasoned_rows import packed, texts_of
 from propagation.adapters.sqlite.reason.texts import bodies_now
-from propagation.model import PropagationError
+from propagation.model import PropagationError, StoreBusy, StoreCorrupt, StoreFull
 from propagation.workflow.reason.drafting import ClaimDrafter, DraftedPart
 from propagation.workflow.reason.interaction import InteractionReasoning, newest_texts
-from services.reasoning.pipe_messages import (
+from services.reasoning.process_drafter import (
     END_EARLY_SIGNAL,
+    LENGTH_BYTES,
     Begin,
     Draft,
-    DraftingFailed,
     Forget,
-    frame,
 )
 from services.runtime.process import collect_garbage_rarely
 
@@ -36,21 +35,6 @@ PIPE_BYTES = 1 << 20
 log = logging.getLogger(__name__)
 
 
-class EndEarlyRequest:
-    """Whether the service wants no more of the claim under way.
-
-    The service asks by a signal, since the pipe is not read meanwhile, and repeats it; one that
-    comes between two claims has no effect.
-    """
-
-    def __init__(self) -> None:
-        self.received = False
-        signal.signal(END_EARLY_SIGNAL, self._receive)
-
-    def _receive(self, *_: object) -> None:
-        self.received = True
-
-
 def main() -> None:
     """Draft claims until the service closes the pipe.
 
@@ -58,7 +42,6 @@ def main() -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    end_early = EndEarlyRequest()
     os.nice(NICENESS)  # calls go first
     collect_garbage_rarely()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
@@ -67,72 +50,80 @@ def main() -> None:
         with suppress(OSError):  # an answer is written whole while the service is busy
             fcntl.fcntl(answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     try:
-        asyncio.run(_serve(sys.stdin.buffer, answers, end_early))
+        asyncio.run(_serve(sys.stdin.buffer, answers))
     except BrokenPipeError:
         os._exit(0)
 
 
-async def _serve(requests: BinaryIO, answers: BinaryIO, end_early: EndEarlyRequest) -> None:
+async def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
     with suppress(EOFError, pickle.UnpicklingError):  # the service closed the pipe
-        drafter = _drafter(pickle.load(requests))
+        child = DraftingChild(pickle.load(requests), answers)
         while True:
             request = pickle.load(requests)
             if isinstance(request, Forget):
-                drafter.forget(request.refs)
+                child.drafter.forget(request.refs)
             else:
-                await _answer(drafter, request, answers, end_early)
+                await child.answer(request)
 
 
-def _drafter(begin: Begin) -> ClaimDrafter:
-    reader = SqliteInteractionReader(begin.database)
-    interactions = InteractionReasoning(
-        reader,
-        OfflineReasoner(begin.workflow.profile_lines),
-        begin.workflow,
-        _yield_to_nobody,
-    )
-    return ClaimDrafter(interactions, PART)
+class DraftingChild:
+    """Drafts claims and writes their parts to the pipe.
 
-
-async def _answer(
-    drafter: ClaimDrafter, request: Draft, answers: BinaryIO, end_early: EndEarlyRequest
-) -> None:
-    try:
-        await _draft(drafter, request, answers, end_early)
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        if not isinstance(error, PropagationError):
-            log.exception("drafting failed")
-        _send(answers, DraftingFailed(type(error).__name__, str(error)))
-
-
-async def _draft(
-    drafter: ClaimDrafter, request: Draft, answers: BinaryIO, end_early: EndEarlyRequest
-) -> None:
-    """Draft a claim and send its parts.
-
-    A part that was sent counts as stored; the service has its clients forgotten if it is not.
+    The service ends a claim early by a signal, since the pipe is not read meanwhile, and repeats
+    it; one that comes between two claims has no effect.
     """
-    end_early.received = False
-    async with aclosing(drafter.draft(request.works, request.seconds, lambda: True)) as parts:
-        async for part in parts:
-            drafter.keep(newest_texts(part.reasoned))
-            rows = packed(part.reasoned, bodies_now(texts_of(part.reasoned)))
-            is_last = part.is_last or end_early.received
-            _send(
-                answers,
-                DraftedPart(
-                    summaries=part.summaries, reasoned=rows, texts=part.texts, is_last=is_last
-                ),
-            )
-            if is_last:
-                break
 
+    def __init__(self, begin: Begin, answers: BinaryIO) -> None:
+        reader = SqliteInteractionReader(begin.database)
+        interactions = InteractionReasoning(
+            reader,
+            OfflineReasoner(begin.workflow.profile_lines),
+            begin.workflow,
+            _yield_to_nobody,
+        )
+        self.drafter = ClaimDrafter(interactions, PART)
+        self._answers = answers
+        self._end_early = False
+        signal.signal(END_EARLY_SIGNAL, self._receive_end_early)
 
-def _send(answers: BinaryIO, message: object) -> None:
-    answers.write(frame(message))
-    answers.flush()
+    def _receive_end_early(self, *_: object) -> None:
+        self._end_early = True
+
+    async def answer(self, request: Draft) -> None:
+        """Send the parts of a claim, or the error that ended it."""
+        try:
+            await self._draft(request)
+        except BrokenPipeError:
+            raise
+        except (StoreBusy, StoreCorrupt, StoreFull) as error:
+            self._send(type(error)(str(error)))
+        except Exception as error:
+            if not isinstance(error, PropagationError):
+                log.exception("drafting failed")
+            said = f"reasoning failed: {type(error).__name__}: {error}; see the log"
+            self._send(PropagationError(said))
+
+    async def _draft(self, request: Draft) -> None:
+        """Draft a claim and send its parts.
+
+        A part that was sent counts as stored; the service has its clients forgotten if it is not.
+        """
+        self._end_early = False
+        drafted = self.drafter.draft(request.works, request.seconds, lambda: True)
+        async with aclosing(drafted) as parts:
+            async for part in parts:
+                self.drafter.keep(newest_texts(part.reasoned))
+                rows = packed(part.reasoned, bodies_now(texts_of(part.reasoned)))
+                is_last = part.is_last or self._end_early
+                self._send(DraftedPart(part.summaries, rows, part.texts, is_last))
+                if is_last:
+                    break
+
+    def _send(self, message: object) -> None:
+        """Write a pickle behind its length, for a reader that cannot wait for bytes."""
+        body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+        self._answers.write(len(body).to_bytes(LENGTH_BYTES, "little") + body)
+        self._answers.flush()
 
 
 async def _yield_to_nobody() -> None:

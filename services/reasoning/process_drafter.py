@@ -1,39 +1,56 @@
-"""The drafter that has a child process draft texts, and commits them itself."""
+"""The drafter that has a child process draft texts, and commits them itself.
+
+Messages in both directions are pickles, since both processes are one program.
+"""
 
 import asyncio
 import pickle
+import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from propagation.adapters.sqlite.reason.reasoned_rows import PackedReasoned
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model import (
-    ClientText,
-    PropagationError,
-    ReasonClaim,
-    ReasonWork,
-    StoreBusy,
-    StoreCorrupt,
-    StoreFull,
-)
+from propagation.model import ClientText, PropagationError, ReasonClaim, ReasonWork
 from propagation.workflow.reason.drafting import DraftedPart
-from services.reasoning.pipe_messages import (
-    END_EARLY_SIGNAL,
-    LENGTH_BYTES,
-    Begin,
-    Draft,
-    DraftingFailed,
-    Forget,
-)
+from propagation.workflow.settings import WorkflowSettings
 
 COMMAND = (sys.executable, "-m", "services.reasoning.child_process")
 UNREAD_BYTES = 64 << 20
 CLOSING_SECONDS = 5.0
 PART_TIMEOUT_SECONDS = 30.0
-STORE_ERRORS = (StoreBusy, StoreCorrupt, StoreFull)
+LENGTH_BYTES = 8
+# Asks the child to end its claim with the part under way. A process that does not handle this
+# signal yet is not ended by it.
+END_EARLY_SIGNAL = signal.SIGURG
+
+
+@dataclass(frozen=True)
+class Begin:
+    """The first message to the child: the database to read, and the settings to reason with."""
+
+    database: Path
+    workflow: WorkflowSettings
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A claim to draft: answered by DraftedParts up to the last one, or by one error."""
+
+    works: Sequence[ReasonWork]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Forget:
+    """Clients whose texts are to be loaded again; not answered."""
+
+    refs: Sequence[int]
 
 
 class ProcessDrafter:
@@ -72,8 +89,8 @@ class ProcessDrafter:
         self._unread = True
         while self._unread:
             answer = await self._read_answer(process)
-            if isinstance(answer, DraftingFailed):
-                raise _error_of(answer)
+            if isinstance(answer, PropagationError):
+                raise answer
             yield answer
 
     async def commit(self, claim: ReasonClaim, part: DraftedPart[PackedReasoned]) -> None:
@@ -149,7 +166,7 @@ class ProcessDrafter:
             ) from error
         self._length = None
         answer = pickle.loads(body)
-        self._unread = not (isinstance(answer, DraftingFailed) or answer.is_last)
+        self._unread = not (isinstance(answer, PropagationError) or answer.is_last)
         return answer
 
     async def _kill(self, process: Process) -> int:
@@ -158,11 +175,3 @@ class ProcessDrafter:
         with suppress(ProcessLookupError):
             process.kill()
         return await process.wait()
-
-
-def _error_of(failed: DraftingFailed) -> PropagationError:
-    """Return the error that drafting raised, if its message is all that it needs."""
-    for kind in STORE_ERRORS:
-        if failed.kind == kind.__name__:
-            return kind(failed.message)
-    return PropagationError(f"reasoning failed: {failed.kind}: {failed.message}; see the log")
