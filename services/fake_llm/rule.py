@@ -83,9 +83,14 @@ WHY = (
 )
 
 
+def text_of(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Return the text of a prompt."""
+    return "\n".join(str(message.get("content", "")) for message in messages)
+
+
 def obeys(messages: Sequence[Mapping[str, Any]], habits: Collection[str]) -> bool:
     """Return whether a model with these habits obeys an order that it reads."""
-    text = "\n".join(str(message.get("content", "")) for message in messages)
+    text = text_of(messages)
     inside, outside = " ".join(DATA.findall(text)), DATA.sub("", text)
     return bool(
         ("gullible" in habits and ORDER.search(inside))
@@ -100,22 +105,20 @@ def answer(
     obeying: bool,
 ) -> dict[str, Any]:
     """Answer a prompt whole; a probe with {"word": const}; anything else with {}."""
-    text = "\n".join(str(message.get("content", "")) for message in messages)
-    found = DATA.search(text)
-    if not found:
+    data = data_of(messages)
+    if not data:
         return _probed(response_format)
-    data = json.loads(found.group(1))
     answers = _answers(data)
     if obeying:
         answers = _obeyed(data, answers)
-    again = AGAIN.findall(text)
+    again = AGAIN.findall(text_of(messages))
     wanted = json.loads(f"[{again[-1]}]") if again else list(answers)
     return {name: value for name, value in answers.items() if name in wanted}
 
 
 def data_of(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the data of a prompt; {} without any."""
-    found = DATA.search("\n".join(str(message.get("content", "")) for message in messages))
+    found = DATA.search(text_of(messages))
     return json.loads(found.group(1)) if found else {}
 
 

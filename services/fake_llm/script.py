@@ -3,8 +3,29 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
+
+# Habits, and what they put into an answer after which text.
+INSERTIONS = (
+    ("infinite", '"prediction": {', '"certainty": 1e999, '),
+    ("surrogates", '"text": "', "\\ud800\\u0000 "),
+    ("surrogates", '"why": "', "\\udfff\\u0000 "),
+    ("raw_newlines", '"text": "', "\n"),
+    ("raw_newlines", '"why": "', "\n"),
+)
+PROSE_BEFORE = "Sure! Here is the answer {as asked}:\n\n"
+PROSE_AFTER = "\n\nLet me know if {anything} is unclear."
+# Habits, and what they put before and after an answer.
+WRAPPERS = (
+    ("fences", "```json\n", "\n```"),
+    ("prose", PROSE_BEFORE, PROSE_AFTER),
+    ("schema_ignored", PROSE_BEFORE, PROSE_AFTER),
+    ("think", '<think>First, {"choice": 2} comes to mind. Or {"choice": 1}?</think>\n', ""),
+    ("think_open", 'Hm, {"choice": 2} perhaps.\n</think>\n\n', ""),
+)
+WRONG = {"choice": 999, "line": 999, "used": ["M999"], "order": [999], "op": "replace"}
 
 
 def estimate_tokens(text: str) -> int:
@@ -25,43 +46,23 @@ def write_answer(said: Mapping[str, Any], fault: str | None, habits: frozenset[s
     text = json.dumps(value, ensure_ascii=False)
     if fault == "malformed":
         return text.replace('": ', '" ', 3) if '": ' in text else text[:-1]
-    if "infinite" in habits:
-        text = text.replace('"choice": ', '"certainty": 1e999, "choice": ')
-    if "surrogates" in habits:
-        text = text.replace('"text": "', '"text": "\\ud800\\u0000 ').replace(
-            '"why": "', '"why": "\\udfff\\u0000 '
-        )
-    if "raw_newlines" in habits:
-        text = text.replace('"text": "', '"text": "\n').replace('"why": "', '"why": "\n')
-    if "fences" in habits:
-        text = f"```json\n{text}\n```"
-    if "prose" in habits or "schema_ignored" in habits:
-        text = (
-            f"Sure! Here is the answer {{as asked}}:\n\n{text}\n\nLet me know if "
-            f"{{anything}} is unclear."
-        )
-    if "think" in habits:
-        text = f'<think>First, {{"choice": 2}} comes to mind. Or {{"choice": 1}}?</think>\n{text}'
-    if "think_open" in habits:
-        text = f'Hm, {{"choice": 2}} perhaps.\n</think>\n\n{text}'
+    for habit, start, put_after in INSERTIONS:
+        if habit in habits:
+            text = text.replace(start, start + put_after)
+    for habit, before, after in WRAPPERS:
+        if habit in habits:
+            text = before + text + after
     return text
 
 
 def _with_wrong_ids(value: Any) -> Any:
-    """Every number of a line, message or candidate is one that there isn't."""
+    """Give every line, message or candidate a number that there isn't."""
     if isinstance(value, dict):
-        return {name: _wrong(name, one) for name, one in value.items()}
+        return {
+            name: WRONG[name] if name in WRONG else _with_wrong_ids(one)
+            for name, one in value.items()
+        }
     return [_with_wrong_ids(one) for one in value] if isinstance(value, list) else value
-
-
-def _wrong(name: str, value: Any) -> Any:
-    if name in ("choice", "line"):
-        return 999
-    if name in ("used", "order"):
-        return ["M999" if name == "used" else 999]
-    if name == "op":
-        return "replace"
-    return _with_wrong_ids(value)
 
 
 FAULTS = (
@@ -108,6 +109,50 @@ HABITS = {
     "obedient": "obeys an order that stands outside of the delimited data",
 }
 CONTEXT_TOKENS = 6_000
+UNSUPPORTED = "Unsupported parameter: '{}' is not supported with this model"
+
+
+class Refused(Exception):
+    """An answer that is an error."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        code: str = "",
+        kind: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.message, self.code, self.kind, self.headers = (
+            status,
+            message,
+            code,
+            kind,
+            headers or {},
+        )
+
+
+# Habits of refusing; when they do is in FakeLLM._refuse.
+REFUSALS = {
+    "key_required": partial(Refused, 401, "Incorrect API key provided"),
+    "schema_500": partial(Refused, 500, "grammar not supported"),
+    "json_only": partial(Refused, 400, "response_format of type json_schema is not supported"),
+    "format_422": partial(Refused, 422, "Extra inputs are not permitted: response_format"),
+    "temperature_400": partial(Refused, 400, UNSUPPORTED.format("temperature")),
+    "max_tokens_400": partial(Refused, 400, UNSUPPORTED.format("max_tokens")),
+    "context_code": partial(
+        Refused,
+        400,
+        "This model's maximum context length is exceeded",
+        code="context_length_exceeded",
+    ),
+    "context_type": partial(
+        Refused, 400, "the request exceeds the available size", kind="exceed_context_size_error"
+    ),
+    "no_embeddings": partial(Refused, 501, "This server does not support embeddings"),
+    "filtered_embeddings": partial(Refused, 400, "The input was refused by the content filter"),
+}
 
 
 @dataclass(frozen=True)
@@ -140,9 +185,5 @@ class Script:
 
     def drawn(self, random: Random) -> str | None:
         """Draw the fault of the next call, if any."""
-        at = random.random()
-        for name, share in self.faults.items():
-            if at < share:
-                return name
-            at -= share
-        return None
+        shares = [*self.faults.values(), 1 - sum(self.faults.values())]
+        return random.choices([*self.faults, None], shares)[0]

@@ -8,46 +8,29 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from http import HTTPStatus
 from random import Random
 from typing import Any
 
-from services.fake_llm.rule import answer, data_of, obeys
-from services.fake_llm.script import CONTEXT_TOKENS, Script, estimate_tokens, write_answer
+from services.fake_llm.rule import answer, data_of, obeys, text_of
+from services.fake_llm.script import (
+    CONTEXT_TOKENS,
+    REFUSALS,
+    Refused,
+    Script,
+    estimate_tokens,
+    write_answer,
+)
 
-REASONS = {
-    200: "OK",
-    400: "Bad Request",
-    401: "Unauthorized",
-    404: "Not Found",
-    422: "Unprocessable",
-    429: "Too Many Requests",
-    500: "Internal Server Error",
-    501: "Not Implemented",
-}
 DRIP_SECONDS = 0.02
+MARKS = {
+    "outcome": "backward",
+    "client_1": "extract",
+    "router_1": "summarize",
+    "candidates": "rank",
+}
 REFUSAL = "I'm sorry, but I can't help with that."
 Headers = Mapping[str, str]
-
-
-class Refused(Exception):
-    """An answer that is an error."""
-
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        code: str = "",
-        kind: str = "",
-        headers: Headers | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status, self.message, self.code, self.kind, self.headers = (
-            status,
-            message,
-            code,
-            kind,
-            headers or {},
-        )
 
 
 @dataclass
@@ -142,26 +125,12 @@ class FakeLLM:
         self.script = script
         self.seen = RequestStatistics()
         self._random = Random(script.seed)
-        self._server: asyncio.Server | None = None
-        self._open: set[asyncio.StreamWriter] = set()
+        self.base_url = ""
+        self.connections: set[asyncio.StreamWriter] = set()
 
-    @property
-    def base_url(self) -> str:
-        assert self._server is not None
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
-
-    async def start(self, port: int = 0) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port, limit=1 << 24)
-
-    async def close(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            for writer in list(self._open):
-                writer.transport.abort()
-            await self._server.wait_closed()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open.add(writer)
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of a connection."""
+        self.connections.add(writer)
         try:
             while (request := await _read(reader)) is not None:
                 await self._answered(*request, writer)
@@ -173,7 +142,7 @@ class FakeLLM:
         ):
             pass
         finally:
-            self._open.discard(writer)
+            self.connections.discard(writer)
             with suppress(Exception):
                 writer.close()
 
@@ -187,8 +156,7 @@ class FakeLLM:
             if path.endswith("/chat/completions") and method == "POST":
                 await self._chat(json.loads(body), headers, writer)
             elif path.endswith("/embeddings") and method == "POST":
-                await self._delay()
-                await _send(writer, 200, self._embeddings(json.loads(body)))
+                await _send(writer, 200, await self._embeddings(json.loads(body)))
             elif path.endswith("/models"):
                 models = (
                     []
@@ -213,17 +181,30 @@ class FakeLLM:
         self, body: Mapping[str, Any], headers: Headers, writer: asyncio.StreamWriter
     ) -> None:
         messages = body["messages"]
-        label = prompt_of(messages, body.get("response_format"))
+        label = prompt_of(data_of(messages), body.get("response_format"))
         fault = self.script.drawn(self._random) if label != "probe" else None
         self.seen.calls[label] += 1
         self.seen.faults[fault or "none"] += 1
-        prompt = "\n".join(str(message["content"]) for message in messages)
+        prompt = text_of(messages)
         self.seen.prompt_tokens[label] += estimate_tokens(prompt)
         if len(self.seen.prompts) < self.KEPT:
             self.seen.prompts.append(prompt)
         self.seen.record_prompt(messages)
         await self._delay()
-        self._refuse(body, headers, prompt)
+        kind = (body.get("response_format") or {}).get("type")
+        too_long = estimate_tokens(prompt) > CONTEXT_TOKENS
+        self._refuse(
+            {
+                "key_required": headers.get("authorization") != "Bearer right",
+                "schema_500": kind == "json_schema",
+                "json_only": kind == "json_schema",
+                "format_422": kind is not None,
+                "temperature_400": "temperature" in body,
+                "max_tokens_400": "max_tokens" in body,
+                "context_code": too_long,
+                "context_type": too_long,
+            }
+        )
         if fault == "429":
             raise Refused(
                 429, "Too many requests", headers={"Retry-After": f"{self.script.retry_after:g}"}
@@ -236,40 +217,13 @@ class FakeLLM:
             if completion["choices"]
             else 0
         )
-        payload = json.dumps(completion).encode()
-        if fault == "disconnect":
-            await _send_part(writer, payload)
-        elif fault == "drip":
-            await _drip(writer, payload)
-        else:
-            await _send_bytes(writer, 200, payload, {})
+        await _send(writer, 200, completion, fault=fault)
 
-    def _refuse(self, body: Mapping[str, Any], headers: Headers, prompt: str) -> None:
-        habits, kind = self.script.habits, (body.get("response_format") or {}).get("type")
-        if "key_required" in habits and headers.get("authorization") != "Bearer right":
-            raise Refused(401, "Incorrect API key provided")
-        if kind == "json_schema" and "schema_500" in habits:
-            raise Refused(500, "grammar not supported")
-        if kind == "json_schema" and "json_only" in habits:
-            raise Refused(400, "response_format of type json_schema is not supported")
-        if kind and "format_422" in habits:
-            raise Refused(422, "Extra inputs are not permitted: response_format")
-        for name in ("temperature", "max_tokens"):
-            if name in body and f"{name}_400" in habits:
-                raise Refused(
-                    400, f"Unsupported parameter: '{name}' is not supported with this model"
-                )
-        if estimate_tokens(prompt) > CONTEXT_TOKENS:
-            if "context_code" in habits:
-                raise Refused(
-                    400,
-                    "This model's maximum context length is exceeded",
-                    code="context_length_exceeded",
-                )
-            if "context_type" in habits:
-                raise Refused(
-                    400, "the request exceeds the available size", kind="exceed_context_size_error"
-                )
+    def _refuse(self, occasions: Mapping[str, bool]) -> None:
+        """Refuse, if there is an occasion for a habit that the script has."""
+        for habit, given in occasions.items():
+            if given and habit in self.script.habits:
+                raise REFUSALS[habit]()
 
     def _completion(self, body: Mapping[str, Any], fault: str | None) -> dict[str, Any]:
         habits = self.script.habits
@@ -323,15 +277,12 @@ class FakeLLM:
             },
         }
 
-    def _embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def _embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        await self._delay()
         self.seen.calls["embeddings"] += 1
-        if "no_embeddings" in self.script.habits:
-            raise Refused(501, "This server does not support embeddings")
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
-        if "filtered_embeddings" in self.script.habits and any(
-            "forbidden" in text for text in texts
-        ):
-            raise Refused(400, "The input was refused by the content filter")
+        forbidden = any("forbidden" in text for text in texts)
+        self._refuse({"no_embeddings": True, "filtered_embeddings": forbidden})
         data = [
             {"object": "embedding", "index": place, "embedding": self._embedding(text)}
             for place, text in enumerate(texts)
@@ -378,31 +329,29 @@ class FakeLLM:
         }
 
 
-def prompt_of(messages: Sequence[Mapping[str, Any]], response_format: object) -> str:
+def prompt_of(data: Mapping[str, Any], response_format: object) -> str:
     """Recognise a prompt by its data; without any it is a probe of a format, or a ping."""
-    text = "\n".join(str(message["content"]) for message in messages)
-    if "<data>\n" not in text:
+    if not data:
         return "probe" if response_format else "ping"
-    data = text.partition("<data>\n")[2]
-    for mark, name in (
-        ('{"outcome":"', "backward"),
-        ('{"client_1":', "extract"),
-        ('{"router_1":', "summarize"),
-    ):
-        if data.startswith(mark):
+    for mark, name in MARKS.items():
+        if mark in data:
             return name
-    return "rank" if '"candidates":{"1"' in data else "forward"
+    return "forward"
 
 
 @asynccontextmanager
-async def fake_llm(script: Script | None = None) -> AsyncIterator[FakeLLM]:
-    """Run a scripted server on a free port of this machine, in this process."""
+async def fake_llm(script: Script | None = None, port: int = 0) -> AsyncIterator[FakeLLM]:
+    """Run a scripted server on a port of this machine, in this process; 0 takes a free one."""
     server = FakeLLM(script or Script())
-    await server.start()
+    listener = await asyncio.start_server(server.serve, "127.0.0.1", port, limit=1 << 24)
+    server.base_url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
     try:
         yield server
     finally:
-        await server.close()
+        listener.close()
+        for writer in list(server.connections):
+            writer.transport.abort()
+        await listener.wait_closed()
 
 
 async def _read(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str], bytes] | None:
@@ -419,38 +368,28 @@ async def _read(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str],
 
 
 async def _send(
-    writer: asyncio.StreamWriter, status: int, body: Any, headers: Headers | None = None
+    writer: asyncio.StreamWriter,
+    status: int,
+    body: Any,
+    headers: Headers | None = None,
+    fault: str | None = None,
 ) -> None:
-    await _send_bytes(writer, status, json.dumps(body).encode(), headers or {})
-
-
-async def _send_bytes(
-    writer: asyncio.StreamWriter, status: int, payload: bytes, headers: Headers
-) -> None:
-    writer.write(_head(status, len(payload), headers) + payload)
-    await writer.drain()
-
-
-async def _send_part(writer: asyncio.StreamWriter, payload: bytes) -> None:
-    """Half of it, and then nobody is there."""
-    writer.write(_head(200, len(payload), {}) + payload[: len(payload) // 2])
-    await writer.drain()
-    writer.close()
-
-
-async def _drip(writer: asyncio.StreamWriter, payload: bytes) -> None:
-    writer.write(_head(200, len(payload), {}))
-    for start in range(0, len(payload), 8):
-        writer.write(payload[start : start + 8])
-        await writer.drain()
-        await asyncio.sleep(DRIP_SECONDS)
-
-
-def _head(status: int, length: int, headers: Headers) -> bytes:
+    """Send an answer: whole, drop by drop, or half of it before the connection ends."""
+    payload = json.dumps(body).encode()
     lines = [
-        f"HTTP/1.1 {status} {REASONS.get(status, 'Error')}",
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
         "Content-Type: application/json",
-        f"Content-Length: {length}",
-        *(f"{name}: {value}" for name, value in headers.items()),
+        f"Content-Length: {len(payload)}",
+        *(f"{name}: {value}" for name, value in (headers or {}).items()),
     ]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+    writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
+    if fault == "disconnect":
+        writer.write(payload[: len(payload) // 2])
+        writer.close()
+        return
+    size = 8 if fault == "drip" else len(payload)
+    for start in range(0, len(payload), size):
+        writer.write(payload[start : start + size])
+        await writer.drain()
+        if fault == "drip":
+            await asyncio.sleep(DRIP_SECONDS)

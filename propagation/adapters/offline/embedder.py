@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from propagation.model import NO_EXPENSES, Expenses, IncompatibleSettings
+from propagation.model import NO_EXPENSES, IncompatibleSettings
 
 DIMENSION = 48
 BUCKETS = 1 << 15
@@ -96,23 +96,13 @@ class HashedEmbedder:
     Rows are weighted by sublinear frequency, and the sum is normalised.
     """
 
+    expenses = NO_EXPENSES
+
     def __init__(self, seed: int = 0, dimension: int = DIMENSION) -> None:
         self._seed = seed
-        self._dimension = dimension
+        self.dimension = dimension
         self._projection: NDArray[np.float32] | None = None
         self.restore(None)
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def dimension(self) -> int:
-        return self._dimension
-
-    @property
-    def expenses(self) -> Expenses:
-        return NO_EXPENSES
 
     def stop_within(self, seconds: float) -> None:
         """Do nothing: no call is under way."""
@@ -126,7 +116,7 @@ class HashedEmbedder:
         return await asyncio.to_thread(self.vectors, texts)
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        out = np.zeros((len(texts), self._dimension), np.float32)
+        out = np.zeros((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), TEXTS_A_PART):
             part = texts[start : start + TEXTS_A_PART]
             values, places, starts = _frequencies(part)
@@ -144,7 +134,7 @@ class HashedEmbedder:
             return self._table
         if self._projection is None:
             self._projection = np.random.default_rng(self._seed).standard_normal(
-                (BUCKETS, self._dimension), np.float32
+                (BUCKETS, self.dimension), np.float32
             )
         return self._projection
 
@@ -157,9 +147,9 @@ class HashedEmbedder:
         matrix = matrix @ sparse.diags_array(idf)
         norms = np.sqrt(matrix.multiply(matrix).sum(axis=1))
         matrix = sparse.diags_array(1 / np.maximum(norms, 1e-12)) @ matrix
-        table = np.zeros((BUCKETS, self._dimension), np.float32)
+        table = np.zeros((BUCKETS, self.dimension), np.float32)
         if len(used):
-            table[used] = idf[:, None] * _right_singular(matrix, self._dimension, seed)
+            table[used] = idf[:, None] * _right_singular(matrix, self.dimension, seed)
         return table.tobytes()
 
     def with_state(self, state: bytes | None) -> Self:
@@ -170,18 +160,18 @@ class HashedEmbedder:
     def restore(self, state: bytes | None) -> None:
         if state is None:
             self._table: NDArray[np.float32] | None = None
-            self._name = f"hashed-projection-{self._dimension}-{self._seed}"
+            self.name = f"hashed-projection-{self.dimension}-{self._seed}"
             return
-        if len(state) != BUCKETS * self._dimension * 4:
+        if len(state) != BUCKETS * self.dimension * 4:
             raise IncompatibleSettings(
                 f"embedder: the stored state has {len(state)} bytes, {BUCKETS} buckets of"
-                f" {self._dimension} dimensions take {BUCKETS * self._dimension * 4}; run"
+                f" {self.dimension} dimensions take {BUCKETS * self.dimension * 4}; run"
                 " `propagation init` to fit it again"
             )
         self._projection = None
-        self._table = np.frombuffer(state, np.float32).reshape(BUCKETS, self._dimension)
-        self._name = (
-            f"hashed-svd-{self._dimension}-{hashlib.blake2b(state, digest_size=4).hexdigest()}"
+        self._table = np.frombuffer(state, np.float32).reshape(BUCKETS, self.dimension)
+        self.name = (
+            f"hashed-svd-{self.dimension}-{hashlib.blake2b(state, digest_size=4).hexdigest()}"
         )
 
 

@@ -4,9 +4,9 @@ import html
 from collections.abc import Sequence
 
 from propagation.adapters.offline.sentences import (
-    find_title,
     fit_titles,
     list_names,
+    plain_title,
     quote,
     shorten,
 )
@@ -39,7 +39,7 @@ def extract_lines(client: Client) -> Sequence[Edit]:
 
 
 def _heading(client: Client) -> str:
-    title = quote(find_title(client)) if client.title else ""
+    title = quote(plain_title(client.title)) if client.title else ""
     given = list_names(client, LISTED) if client.attributes or client.categories else ()
     if client.key.kind == ClientKind.USER:
         return fit_titles("Described as", given, " {}.", LINE_MAX_WORDS) if given else ""

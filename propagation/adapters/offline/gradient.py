@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from propagation.adapters.offline.merge import heard_lines
-from propagation.adapters.offline.sentences import find_title, join_names, list_names, quote
+from propagation.adapters.offline.sentences import join_names, list_names, plain_title, quote
 from propagation.model import Gradient, Module, ReasonWork, RouterVersion
 from propagation.ports import Party
 
@@ -55,7 +55,7 @@ def write_gradients(
 
 
 def _of_user(reward: int, positive: Party, chosen: Sequence[str], negative: Party | None) -> str:
-    title = find_title(positive.client)
+    title = plain_title(positive.client.title)
     what = quote(title) if title else "The choice"
     if reward:
         return f"{what} was foreseen: keep what the profile says of {_about(chosen)}."

@@ -180,15 +180,10 @@ def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[E
 def _said_before(free: Sequence[Line], group: Sequence[Heard]) -> Line | None:
     """Find the line with the same news, or else one of the same router."""
     names = set(group[0].names)
-    for line in free:
-        if names == set(line.attributes):
-            return line
     routers = {heard.message.router for heard in group}
-    for line in free:
-        for source in line.sources:
-            if source.router in routers:
-                return line
-    return None
+    same = [line for line in free if set(line.attributes) == names]
+    of_router = [line for line in free if any(source.router in routers for source in line.sources)]
+    return next(iter(same or of_router), None)
 
 
 def _line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:

@@ -2,15 +2,27 @@
 
 from collections.abc import Sequence
 
-from propagation.adapters.offline.confirmation import (
-    age_heard_lines,
-    learn_attribute_rules,
-    learn_router_rules,
-)
+from propagation.adapters.offline.merge import HEARD_MAX, heard_lines
 from propagation.adapters.offline.own_lines import reinforce_audience, reinforce_choices
-from propagation.adapters.offline.sentences import list_names
-from propagation.model import Author, ClientKind, FilterRule, Profile, ReasonWork
+from propagation.adapters.offline.sentences import join_names, list_names
+from propagation.model import (
+    Author,
+    ClientKind,
+    DropLine,
+    Edit,
+    FilterMemory,
+    FilterRule,
+    Line,
+    Profile,
+    ReasonWork,
+    ReplaceLine,
+    RouterVersion,
+)
 from propagation.ports import OptimizeAnswer, Party
+
+CONFIRMED, FADED, STALE_BELOW = 0.1, 0.97, 0.15
+RAISE, LOWER = 1.25, 0.8
+EVIDENCE = 8
 
 
 def optimize_client(
@@ -38,9 +50,12 @@ def optimize_client(
             *age_heard_lines(party.profile, taste),
         ]
         return OptimizeAnswer(edits=edits, rules=_rules(work, reward, party, taste))
+    if reward:
+        return OptimizeAnswer(edits=())
+    # What a wrongly preferred item heard promised too much, unless it speaks of the reader's taste.
     return OptimizeAnswer(
-        edits=() if reward else age_heard_lines(party.profile, frozenset()),
-        rules=_passed_over(work, reward, party, taste),
+        edits=age_heard_lines(party.profile, frozenset()),
+        rules=_rules(work, reward, party, taste),
     )
 
 
@@ -59,16 +74,6 @@ def _rules(
     return [*learned, *found]
 
 
-def _passed_over(
-    work: ReasonWork, reward: int | None, party: Party, taste: frozenset[str]
-) -> list[FilterRule]:
-    """Learn rules of an item that was wrongly preferred.
-
-    What it heard promised too much, unless it speaks of that reader's taste.
-    """
-    return [] if reward is None or reward else _rules(work, reward, party, taste)
-
-
 def _own(profile: Profile) -> frozenset[str]:
     return frozenset(
         name
@@ -76,3 +81,115 @@ def _own(profile: Profile) -> frozenset[str]:
         if line.author is Author.INTERACTION
         for name in line.attributes
     )
+
+
+def age_heard_lines(profile: Profile, chosen: frozenset[str]) -> list[Edit]:
+    """Age heard lines by one more choice.
+
+    Those that the choice bears out gain weight, the others fade, and stale ones are dropped.
+    """
+    edits: list[Edit] = []
+    for line in _heard(profile):
+        weight = (
+            min(line.weight + CONFIRMED, HEARD_MAX)
+            if chosen.intersection(line.attributes)
+            else line.weight * FADED
+        )
+        if weight < STALE_BELOW:
+            edits.append(DropLine(id=line.id))
+        else:
+            edits.append(ReplaceLine(line=line.with_changes(weight=weight)))
+    return edits
+
+
+def learn_router_rules(
+    memory: FilterMemory,
+    profile: Profile,
+    messages: Sequence[RouterVersion],
+    chosen: frozenset[str],
+    reward: int,
+    sequence: int,
+) -> list[FilterRule]:
+    """Learn from a prediction which communities to believe.
+
+    A message that fits what was chosen is believed more after a right prediction; one that does not
+    fit is believed less after a wrong one.
+    """
+    rules = []
+    heard = heard_lines(profile) if messages else {}
+    for message in messages:
+        line = heard.get((message.router, message.version))
+        if line is None:
+            continue
+        fits = bool(chosen.intersection(line.attributes))
+        if fits == bool(reward):
+            rules.append(_router_rule(memory, message, fits, sequence))
+    return rules
+
+
+def learn_attribute_rules(
+    memory: FilterMemory,
+    profile: Profile,
+    chosen: frozenset[str],
+    own: frozenset[str],
+    sequence: int,
+) -> list[FilterRule]:
+    """Learn which attributes' news to let in.
+
+    News of an attribute that the client never chose before, and now did, is worth more to it; news
+    that went stale without a choice is worth less.
+    """
+    rules = []
+    for line in _heard(profile):
+        found = next((name for name in line.attributes if name in chosen and name not in own), None)
+        if found is not None:
+            rules.append(_attribute_rule(memory, found, RAISE, sequence))
+        elif (
+            not chosen.intersection(line.attributes)
+            and line.weight * FADED < STALE_BELOW
+            and line.attributes
+        ):
+            rules.append(_attribute_rule(memory, line.attributes[0], LOWER, sequence))
+    return rules
+
+
+def _heard(profile: Profile) -> list[Line]:
+    return [line for line in profile.lines if line.author is Author.RECEPTION]
+
+
+def _router_rule(
+    memory: FilterMemory, message: RouterVersion, raised: bool, sequence: int
+) -> FilterRule:
+    new = FilterRule(router=message.router, factor=1.0, text="")
+    old = next((rule for rule in memory.rules if rule.router == message.router), new)
+    about = f"what the {message.name} community passes on"
+    return _changed(old, RAISE if raised else LOWER, about, sequence)
+
+
+def _attribute_rule(memory: FilterMemory, name: str, change: float, sequence: int) -> FilterRule:
+    new = FilterRule(attribute=name, factor=1.0, text="")
+    old = next((rule for rule in memory.rules if rule.attribute == name), new)
+    return _changed(old, change, f"news of {join_names([name])}", sequence)
+
+
+def _changed(rule: FilterRule, change: float, about: str, sequence: int) -> FilterRule:
+    factor = rule.factor * change
+    return FilterRule(
+        router=rule.router,
+        attribute=rule.attribute,
+        factor=factor,
+        text=_advice(factor, about),
+        evidence=(*rule.evidence, sequence)[-EVIDENCE:],
+        age=sequence,
+    )
+
+
+def _advice(factor: float, about: str) -> str:
+    """Say a factor in words, from "leave out" (below .5: dropped) to "put first"."""
+    if factor < 0.5:
+        return f"Leave out {about}: it did not fit the choices made."
+    if factor < 0.95:
+        return f"Be wary of {about}."
+    if factor <= 1.05:
+        return f"Weigh {about} as any other."
+    return f"Put {about} first: choices bear it out." if factor >= 2 else f"Welcome {about}."

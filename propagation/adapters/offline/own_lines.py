@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from propagation.adapters.offline.sentences import (
     choose_variant,
-    find_title,
     fit_titles,
     join_names,
     list_names,
     name_in_sentence,
+    plain_title,
     quote,
-    titles_in,
 )
 from propagation.model import (
     LINE_MAX_WORDS,
+    TITLE,
     AddLine,
     Author,
     Client,
@@ -74,8 +74,8 @@ def reinforce_choices(work: ReasonWork, party: Party, other: Party, room: int) -
     line = _closest(party.profile, names)
     weight = line.weight * KEPT + 1 if line else 1.0
     said = _in_common(line, names)
-    title = find_title(other.client)
-    old = [seen for seen in titles_in(line.text) if seen != title] if line else []
+    title = plain_title(other.client.title)
+    old = [seen for seen in TITLE.findall(line.text) if seen != title] if line else []
     titles = ([title, *old] if title else old)[:TITLES]
     text = _choice(other.client, said, titles, weight)
     return _with_line(party.profile, line, text, said, weight, work.sequence, room)
@@ -138,17 +138,16 @@ def _in_common(line: Line | None, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _closest(profile: Profile, names: Sequence[str]) -> Line | None:
-    """Find the own line with the largest Jaccard overlap, at least a half, first of equals."""
-    wanted = frozenset(names)
-    best, best_overlap = None, 0.0
-    for line in profile.lines:
-        if line.author is not Author.INTERACTION:
-            continue
-        said = frozenset(line.attributes)
-        overlap = len(wanted & said) / len(wanted | said) if wanted or said else 1.0
-        if overlap >= LEAST_OVERLAP and overlap > best_overlap:
-            best, best_overlap = line, overlap
-    return best
+    """Find the own line with the largest overlap, at least a half, first of equals."""
+    own = [line for line in profile.lines if line.author is Author.INTERACTION]
+    best = max(own, key=lambda line: _overlap(line, names), default=None)
+    return best if best is not None and _overlap(best, names) >= LEAST_OVERLAP else None
+
+
+def _overlap(line: Line, names: Sequence[str]) -> float:
+    """Compute the Jaccard overlap of what a line says and these names; 1 if both are empty."""
+    one, other = frozenset(line.attributes), frozenset(names)
+    return len(one & other) / len(one | other) if one or other else 1.0
 
 
 def _with_line(

@@ -14,9 +14,6 @@ from propagation.adapters.offline.summarize import summarize_router
 from propagation.model import (
     NO_EXPENSES,
     Client,
-    Expenses,
-    Gradient,
-    Module,
     ReasonerFailed,
     ReasonWork,
     RouterCase,
@@ -46,6 +43,8 @@ class OfflineReasoner:
     name = "offline-1"
     concurrency = 1
     router_batch_size = 1
+    pause_reason = ""
+    expenses = NO_EXPENSES
 
     def __init__(self, profile_lines: int = 12) -> None:
         """Divide the lines of a profile.
@@ -54,14 +53,6 @@ class OfflineReasoner:
         """
         self._heard = max(1, profile_lines // 4)
         self._not_heard = max(1, profile_lines - self._heard)
-
-    @property
-    def pause_reason(self) -> str:
-        return ""
-
-    @property
-    def expenses(self) -> Expenses:
-        return NO_EXPENSES
 
     def stop_within(self, seconds: float) -> None:
         """Do nothing: no call is under way."""
@@ -82,26 +73,14 @@ class OfflineReasoner:
         candidates: Sequence[Party],
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
+        """Merge messages, and predict by the learner's scores, or else by shared attributes."""
         merges: list[AnswerPart[MergeAnswer]] = [
             await self.merge(party) if party.messages else EMPTY for party in (user, *candidates)
         ]
         if len(candidates) == 1:
             return ForwardAnswer(merges, None)
-        first, second = candidates
-        return ForwardAnswer(merges, await self.predict(work, user, first, second, scores))
-
-    async def predict(
-        self,
-        work: ReasonWork,
-        user: Party,
-        first: Party,
-        second: Party,
-        scores: tuple[float, float] | None,
-    ) -> Prediction:
-        """Predict by the learner's scores, or else by what the profiles share (eq. 6)."""
-        if scores is None:
-            scores = (_shared(user, first), _shared(user, second))
-        return Prediction(chose_first=scores[0] > scores[1])
+        first, second = scores or (_shared(user, candidates[0]), _shared(user, candidates[1]))
+        return ForwardAnswer(merges, Prediction(chose_first=first > second))
 
     async def backward(
         self,
@@ -111,39 +90,17 @@ class OfflineReasoner:
         positive: Party,
         negative: Party | None,
     ) -> BackwardAnswer:
-        gradients = (
-            ()
-            if reward is None
-            else await self.assign_credit(work, reward, user, positive, negative)
-        )
         parties = (user, positive) if negative is None else (user, positive, negative)
         return BackwardAnswer(
-            gradients,
+            () if reward is None else write_gradients(work, reward, user, positive, negative),
             [
-                await self.optimize(
-                    work,
-                    reward,
-                    party,
-                    positive if party is user else user,
-                    own_gradients(gradients, party),
-                )
+                await self.optimize(work, reward, party, positive if party is user else user)
                 for party in parties
             ],
         )
 
-    async def assign_credit(
-        self, work: ReasonWork, reward: int, user: Party, positive: Party, negative: Party | None
-    ) -> Sequence[Gradient]:
-        """Write the gradients of all modules (eq. 8)."""
-        return write_gradients(work, reward, user, positive, negative)
-
     async def optimize(
-        self,
-        work: ReasonWork,
-        reward: int | None,
-        party: Party,
-        other: Party,
-        gradients: Sequence[Gradient],
+        self, work: ReasonWork, reward: int | None, party: Party, other: Party
     ) -> OptimizeAnswer:
         """Optimise one client after it met `other` (eq. 9).
 
@@ -169,15 +126,6 @@ class OfflineReasoner:
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
         return decide(case)
-
-
-def own_gradients(gradients: Sequence[Gradient], party: Party) -> list[Gradient]:
-    """Return the gradients of this client's own modules."""
-    return [
-        gradient
-        for gradient in gradients
-        if gradient.module != Module.ROUTER and gradient.owner == party.client.ref
-    ]
 
 
 def _shared(user: Party, item: Party) -> float:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from zlib import crc32
 
 from propagation.adapters.offline.common_words import COMMON
-from propagation.model import LINE_MAX_WORDS, TITLE, Client, normalize_name
+from propagation.model import LINE_MAX_WORDS, Client, normalize_name
 
 SALIENT = 3
 TITLE_MAX_WORDS = 9
@@ -31,7 +31,7 @@ def join_names(names: Sequence[str]) -> str:
 
 @lru_cache(CACHED)
 def plain_title(title: str) -> str:
-    """Write a title as a person would, in at most nine words."""
+    """Write a title as a person would, in at most nine words; "" stays empty."""
     text = " ".join(html.unescape(title).split())
     moved = MOVED_ARTICLE.match(text)
     if moved:
@@ -44,11 +44,6 @@ def plain_title(title: str) -> str:
 def quote(title: str) -> str:
     """Put a title in quotation marks that it cannot itself contain."""
     return f"“{title.replace('“', chr(34)).replace('”', chr(34)).strip()}”"
-
-
-def titles_in(text: str) -> list[str]:
-    """Return the titles that a sentence quotes, in order."""
-    return TITLE.findall(text)
 
 
 def shorten(text: str, words: int = LINE_MAX_WORDS) -> str:
@@ -76,11 +71,6 @@ def choose_variant(names: Sequence[str], count: int) -> int:
     It is always the same one, and not its neighbour's.
     """
     return crc32("|".join(names).encode()) % count
-
-
-def find_title(client: Client) -> str:
-    """Return the title as a person would write it; "" without one: an id tells nothing."""
-    return plain_title(client.title)
 
 
 def list_names(client: Client, count: int = SALIENT) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from propagation.model import rank_by_distinctiveness
 
 NAMED, APART, USUAL, ARRIVED, EXAMPLES = 2, 3, 2, 4, 3
 MESSAGE_MAX_WORDS = 60
+TURNS = ("It is now turning to", "Lately it looks to", "Its newest interest is")
 UNNAMED = "a community without words yet"
 
 
@@ -31,7 +32,7 @@ def summarize_router(
         if one not in special and one not in usual
     ][:ARRIVED]
     if turning:
-        parts.append(f"{_turn(router)} {join_names(turning)}.")
+        parts.append(f"{TURNS[router % len(TURNS)]} {join_names(turning)}.")
     message = " ".join(parts)
     titles = [quote(plain_title(title)) for title in examples[:EXAMPLES]]
     return name, fit_titles(message, titles, " Seen around {}.", MESSAGE_MAX_WORDS)
@@ -51,10 +52,6 @@ def _standing_sentence(special: Sequence[str], usual: Sequence[str]) -> str:
         return "A community that is taking shape."
     besides = f", with {join_names(usual)} besides" if usual else ""
     return f"A community drawn to {join_names(special)}{besides}."
-
-
-def _turn(router: int) -> str:
-    return ("It is now turning to", "Lately it looks to", "Its newest interest is")[router % 3]
 
 
 def _shares(weights: Mapping[str, float]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Pictures of reports."""
+"""Pictures of reports, in the format of the path's ending (.png, .svg); OSError if it cannot be."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,27 +35,17 @@ class Picture:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        self._figure = Figure(
-            figsize=(WIDTH * max(1, 0.65 * columns), HEIGHT), layout="constrained"
-        )
-        FigureCanvasAgg(self._figure)
-        self._figure.suptitle(title)
-        self.axes: Sequence[Axes] = list(np.atleast_1d(self._figure.subplots(1, columns)))
+        self.figure = Figure(figsize=(WIDTH * max(1, 0.65 * columns), HEIGHT), layout="constrained")
+        FigureCanvasAgg(self.figure)
+        self.figure.suptitle(title)
+        self.axes: Sequence[Axes] = list(np.atleast_1d(self.figure.subplots(1, columns)))
 
     def legend(self) -> None:
         """Draw one legend for all axes, below them, so that it hides no bar."""
         handles, labels = self.axes[0].get_legend_handles_labels()
-        self._figure.legend(
+        self.figure.legend(
             handles, labels, loc="outside lower center", ncols=min(len(labels), 4), fontsize="small"
         )
-
-    def save(self, path: Path) -> None:
-        """Write the figure in the format of the path's ending (.png, .svg).
-
-        Raises:
-            OSError: It cannot be written.
-        """
-        self._figure.savefig(path)
 
 
 def over_time(report: Report, path: Path) -> None:
@@ -77,7 +67,7 @@ def over_time(report: Report, path: Path) -> None:
     axes.set_xlabel("interactions (reported from the dotted line on)")
     axes.set_ylabel("N@10 against 9 unseen items")
     axes.legend(fontsize="small")
-    picture.save(path)
+    picture.figure.savefig(path)
 
 
 def left_out(report: LeaveOneOutReport, path: Path) -> None:
@@ -103,7 +93,7 @@ def left_out(report: LeaveOneOutReport, path: Path) -> None:
         )
         axes.set_ylabel(f"N@10 of {size}")
     picture.legend()
-    picture.save(path)
+    picture.figure.savefig(path)
 
 
 def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
@@ -125,7 +115,7 @@ def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
         )
         axes.set_ylabel("N@10 against 9 unseen items")
     picture.legend()
-    picture.save(path)
+    picture.figure.savefig(path)
 
 
 def plot_effect(effect: Effect, path: Path) -> None:
@@ -167,7 +157,7 @@ def plot_effect(effect: Effect, path: Path) -> None:
         axes.legend(fontsize="x-small")
     levels.set_ylabel("N@10 against 9 unseen items")
     gains.set_ylabel("paired by user, with twice the standard error")
-    picture.save(path)
+    picture.figure.savefig(path)
 
 
 def _twice_error(pair: Paired | None) -> float:

@@ -72,7 +72,7 @@ def fake_llm(
     requests that it got.
     """
     from services.fake_llm.script import Script
-    from services.fake_llm.server import FakeLLM
+    from services.fake_llm.server import fake_llm as serve
 
     try:
         script = Script(
@@ -87,13 +87,9 @@ def fake_llm(
         raise UsageProblem(str(error)) from error
 
     async def run() -> None:
-        server = FakeLLM(script)
-        await server.start(port)
-        print(f"listening on {server.base_url}", flush=True)
-        try:
+        async with serve(script, port) as server:
+            print(f"listening on {server.base_url}", flush=True)
             await asyncio.Event().wait()
-        finally:
-            await server.close()
 
     asyncio.run(run())
 

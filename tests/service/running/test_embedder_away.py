@@ -2,7 +2,6 @@
 start waits for it."""
 
 import asyncio
-import contextlib
 import socket
 
 import grpc
@@ -24,8 +23,7 @@ from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import ServerSettings, Settings
-from services.fake_llm.script import Script
-from services.fake_llm.server import FakeLLM
+from services.fake_llm.server import fake_llm
 from services.runtime.readiness import StartCancelled
 from services.server import running
 from tests.service.conftest import SMALL
@@ -47,16 +45,6 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
-
-
-@contextlib.asynccontextmanager
-async def endpoint(port):
-    server = FakeLLM(Script())
-    await server.start(port)
-    try:
-        yield server
-    finally:
-        await server.close()
 
 
 def make_settings(tmp_path, embeds_at, own_port=0):
@@ -95,7 +83,7 @@ async def test_learning_waits_for_the_embedder_without_starting_over_and_reads_g
     port = free_port()
     engine = build_engine(make_settings(tmp_path, port))
     await engine.open()
-    async with endpoint(port):
+    async with fake_llm(port=port):
         await engine.upsert_clients(ITEMS)
         for of in range(3):
             await engine.record(events(of))
@@ -147,7 +135,7 @@ async def test_learning_waits_for_the_embedder_without_starting_over_and_reads_g
         with pytest.raises(ReasonerUnavailable):
             await engine.learn()
     assert not reads, "the view is where it was"
-    async with endpoint(port):
+    async with fake_llm(port=port):
         engine.embedder.endpoint.breaker.record_answer()  # or wait until it asks again
         assert await engine.learn()
     await engine.close()
@@ -155,7 +143,7 @@ async def test_learning_waits_for_the_embedder_without_starting_over_and_reads_g
 
 async def learned(tmp_path, port):
     engine = build_engine(make_settings(tmp_path, port))
-    async with endpoint(port):
+    async with fake_llm(port=port):
         await engine.open()
         await engine.upsert_clients(ITEMS)
         await engine.drain()
@@ -200,7 +188,7 @@ async def test_a_start_waits_for_the_embedder_and_says_so(tmp_path):
         code, why = await read_refusal(stub)
         assert code == grpc.StatusCode.UNAVAILABLE
         assert "waits for its embedder" in why
-        async with endpoint(port):
+        async with fake_llm(port=port):
             await asyncio.wait_for(ready.wait(), 5)
             assert await read_health(channel) == Status.SERVING
             stopping.set()

@@ -18,9 +18,10 @@ class AlwaysFirst(OfflineReasoner):
         super().__init__()
         self.shown = []
 
-    async def predict(self, work, user, first, second, scores):
-        self.shown.append((first.client.ref, scores))
-        return Prediction(chose_first=True)
+    async def forward(self, work, user, candidates, scores):
+        self.shown.append((candidates[0].client.ref, scores))
+        answer = await super().forward(work, user, candidates, scores)
+        return replace(answer, prediction=Prediction(chose_first=True))
 
 
 async def predict(reasoner, step):
@@ -75,8 +76,9 @@ async def test_without_a_negative_there_is_nothing_to_predict():
 class Speechless(OfflineReasoner):
     """Merges, and fails to predict."""
 
-    async def predict(self, work, user, first, second, scores):
-        return ReasonerFailed("no choice")
+    async def forward(self, work, user, candidates, scores):
+        answer = await super().forward(work, user, candidates, scores)
+        return replace(answer, prediction=ReasonerFailed("no choice"))
 
 
 async def test_a_failed_prediction_is_neither_right_nor_wrong():

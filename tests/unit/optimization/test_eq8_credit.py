@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.adapters.offline.gradient import write_gradients
 from propagation.model import Module
 from tests.unit.parties import (
     NEGATIVE,
@@ -19,7 +19,7 @@ from tests.unit.parties import (
 
 
 async def credit(reward, told_user=(), told_item=()):
-    return await OfflineReasoner().assign_credit(
+    return write_gradients(
         work(),
         reward,
         party(

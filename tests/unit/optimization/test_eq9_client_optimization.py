@@ -1,12 +1,10 @@
 """Eq. 9: edits of profiles and filter memories from an interaction."""
 
-from propagation.adapters.offline.reasoner import OfflineReasoner, own_gradients
-from propagation.model import Author, ClientText, Gradient, Module, ReasonerFailed
+from propagation.adapters.offline.reasoner import OfflineReasoner
+from propagation.model import Author, ClientText, ReasonerFailed
 from propagation.optimization.client_optimization import optimize_client
 from tests.unit.parties import (
     NEGATIVE,
-    POSITIVE,
-    USER,
     heard,
     item,
     line,
@@ -19,9 +17,7 @@ from tests.unit.parties import (
 
 async def after(one, other, reward=1):
     text = ClientText(profile=one.profile, filter_memory=one.filter_memory, watermark=4, dropped=2)
-    return optimize_client(
-        text, await OfflineReasoner().optimize(work(), reward, one, other, ()), 12
-    )
+    return optimize_client(text, await OfflineReasoner().optimize(work(), reward, one, other), 12)
 
 
 async def test_a_choice_becomes_a_line_that_cites_its_interaction():
@@ -78,22 +74,8 @@ async def test_an_item_learns_who_chose_it_and_nothing_that_a_user_says_of_itsel
 async def test_an_item_rightly_passed_over_stays_as_it_is():
     one = party(item(NEGATIVE), heard(1, 3, "opera"))
     text = ClientText(profile=one.profile)
-    answer = await OfflineReasoner().optimize(work(), 1, one, party(user()), ())
+    answer = await OfflineReasoner().optimize(work(), 1, one, party(user()))
     assert optimize_client(text, answer, 12) is text
-
-
-def test_a_client_is_given_its_own_gradients_and_never_a_routers_of_the_same_number():
-    gradients = [
-        Gradient(
-            sequence=50, module=module, owner=owner, writer=USER, reward=1, text=f"{module}-{owner}"
-        )
-        for module in Module
-        for owner in (USER, POSITIVE)
-    ]
-    assert [g.text for g in own_gradients(gradients, party(user()))] == [
-        f"profile-{USER}",
-        f"filter_memory-{USER}",
-    ]
 
 
 def test_a_failed_part_changes_nothing():

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.offline.sentences import titles_in
-from propagation.model import Profile
+from propagation.model import TITLE, Profile
 from propagation.ports import Integration, Party
 from tests.unit.parties import USER, item, line, message, party, profile, user, work
 
@@ -28,7 +27,7 @@ async def after_choices(films, times):
         one = Party(client=user(), profile=now, filter_memory=party(user()).filter_memory)
         step = replace(work(), sequence=number + 1)
         answer = await reasoner.optimize(
-            step, 1, one, party(item(title=title, categories=categories)), ()
+            step, 1, one, party(item(title=title, categories=categories))
         )
         now = now.apply_edits(answer.edits, 12)
     return now
@@ -62,7 +61,6 @@ async def test_no_id_no_overlong_line_whatever_the_catalogue_holds(thing):
         1,
         party(user()),
         Party(client=thing, profile=described, filter_memory=party(thing).filter_memory),
-        (),
     )
     text = f"{described.text}\n{Profile(ref=USER).apply_edits(answer.edits, 12).text}"
     assert "4711" not in text
@@ -76,7 +74,7 @@ async def test_a_wordless_item_is_described_by_who_chooses_it():
         profile=profile(item().ref, line(1, "jazz")),
         filter_memory=party(user()).filter_memory,
     )
-    answer = await OfflineReasoner().optimize(work(), 1, party(user()), wordless, ())
+    answer = await OfflineReasoner().optimize(work(), 1, party(user()), wordless)
     assert "jazz" in Profile(ref=USER).apply_edits(answer.edits, 12).text
 
 
@@ -125,7 +123,7 @@ async def test_every_title_that_a_line_cites_bears_it_out():
     ]
     genres = {title: set(categories) for title, categories in films}
     read = await after_choices(films, 40)
-    cited = [(one, title) for one in read.lines for title in titles_in(one.text)]
+    cited = [(one, title) for one in read.lines for title in TITLE.findall(one.text)]
     assert len(cited) >= len(films)
     assert all(set(one.attributes) <= genres[title] for one, title in cited)
 

@@ -11,7 +11,7 @@ from propagation.adapters.openai.answers.json_mode import LOOK_SECONDS, Mode
 from propagation.model import AddLine, Author, ReasonerGaveUp, ReasonerUnavailable
 from propagation.ports import Integration
 from services.fake_llm.rule import data_of
-from services.fake_llm.server import Refused
+from services.fake_llm.script import Refused
 from tests.unit.parties import NEGATIVE, item, line, message, party, user, work
 
 TOLD = message(3, "soul", text="A community for soul and funk")

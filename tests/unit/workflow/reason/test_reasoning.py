@@ -47,14 +47,14 @@ class Flaky(OfflineReasoner):
             raise ReasonerFailed("the model timed out")
         return await super().extract(clients)
 
-    async def optimize(self, work, reward, party, other, gradients):
+    async def optimize(self, work, reward, party, other):
         title = other.client.title
         if self.failures.get(title, 0) > 0:
             self.failures[title] -= 1
             raise ReasonerFailed("the model timed out")
         if title in self.strange:
             return OptimizeAnswer(edits=[DropLine(id=999)])
-        return await super().optimize(work, reward, party, other, gradients)
+        return await super().optimize(work, reward, party, other)
 
 
 def events(*items, user="ann"):

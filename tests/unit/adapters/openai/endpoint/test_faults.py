@@ -18,7 +18,7 @@ from propagation.model import (
     ReasonerGaveUp,
     ReasonerUnavailable,
 )
-from services.fake_llm.server import Refused
+from services.fake_llm.script import Refused
 from services.grpc.handlers.get_status import GetStatusHandler
 from tests.unit.adapters.openai.other_server import READ, other_server
 from tests.unit.adapters.openai.test_answer_forms import both, reasoner_of

@@ -11,7 +11,7 @@ from propagation.evaluation.protocols.by_reasoner import _retry_patiently
 from propagation.model import ClientChange, ClientKey, ClientKind, ReasonerUnavailable
 from propagation.workflow.read.reasoner_ranking import ReasonerRanking
 from propagation.workflow.read.recommend import Recommendations, Recommended
-from services.fake_llm.server import Refused
+from services.fake_llm.script import Refused
 from tests.unit.adapters.openai.test_server_habits import parties
 
 
