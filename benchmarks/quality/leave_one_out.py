@@ -5,10 +5,15 @@ import asyncio
 from benchmarks.quality.ml100k import SEED, evaluation_settings, ml100k
 from benchmarks.run import Figures, Run
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.evaluation.protocols.leave_one_out import KNOWING, LIVE, evaluate_leave_one_out
+from propagation.evaluation.protocols.leave_one_out import (
+    KNOWING,
+    LeaveOneOutReport,
+    evaluate_leave_one_out,
+)
 from propagation.evaluation.stream import stream_of
 
 SHORT_EVENTS = 5_000
+LIVE = "offk_adoption"
 
 
 def measure(run: Run) -> Figures:
@@ -27,6 +32,19 @@ def measure(run: Run) -> Figures:
             "without propagation and kNN "
             f"{bare.n10:.4f}, {bare.n10_of_100:.4f}; {setting.targets} targets"
         )
-    for key, value in report.keys().items():
+    for key, value in figures_of(report).items():
         if isinstance(value, float):
             yield key, value
+
+
+def figures_of(report: LeaveOneOutReport) -> dict[str, float | None]:
+    """Return the figures under the names of `make bench-life`."""
+    end, shuffled = report.setting("end"), report.setting("shuffled")
+    gain, placebo = end.arm("adoption").against_off, end.arm("placebo").against_off
+    return {
+        "loo_n10_10": end.arm(LIVE).n10,
+        "loo_n10_100": end.arm(LIVE).n10_of_100,
+        "loo_shuffled_n10_10": shuffled.arm(LIVE).n10,
+        "loo_delta_10": gain.mean if gain else None,
+        "loo_placebo_delta_10": placebo.mean if placebo else None,
+    }

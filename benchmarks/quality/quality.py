@@ -9,7 +9,7 @@ from benchmarks.quality.live_quality import measure_live
 from benchmarks.quality.ml100k import SEED, evaluation_settings, ml100k
 from benchmarks.run import Figures, Run
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.evaluation.protocols.prequential import evaluate_prequential
+from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.stream import stream_of
 
 SHORT_EVENTS = 5_000
@@ -24,7 +24,21 @@ def measure(run: Run) -> Figures:
     report = asyncio.run(
         evaluate_prequential(stream, HashedEmbedder(SEED), evaluation_settings(run))
     )
-    for key, value in report.keys().items():
+    for key, value in figures_of(report).items():
         if isinstance(value, float):
             yield key, value
     yield from measure_live(run, dataset)
+
+
+def figures_of(report: Report) -> dict[str, float | None]:
+    """Return the figures under the names of `make bench`."""
+    delta = report.arm("adoption").against_off
+    return {
+        "n10_off": report.arm("off").n10,
+        "n10_placebo": report.arm("placebo").n10,
+        "n10_adoption": report.arm("adoption").n10,
+        "delta": delta.mean if delta else None,
+        "delta_t": delta.t if delta else None,
+        "n10_offk": report.arm("offk").n10,
+        "n10_offk_adoption": report.arm("offk_adoption").n10,
+    }

@@ -6,6 +6,7 @@ import io
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeVar, cast
 
@@ -152,15 +153,23 @@ def find(folder: Path, name: str) -> Path | None:
     Raises:
         BrokenData: It exists as both.
     """
-    found = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
-    if len(found) > 1:
-        raise exists_twice(name)
-    return found[0] if found else None
+    return next((path for path in find_all(folder, name) if plain_name(path) == name), None)
 
 
-def exists_twice(name: str) -> BrokenData:
-    """Return the error for a file that exists plain and compressed."""
-    return BrokenData(name, 0, "", f"is there plain and as {name}.gz; keep one of them")
+def find_all(folder: Path, ending: str) -> list[Path]:
+    """List the files with this ending, plain or as .gz, by name.
+
+    Raises:
+        BrokenData: A file exists as both.
+    """
+    found = sorted(
+        path for path in folder.iterdir() if path.is_file() and plain_name(path).endswith(ending)
+    )
+    for first, second in pairwise(found):
+        name = plain_name(first)
+        if name == plain_name(second):
+            raise BrokenData(name, 0, "", f"is there plain and as {name}.gz; keep one of them")
+    return found
 
 
 def plain_name(path: Path) -> str:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from propagation.datasets.dataset import Dataset
 from propagation.datasets.json_lines import load_json_lines
-from propagation.datasets.line_reader import find, plain_name
+from propagation.datasets.line_reader import find, find_all, plain_name
 from propagation.datasets.movielens import load_movielens, load_movielens_100k
-from propagation.datasets.recbole import atomic_files, load_recbole
+from propagation.datasets.recbole import load_recbole
 from propagation.model import BrokenData
 
 Loader = Callable[[Path, int], Dataset]
@@ -68,7 +68,7 @@ def _loader(folder: Path) -> Loader:
         for name, one in FORMATS.items()
     }
     assigned = {file for files in present.values() for file in files}
-    atomic = (plain_name(path) for ending in ATOMIC for path in atomic_files(folder, ending))
+    atomic = (plain_name(path) for ending in ATOMIC for path in find_all(folder, ending))
     present["RecBole"] = [file for file in atomic if file not in assigned]
     loaders = {
         name: one.load for name, one in FORMATS.items() if set(one.main) & set(present[name])

@@ -1,15 +1,13 @@
 """RecBole atomic files: .inter, .item and .user, tab-separated with a heading of `name:type`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset, Events, assembled
 from propagation.datasets.line_reader import (
     IdChecker,
     Place,
-    exists_twice,
+    find_all,
     lines_of,
     plain_name,
 )
@@ -119,22 +117,18 @@ class Table:
                 place.number(part, name)
 
 
-@dataclass(frozen=True)
-class ClientFields:
-    """The fields of a table of clients, by what they become."""
+class ClientTable(Table):
+    """A table of clients, and its fields by what they become; the others are metadata."""
 
-    id: str
-    title: str | None
-    description: str | None
-    categories: Sequence[str]
-    attributes: Sequence[str]
-    separators: Mapping[str, str]
-
-    @property
-    def used(self) -> frozenset[str]:
-        """Fields that are not metadata."""
-        texts = (self.id, self.title, self.description)
-        return frozenset([*filter(None, texts), *self.categories, *self.attributes])
+    def __init__(self, path: Path, id_names: tuple[str, ...]) -> None:
+        super().__init__(path)
+        self.id = self.id_field(id_names)
+        self.title = self.field_among(TITLES)
+        self.description = self.field_among(DESCRIPTIONS)
+        self.categories = [name for name in self.types if name.casefold() in CATEGORIES]
+        self.attributes = [name for name in self.types if name.casefold() in ATTRIBUTES]
+        texts = [self.id, self.title, self.description, *self.categories, *self.attributes]
+        self.metadata = [name for name in self.types if name not in texts]
 
 
 def load_recbole(folder: Path, seed: int) -> Dataset:
@@ -153,58 +147,30 @@ def load_recbole(folder: Path, seed: int) -> Dataset:
     return assembled(folder.name, items, users, log, seed, notes)
 
 
-def atomic_files(folder: Path, ending: str) -> list[Path]:
-    """List the files with this ending, by name.
-
-    Raises:
-        BrokenData: A file exists plain and as .gz.
-    """
-    found = sorted(
-        path for path in folder.iterdir() if path.is_file() and plain_name(path).endswith(ending)
-    )
-    for first, second in pairwise(found):
-        if plain_name(first) == plain_name(second):
-            raise exists_twice(plain_name(first))
-    return found
-
-
 def _clients(
-    folder: Path, ending: str, kind: ClientKind, id_names: tuple[str, ...], ids: IdChecker
+    folder: Path,
+    ending: str,
+    kind_of_client: ClientKind,
+    id_names: tuple[str, ...],
+    ids: IdChecker,
 ) -> dict[str, ClientChange]:
     found: dict[str, ClientChange] = {}
-    for path in atomic_files(folder, ending):
-        table = Table(path)
-        id_field = table.id_field(id_names)
+    for path in find_all(folder, ending):
+        table = ClientTable(path, id_names)
         rows: dict[str, tuple[Place, dict[str, str]]] = {}
         for place, row in table.rows():
-            name = ids.check(row[id_field], place, id_field)
-            place.refuse_second(rows, name, id_field)
+            name = ids.check(row[table.id], place, table.id)
+            place.refuse_second(rows, name, table.id)
             rows[name] = (place, row)
-        fields = _client_fields(table, id_field, [row for _, row in rows.values()])
+        separators = {
+            field: _separator([row[field] for _, row in rows.values()])
+            for field, kind in table.types.items()
+            if kind.endswith("_seq")
+        }
         for name, (place, row) in rows.items():
-            change = _client(ClientKey(kind=kind, id=name), place, row, fields)
+            change = _client(ClientKey(kind=kind_of_client, id=name), place, row, table, separators)
             found[name] = _merged(found[name], change) if name in found else change
     return found
-
-
-def _client_fields(table: Table, id_field: str, rows: Sequence[Mapping[str, str]]) -> ClientFields:
-    categories, attributes = (
-        [own for own in table.types if own.casefold() in names]
-        for names in (CATEGORIES, ATTRIBUTES)
-    )
-    separators = {
-        name: _separator([row[name] for row in rows])
-        for name, kind in table.types.items()
-        if kind.endswith("_seq")
-    }
-    return ClientFields(
-        id_field,
-        table.field_among(TITLES),
-        table.field_among(DESCRIPTIONS),
-        categories,
-        attributes,
-        separators,
-    )
 
 
 def _separator(values: Sequence[str]) -> str:
@@ -219,21 +185,23 @@ def _separator(values: Sequence[str]) -> str:
 
 
 def _client(
-    key: ClientKey, place: Place, row: Mapping[str, str], fields: ClientFields
+    key: ClientKey,
+    place: Place,
+    row: Mapping[str, str],
+    table: ClientTable,
+    separators: Mapping[str, str],
 ) -> ClientChange:
-    title = place.title(row[fields.title], fields.title) if fields.title else ""
-    description = cleaned(row[fields.description])[:TEXT_MAX_CHARS] if fields.description else ""
+    title = place.title(row[table.title], table.title) if table.title else ""
+    description = cleaned(row[table.description])[:TEXT_MAX_CHARS] if table.description else ""
     metadata = {
-        name: text[:METADATA_CHARS]
-        for name, value in row.items()
-        if name not in fields.used and (text := cleaned(value))
+        name: text[:METADATA_CHARS] for name in table.metadata if (text := cleaned(row[name]))
     }
     change = ClientChange(
         key=key,
         title=title or None,
         description=description or None,
-        categories=_listed(row, fields.categories, fields.separators) or None,
-        attributes=_listed(row, fields.attributes, fields.separators) or None,
+        categories=_listed(row, table.categories, separators) or None,
+        attributes=_listed(row, table.attributes, separators) or None,
         metadata=metadata or None,
     )
     return place.client(change)
@@ -269,35 +237,31 @@ def _merged(first: ClientChange, second: ClientChange) -> ClientChange:
 
 def _events(folder: Path, ids: IdChecker) -> tuple[Events, tuple[str, ...]]:
     log, untimed = Events("recbole"), []
-    for path in atomic_files(folder, ".inter"):
+    for path in find_all(folder, ".inter"):
         table = Table(path)
-        if table.field_among(TIMES) is None:
+        user, item = table.id_field(USER_IDS), table.id_field(ITEM_IDS)
+        time = table.field_among(TIMES)
+        if time is None:
             untimed.append(plain_name(path))
-        _append_all(table, log, ids)
-    notes = (
-        (f"{', '.join(untimed)} has no time field: its events are in a seeded random order.",)
-        if untimed
-        else ()
-    )
-    return log, notes
-
-
-def _append_all(table: Table, log: Events, ids: IdChecker) -> None:
-    user, item = table.id_field(USER_IDS), table.id_field(ITEM_IDS)
-    time = table.field_among(TIMES)
-    others = [
-        name
-        for name, kind in table.types.items()
-        if name not in (user, item, time) and kind in ("float", "token")
-    ]
-    for place, row in table.rows():
-        metadata = {name: text[:METADATA_CHARS] for name in others if (text := row[name].strip())}
-        log.append(
-            ids.check(row[user], place, user),
-            ids.check(row[item], place, item),
-            table.time(row[time], place, time) if time else 0,
-            place.metadata(metadata),
-        )
+        others = [
+            name
+            for name, kind in table.types.items()
+            if name not in (user, item, time) and kind in ("float", "token")
+        ]
+        for place, row in table.rows():
+            metadata = {
+                name: text[:METADATA_CHARS] for name in others if (text := row[name].strip())
+            }
+            log.append(
+                ids.check(row[user], place, user),
+                ids.check(row[item], place, item),
+                table.time(row[time], place, time) if time else 0,
+                place.metadata(metadata),
+            )
+    if not untimed:
+        return log, ()
+    note = f"{', '.join(untimed)} has no time field: its events are in a seeded random order."
+    return log, (note,)
 
 
 def fixed_candidates(folder: Path) -> Mapping[str, Sequence[str]] | None:
@@ -309,7 +273,7 @@ def fixed_candidates(folder: Path) -> Mapping[str, Sequence[str]] | None:
     Raises:
         BrokenData: The first line that cannot be read.
     """
-    files = atomic_files(folder, ".candidates")
+    files = find_all(folder, ".candidates")
     if not files:
         return None
     table = Table(files[0])

@@ -74,6 +74,7 @@ FILLING = (
     "tells over the years"
     " between friends"
 )
+GRADIENT_WORDS = 12
 FILL = tuple(FILLING.split(" "))
 WHY = (
     "The profile of the reader speaks of {taste}; the candidate speaks of {item}, which shares "
@@ -211,12 +212,12 @@ def _client(
     out: dict[str, Any] = {
         "helped": foreseen,
         "edits": edits,
-        "gradient": _order(
+        "gradient": _gradient(
             ["Keep" if foreseen else "Say", "more", "of", *(about or ["its", "kind"])]
         ),
     }
     if one.get("messages"):
-        out["filter_gradient"] = _order(
+        out["filter_gradient"] = _gradient(
             ["Trust", one["messages"][0], "as", "the", "choice", "shows"]
         )
         out["rules"] = [
@@ -249,7 +250,7 @@ def _credit(data: Mapping[str, Any]) -> dict[str, Any]:
                 {
                     "message": letter,
                     "helped": bool(chosen & set(_words(message["says"]))),
-                    "gradient": _order(["Speak", "more", "of", *_words(message["says"])[:4]]),
+                    "gradient": _gradient(["Speak", "more", "of", *_words(message["says"])[:4]]),
                 }
                 for letter, message in said.items()
             ]
@@ -343,11 +344,11 @@ def _words(text: str) -> list[str]:
     )
 
 
-def _order(words: Sequence[str]) -> str:
-    """Write a gradient of twelve words."""
-    return " ".join([*" ".join(words).split(), *FILL][:12]) + "."
-
-
-def _line(words: Sequence[str]) -> str:
+def _line(words: Sequence[str], least: int = 20, most: int = 25) -> str:
+    """Write a sentence of so many words, filled up to the least."""
     said = " ".join(words).split()
-    return " ".join([*said, *FILL][: max(20, min(len(said), 25))]) + "."
+    return " ".join([*said, *FILL][: max(least, min(len(said), most))]) + "."
+
+
+def _gradient(words: Sequence[str]) -> str:
+    return _line(words, GRADIENT_WORDS, GRADIENT_WORDS)

@@ -15,7 +15,14 @@ from typing import TypeVar
 
 from propagation.datasets.dataset import Dataset
 from propagation.evaluation.run_times import time_run
-from propagation.model import ClientChange, NewInteraction, ReasonerUnavailable, Term, Usage
+from propagation.model import (
+    ClientChange,
+    NewInteraction,
+    PromptCost,
+    ReasonerUnavailable,
+    Term,
+    Usage,
+)
 from propagation.workflow.engine import Engine
 from propagation.workflow.read.recommend import RecommendRequest
 
@@ -42,17 +49,11 @@ class DrawReport(Term):
     by_numbers: int
 
 
-class PromptCost(Term):
-    """The cost of one prompt."""
+@dataclass(frozen=True)
+class NamedPromptCost(PromptCost):
+    """The cost of one prompt, with its name."""
 
-    prompt: str
-    calls: int
-    cached: int
-    lost: int
-    prompt_tokens: int
-    completion_tokens: int
-    seconds: float
-    money: float
+    prompt: str = ""
 
 
 class ByReasonerReport(Term):
@@ -69,8 +70,8 @@ class ByReasonerReport(Term):
     learned: int
     dead_letters: int
     draws: Sequence[DrawReport]
-    cost: Sequence[PromptCost]
-    cost_in_all: Sequence[PromptCost]
+    cost: Sequence[NamedPromptCost]
+    cost_in_all: Sequence[NamedPromptCost]
     seconds: float
     seconds_in_all: float
     runs: int
@@ -265,9 +266,9 @@ async def _rank(engine: Engine, target: Target) -> Placement:
     return Placement(place, found.by_reasoner)
 
 
-def _cost(usage: Usage) -> list[PromptCost]:
+def _cost(usage: Usage) -> list[NamedPromptCost]:
     return [
-        PromptCost(
+        NamedPromptCost(
             prompt=prompt,
             calls=spent.calls,
             cached=spent.cached,

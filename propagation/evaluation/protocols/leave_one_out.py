@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from pydantic import JsonValue
 
 from propagation.evaluation.kernels.arms import RANKINGS
 from propagation.evaluation.protocols.metrics import (
@@ -30,7 +29,6 @@ KNOWING = {
     "moment": "at the target's own moment",
     "shuffled": "after all else, histories shuffled",
 }
-LIVE = "offk_adoption"
 
 
 class Setting(Figures):
@@ -56,18 +54,6 @@ class LeaveOneOutReport(StreamReport):
             KeyError: It is no such key.
         """
         return {setting.name: setting for setting in self.known}[name]
-
-    def keys(self) -> dict[str, JsonValue]:
-        """Return the figures under the names of `make bench-life`."""
-        end, shuffled = self.setting("end"), self.setting("shuffled")
-        gain, placebo = end.arm("adoption").against_off, end.arm("placebo").against_off
-        return {
-            "loo_n10_10": end.arm(LIVE).n10,
-            "loo_n10_100": end.arm(LIVE).n10_of_100,
-            "loo_shuffled_n10_10": shuffled.arm(LIVE).n10,
-            "loo_delta_10": gain.mean if gain else None,
-            "loo_placebo_delta_10": placebo.mean if placebo else None,
-        }
 
 
 async def evaluate_leave_one_out(

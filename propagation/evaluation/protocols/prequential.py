@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from pydantic import JsonValue
 
 from propagation.evaluation.kernels.arms import RANKINGS
 from propagation.evaluation.protocols.metrics import (
@@ -36,19 +35,6 @@ class Report(StreamReport, Figures):
     ranked: int
     ends: Sequence[int]
     over_time: Mapping[str, Sequence[float | None]]
-
-    def keys(self) -> dict[str, JsonValue]:
-        """Return the figures under the names of `make bench`."""
-        delta = self.arm("adoption").against_off
-        return {
-            "n10_off": self.arm("off").n10,
-            "n10_placebo": self.arm("placebo").n10,
-            "n10_adoption": self.arm("adoption").n10,
-            "delta": delta.mean if delta else None,
-            "delta_t": delta.t if delta else None,
-            "n10_offk": self.arm("offk").n10,
-            "n10_offk_adoption": self.arm("offk_adoption").n10,
-        }
 
 
 def make_report(

@@ -5,7 +5,7 @@ Both change only by reasoning and rounds, so the numbers' own protocol cannot me
 the live arm the combiner learns one without the profile feature, on the same events.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,7 +79,8 @@ async def rank_in_loop(
     for start in range(0, len(events), STEP):
         part = events[start : start + STEP]
         if start >= 2 * len(events) // 5:
-            for event in _first_of_each_user(part):
+            first_of_users = {event.user_id: event for event in reversed(part)}
+            for event in first_of_users.values():
                 ranked = await _rank(engine, event)
                 if ranked is not None:
                     found.append(ranked)
@@ -106,10 +107,6 @@ def _combiner() -> Combiner:
     start = np.full(FEATURES, START_WEIGHT)
     start[Feature.PROFILE] = 0
     return new_combiner(mask, start)
-
-
-def _first_of_each_user(part: Sequence[NewInteraction]) -> Iterator[NewInteraction]:
-    return iter({event.user_id: event for event in reversed(part)}.values())
 
 
 async def _rank(engine: Engine, event: NewInteraction) -> RankedEvent | None:

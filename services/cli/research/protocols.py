@@ -10,7 +10,7 @@ from propagation.datasets.load import load_dataset
 from propagation.datasets.recbole import fixed_candidates
 from propagation.evaluation.protocols.by_reasoner import (
     ByReasonerReport,
-    PromptCost,
+    NamedPromptCost,
     evaluate_by_reasoner,
 )
 from propagation.evaluation.protocols.leave_one_out import KNOWING, evaluate_leave_one_out
@@ -240,7 +240,7 @@ def show_by_reasoner(report: ByReasonerReport) -> None:
     )
 
 
-def _cost_rows(costs: Sequence[PromptCost]) -> list[tuple[str, ...]]:
+def _cost_rows(costs: Sequence[NamedPromptCost]) -> list[tuple[str, ...]]:
     return [
         (
             one.prompt,

@@ -6,7 +6,7 @@ import pytest
 
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.evaluation import run_times as module
-from propagation.evaluation.protocols.by_reasoner import ByReasonerReport, PromptCost
+from propagation.evaluation.protocols.by_reasoner import ByReasonerReport, NamedPromptCost
 from propagation.evaluation.run_times import time_run
 from services.cli.research.protocols import show_by_reasoner
 from services.runtime.process import SystemClock
@@ -39,7 +39,7 @@ async def test_seconds_are_summed_over_runs_whatever_ended_them(tmp_path, monkey
 def test_the_text_says_what_is_of_all_runs_and_what_of_the_last(capsys, runs):
     def cost(calls):
         return [
-            PromptCost(
+            NamedPromptCost(
                 prompt="rank@2",
                 calls=calls,
                 cached=0,
