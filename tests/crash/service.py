@@ -63,27 +63,34 @@ class ServiceProcess:
 
 @dataclass
 class Caller:
-    """Pushes events without end; `acked` are those it was promised, by id with their sequence,
-    `asked` all it ever sent."""
+    """Pushes events without end.
+
+    `acked` holds the acknowledged events' sequences by id, `sent` all events that it ever sent.
+    """
 
     acked: dict[str, int] = field(default_factory=dict)
-    asked: dict[str, pb.Interaction] = field(default_factory=dict)
+    sent: dict[str, pb.Interaction] = field(default_factory=dict)
     next_event: int = 0
 
     async def push(self, address: str) -> None:
-        """Until the service is gone. What was asked and not acknowledged is asked again first, as a
-        careful caller does."""
+        """Push until the service is gone.
+
+        Events without an acknowledgement are sent again first, as a careful caller does.
+        """
         async with grpc.aio.insecure_channel(address) as channel:
             stub = PropagationServiceStub(channel)
             with contextlib.suppress(grpc.aio.AioRpcError):
                 while True:
                     await asyncio.gather(
-                        *(self._ask(stub, batch) for batch in (self._left(), self._fresh())),
+                        *(
+                            self._ask(stub, batch)
+                            for batch in (self._unacknowledged(), self._fresh())
+                        ),
                         self._title(stub),
                     )
 
-    def _left(self) -> list[pb.Interaction]:
-        return [event for id_, event in self.asked.items() if id_ not in self.acked][:1_000]
+    def _unacknowledged(self) -> list[pb.Interaction]:
+        return [event for id_, event in self.sent.items() if id_ not in self.acked][:1_000]
 
     def _fresh(self) -> list[pb.Interaction]:
         events = []
@@ -100,7 +107,7 @@ class Caller:
     async def _ask(self, stub: PropagationServiceStub, events: list[pb.Interaction]) -> None:
         if not events:
             return
-        self.asked.update((event.event_id, event) for event in events)
+        self.sent.update((event.event_id, event) for event in events)
         answer = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))
         for outcome in answer.outcomes:
             assert outcome.status in (

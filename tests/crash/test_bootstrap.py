@@ -67,8 +67,8 @@ async def live(engine):
     await engine.drain()
 
 
-async def seen(engine):
-    """What a caller could tell the difference by."""
+async def contents(engine):
+    """Return what a caller can see of a database: two that are equal in it are equal to callers."""
     store = engine.store
     texts = await store.load_texts(sorted(await store.text_versions()))
     return (
@@ -103,14 +103,14 @@ async def test_killed_before_its_commit_it_did_not_happen(tmp_path, step):
     engine = engine_on(tmp_path)
     await engine.open()
     await live(engine)
-    before, state = await seen(engine), engine.numbers.view.state
+    before, state = await contents(engine), engine.numbers.view.state
     with pytest.raises(Killed):
         await engine.init(stopping_at(step, raise_killed))
     await engine.store.close()  # the rest of the process is dropped as it is
     again = engine_on(tmp_path)
     await again.open()
     try:
-        assert await seen(again) == before
+        assert await contents(again) == before
         assert differing_arrays(again.numbers.view.state, state) == []
         await the_epoch_is_whole(again, await again.init())
     finally:

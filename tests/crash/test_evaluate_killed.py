@@ -53,7 +53,7 @@ def atomic_files(folder):
 
 
 async def started(folder, database, server):
-    told = (
+    assignments = (
         f"database={database}",
         "reasoner=openai",
         f"openai.base_url={server.base_url}",
@@ -76,7 +76,7 @@ async def started(folder, database, server):
         "--seeds",
         "2",
         "--json",
-        *(part for one in told for part in ("--set", one)),
+        *(part for one in assignments for part in ("--set", one)),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env=os.environ.copy(),
@@ -84,13 +84,13 @@ async def started(folder, database, server):
 
 
 async def ended(process):
-    said, errors = await process.communicate()
+    output, errors = await process.communicate()
     assert process.returncode == 0, errors.decode()[-2_000:]
     assert "Traceback" not in errors.decode()
-    return json.loads(said)
+    return json.loads(output)
 
 
-def held_in(database):
+def texts_in(database):
     with closing(sqlite3.connect(database)) as connection:
         return [connection.execute(query).fetchall() for query in TEXTS]
 
@@ -121,7 +121,7 @@ async def test_it_goes_on_where_it_was_and_ends_the_same(tmp_path):
     assert sum(one["calls"] for one in whole["cost_in_all"]) == calls
     same = ("users", "learned", "dead_letters", "draws", "reasoner", "dataset")
     assert {name: resumed[name] for name in same} == {name: whole[name] for name in same}
-    assert held_in(tmp_path / "killed.db") == held_in(tmp_path / "whole.db")
+    assert texts_in(tmp_path / "killed.db") == texts_in(tmp_path / "whole.db")
     assert again < calls / 2, (
         "what was in flight at a kill, or not written yet, is asked again, and no more"
     )

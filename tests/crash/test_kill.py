@@ -55,7 +55,7 @@ async def _agrees(database, caller):
         rows = await store.interactions(range(1, await store.recorded_through() + 1))
         stored = {row.event_id: row.sequence for row in rows}
         assert len(stored) == len(rows)
-        assert stored.keys() <= caller.asked.keys()
+        assert stored.keys() <= caller.sent.keys()
         assert {id_: stored.get(id_) for id_ in caller.acked} == caller.acked
         assert await store.dead_letters(1) == []
         assert await store.reasoned_through() >= max(stored.values())

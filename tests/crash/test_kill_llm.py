@@ -34,7 +34,7 @@ FAULTS = dict.fromkeys(("429", "500", "malformed", "disconnect", "refusal"), 0.0
 
 @asynccontextmanager
 async def serving(database, base_url, *more):
-    told = (
+    assignments = (
         "reasoner=openai",
         f"openai.base_url={base_url}",
         "openai.model=scripted",
@@ -55,7 +55,7 @@ async def serving(database, base_url, *more):
         str(database),
         "--port",
         "0",
-        *(part for one in told for part in ("--set", one)),
+        *(part for one in assignments for part in ("--set", one)),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         env=os.environ.copy(),

@@ -19,16 +19,16 @@ ANSWER_TOKENS = 20
 SIDE_BY_SIDE = 4
 
 
-async def spent(told):
+async def spent(order):
     """Tokens, as the server counted them."""
     store = (
-        Neo4jStore(Neo4jSettings(**told["neo4j"]))
-        if "neo4j" in told
-        else SqliteStore(Path(told["sqlite"]), SystemClock())
+        Neo4jStore(Neo4jSettings(**order["neo4j"]))
+        if "neo4j" in order
+        else SqliteStore(Path(order["sqlite"]), SystemClock())
     )
     await store.open()
     options = OpenAIOptions(
-        base_url=told["base_url"], model="scripted", budget={"tokens_per_day": told["budget"]}
+        base_url=order["base_url"], model="scripted", budget={"tokens_per_day": order["budget"]}
     )
     endpoint = openai_endpoint(options, None, store, process_name())
 

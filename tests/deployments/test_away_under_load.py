@@ -30,8 +30,10 @@ KNOWN = (pb.INTERACTION_STATUS_ACCEPTED, pb.INTERACTION_STATUS_DUPLICATE)
 
 
 class Load:
-    """Callers who go on until told to stop; who is refused asks the same again. `answered`: how
-    often, by caller; `refused`: what each was told since the last look."""
+    """Callers who call until they are stopped; after a refusal they send the same call again.
+
+    `answered` counts answers by caller; `refused` holds the refusals since the last look.
+    """
 
     def __init__(self, stub):
         self._stub = stub
@@ -69,7 +71,7 @@ class Load:
                 for n in range(EVENTS_A_CALL)
             ]
             request = pb.RecordInteractionsRequest(interactions=events)
-            answer = await self._asked(
+            answer = await self._call_service(
                 f"writer {caller}",
                 lambda request=request: self._stub.RecordInteractions(request, timeout=SECONDS),
             )
@@ -80,9 +82,9 @@ class Load:
 
     async def _read(self, name, read):
         while not self.stopped:
-            await self._asked(name, read)
+            await self._call_service(name, read)
 
-    async def _asked(self, caller, call):
+    async def _call_service(self, caller, call):
         while True:
             try:
                 answer = await call()
@@ -98,17 +100,17 @@ class Load:
             await asyncio.sleep(0.2)
 
     async def all_answered(self):
-        """By now, since this was asked."""
+        """Wait until each caller has had one more answer."""
         before = self.answered.copy()
         await until(
             lambda: all(self.answered[caller] > before[caller] for caller in self.callers), self
         )
 
 
-async def until(held, load):
-    """Raises what a caller met that is no answer."""
+async def until(condition, load):
+    """Wait for the condition; raise the error of a caller that had one."""
     begun = time.monotonic()
-    while not held():
+    while not condition():
         for task in load._tasks:
             if task.done() and not load.stopped:
                 task.result()

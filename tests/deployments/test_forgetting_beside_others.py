@@ -14,7 +14,7 @@ from propagation.model import ClientKind, ref_of
 from propagation.workflow.compose import Ports, Process
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import WorkflowSettings
-from tests.deployments.test_forgetting_on_neo4j import left_in_graph
+from tests.deployments.test_forgetting_on_neo4j import traces_in_graph
 from tests.neo4j_server.shared import server_for
 from tests.unit.workflow.lived import SMALL, USERS, begin, event, item_key, live, title_of
 
@@ -72,8 +72,8 @@ async def waiting(engine):
     ]
 
 
-async def heard(engine):
-    """Users whose profile says the word."""
+async def users_with_the_word(engine):
+    """Return the users whose profile has the word."""
     return [
         ref
         for ref, text in (await engine.store.load_texts(refs())).items()
@@ -93,16 +93,16 @@ async def test_what_the_other_one_writes_between_reading_and_taking_back_is_foun
         nonlocal tries
         tries += 1
         if tries == 1:
-            before = set(await heard(there))
+            before = set(await users_with_the_word(there))
             for ref in ready:
                 await there.profiles.read_merged(ref)
-            assert set(await heard(there)) - before, "somebody heard it meanwhile"
+            assert set(await users_with_the_word(there)) - before, "somebody heard it meanwhile"
         return await withdraw(*arguments)
 
     monkeypatch.setattr(here.store, "withdraw", taken_back_late)
     await here.forgetting.forget(KEY)
     assert tries == 2
-    assert left_in_graph(tmp_path, WORDS) == []
+    assert traces_in_graph(tmp_path, WORDS) == []
     assert await here.store.check() == []
 
 
@@ -125,7 +125,7 @@ async def test_what_the_other_one_read_before_is_not_written_after(two, tmp_path
     forgotten.set()
     await merging
     assert tries == 2
-    assert left_in_graph(tmp_path, WORDS) == []
+    assert traces_in_graph(tmp_path, WORDS) == []
 
 
 async def test_a_claim_that_was_held_meanwhile_is_void(two, tmp_path, monkeypatch):
@@ -147,5 +147,5 @@ async def test_a_claim_that_was_held_meanwhile_is_void(two, tmp_path, monkeypatc
     forgotten.set()
     await asyncio.gather(reasoning, return_exceptions=True)
     await here.drain()
-    assert left_in_graph(tmp_path, WORDS) == []
+    assert traces_in_graph(tmp_path, WORDS) == []
     assert await here.store.check() == []

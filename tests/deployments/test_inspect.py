@@ -76,8 +76,8 @@ async def _propagated(server):
 
 def ask(server, name, **parameters):
     question = load_query(name)
-    given = question.parameters([f"{key}={value}" for key, value in parameters.items()])
-    return server.run(question.query, **given)
+    values = question.parameters([f"{key}={value}" for key, value in parameters.items()])
+    return server.run(question.query, **values)
 
 
 def test_every_question_opens_with_what_it_answers_and_a_sample():
@@ -192,14 +192,14 @@ def test_the_command_prints_a_table_and_writes_csv(server, facts, tmp_path):
     assert wrong.returncode == 2
     assert "event, limit" in wrong.stderr
     assert "cypher-shell" not in wrong.stderr
-    for given, said in (
+    for parameter, message in (
         ("limit=99999999999999999999", "at most 9223372036854775807"),
         ("limit=-1", "non-negative"),
         ("event=\udcff", "UTF-8"),
     ):
-        wrong = run("reach", "--param", given)
+        wrong = run("reach", "--param", parameter)
         assert wrong.returncode == 2, wrong.stderr
-        assert said in wrong.stderr
+        assert message in wrong.stderr
         assert len(wrong.stderr.splitlines()) == 1
     nobody = run("reach", "--param", "event=é'; MATCH (n) DETACH DELETE n //", "--csv", "-")
     assert (nobody.returncode, nobody.stdout.splitlines()) == (0, ["hop,path"])

@@ -19,9 +19,9 @@ GRANT = BUDGET // 20
 
 
 async def started(server, **store):
-    told = json.dumps({"base_url": server.base_url, "budget": BUDGET, **store})
+    order = json.dumps({"base_url": server.base_url, "budget": BUDGET, **store})
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.deployments.spender", told, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", "tests.deployments.spender", order, stdout=asyncio.subprocess.PIPE
     )
 
 

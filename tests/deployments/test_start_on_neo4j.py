@@ -35,8 +35,8 @@ async def test_it_waits_for_its_server_and_serves_alone_when_that_comes_up(tmp_p
             await record(request)
         assert refused.value.code() == grpc.StatusCode.UNAVAILABLE
         async with reached_by(port, neo4j):
-            said = await asyncio.wait_for(process.stdout.readline(), SECONDS)
-            assert said.decode().strip() == f"listening on 127.0.0.1:{own}"
+            output = await asyncio.wait_for(process.stdout.readline(), SECONDS)
+            assert output.decode().strip() == f"listening on 127.0.0.1:{own}"
             assert await health_of(channel) == Status.SERVING
             assert (await record(request)).outcomes[0].status == pb.INTERACTION_STATUS_ACCEPTED
             process.send_signal(signal.SIGTERM)
@@ -55,8 +55,8 @@ async def test_it_can_be_stopped_while_it_waits(tmp_path):
 
 
 async def last_words(process):
-    _, said = await asyncio.wait_for(process.communicate(), SECONDS)
-    return process.returncode, said.decode().strip().splitlines()
+    _, output = await asyncio.wait_for(process.communicate(), SECONDS)
+    return process.returncode, output.decode().strip().splitlines()
 
 
 async def test_a_wrong_password_is_one_line_and_an_exit_code(tmp_path):

@@ -37,8 +37,7 @@ def disk(tmp_path):
 
 
 async def filled(store):
-    """Calls until one is not acknowledged: (event ids that were, what was said of the one that was
-    not)."""
+    """Record until a call is refused; return the acknowledged event ids and the refusal."""
     acked: list[str] = []
     for call in range(CALLS):
         events = [
@@ -60,12 +59,12 @@ async def test_a_full_disk_stops_acknowledgements_and_loses_nothing(disk):
     )
     try:
         await store.open()
-        acked, said = await filled(store)
+        acked, refusal = await filled(store)
         assert len(acked) > EVENTS_A_CALL
-        assert isinstance(said, StoreFull), said
+        assert isinstance(refusal, StoreFull), refusal
         with pytest.raises((StoreFull, StoreUnreachable), match="server's disk") as later:
             await store.record([event("later", "u0", "i0")], auto_create=True)
-        for error in (said, later.value):
+        for error in (refusal, later.value):
             assert "restart the server" in str(error)
             assert "\n" not in str(error)
         await asyncio.to_thread(

@@ -24,11 +24,11 @@ TOLD = (
 )
 
 
-async def settled(seen):
-    """Until nobody has asked for a while."""
-    asked = -1
-    while asked != seen.calls.total():
-        asked = seen.calls.total()
+async def wait_until_quiet(usage):
+    """Wait until the model has had no call for a while."""
+    calls = -1
+    while calls != usage.calls.total():
+        calls = usage.calls.total()
         await asyncio.sleep(QUIET_SECONDS)
 
 
@@ -85,7 +85,7 @@ async def test_both_spend_and_together_never_more_than_there_is(tmp_path):
             return any("tokens_per_day" in reason for reasons in found for reason in reasons)
 
         await until(stopped)
-        await settled(endpoint.seen)
+        await wait_until_quiet(endpoint.seen)
         spent = endpoint.seen.prompt_tokens.total() + endpoint.seen.completion_tokens.total()
         assert 0.7 * TOKENS < spent <= TOKENS
         for service in services:

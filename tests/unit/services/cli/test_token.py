@@ -53,7 +53,7 @@ def test_several_are_listed_and_one_is_taken_back(run):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("new", "Shop!", "--role", "read"), "no name"),
         (("new", "desk", "--role", "cook"), "no role"),
@@ -61,10 +61,10 @@ def test_several_are_listed_and_one_is_taken_back(run):
         (("revoke", "nobody"), "no token named nobody"),
     ],
 )
-def test_wrong_use_changes_nothing_and_says_what_to_give(run, arguments, said):
+def test_wrong_use_changes_nothing_and_says_what_to_give(run, arguments, message):
     run("new", "shop", "--role", "read")
     before = run.file.read_bytes()
-    with pytest.raises(UsageProblem, match=said):
+    with pytest.raises(UsageProblem, match=message):
         run(*arguments)
     assert run.file.read_bytes() == before
 

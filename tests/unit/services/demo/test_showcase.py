@@ -57,10 +57,10 @@ def test_the_one_that_rose_most_is_shown_among_all_of_them():
         showcase.rose,
         showcase.fell,
     ) == ("b", 2, 6, 3, 2)
-    said = how_chosen(showcase)
-    assert "6 pairs" in said
-    assert "3 of them stand higher than with it switched off, 2 lower and 1 the same" in said
-    assert "the one that rose most" in said
+    sentence = how_chosen(showcase)
+    assert "6 pairs" in sentence
+    assert "3 of them stand higher than with it switched off, 2 lower and 1 the same" in sentence
+    assert "the one that rose most" in sentence
 
 
 def test_a_fall_is_told_with_the_part_that_did_it():
@@ -70,21 +70,23 @@ def test_a_fall_is_told_with_the_part_that_did_it():
     advice = Advice([], explained(lift_taste=-0.4, content=0.2), explained(content=0.1))
     assert "0 of them stand higher" in how_chosen(showcase)
     assert "the one that fell least" in how_chosen(showcase)
-    said = where_it_stands(advice, showcase)
+    sentence = where_it_stands(advice, showcase)
     assert (
         "number 243 for ada; with propagation switched off it would be number 172. It fell; most "
         "of it by lift_taste"
-    ) in said
-    assert "+0.00 becomes -0.40" in said
+    ) in sentence
+    assert "+0.00 becomes -0.40" in sentence
     assert "lift_taste" in printed(lambda console: show_advice(console, advice, showcase))
 
 
 def test_a_part_that_propagation_does_not_feed_is_not_passed_off_as_its_work():
     showcase = largest_rise([Placement(story("ada"), "a", 4, 50)])
-    said = where_it_stands(
+    sentence = where_it_stands(
         Advice([], explained(popularity=0.9, profile=0.1), explained(popularity=0.4)), showcase
     )
-    assert "It rose; most of it by popularity, a part that stands without propagation too" in said
+    assert (
+        "It rose; most of it by popularity, a part that stands without propagation too" in sentence
+    )
 
 
 def test_an_item_that_others_passed_is_not_blamed_on_its_parts():

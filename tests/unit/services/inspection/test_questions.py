@@ -7,7 +7,7 @@ from services.inspection.queries import load_queries
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "said"),
+    ("name", "given", "message"),
     [
         ("client_at", "at=yesterday", "at is a time in UTC, such as "),
         ("client_at", "at=2026-13-01T00:00:00Z", "at is a time in UTC, such as "),
@@ -16,8 +16,8 @@ from services.inspection.queries import load_queries
         ("client_at", "att=2026", "give KEY=VALUE with a KEY of "),
     ],
 )
-def test_what_is_no_value_is_refused(name, given, said):
-    with pytest.raises(UsageProblem, match=said):
+def test_what_is_no_value_is_refused(name, given, message):
+    with pytest.raises(UsageProblem, match=message):
         load_queries()[name].parameters([given])
 
 

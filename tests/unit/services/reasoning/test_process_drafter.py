@@ -235,7 +235,7 @@ async def test_what_a_claim_under_way_has_stored_is_shown_to_whoever_asks(engine
     stored, shown = set(), set()
     expect, show = engine.vectors.note_committed, engine.vectors.publish_committed
 
-    async def told(texts):
+    async def publish_and_note(texts):
         await show(texts)
         shown.update((text.ref, text.version) for text in texts)
 
@@ -244,15 +244,15 @@ async def test_what_a_claim_under_way_has_stored_is_shown_to_whoever_asks(engine
         "note_committed",
         lambda texts: (stored.update((text.ref, text.version) for text in texts), expect(texts)),
     )
-    monkeypatch.setattr(engine.vectors, "publish_committed", told)
+    monkeypatch.setattr(engine.vectors, "publish_committed", publish_and_note)
     claiming = asyncio.create_task(engine.reason(limit=390, shown=False))
     while not engine.reasoning.committed:  # noqa: ASYNC110 - another process drafts
         await asyncio.sleep(0.001)
     newest = dict(sorted(stored))
     await engine.reasoning.wait_for_views()
     assert newest
-    told_of = dict(sorted(shown))
-    assert all(told_of.get(ref, -1) >= version for ref, version in newest.items())
+    published = dict(sorted(shown))
+    assert all(published.get(ref, -1) >= version for ref, version in newest.items())
     assert await claiming == 390
 
 
@@ -260,12 +260,12 @@ async def test_who_leaves_while_texts_are_being_shown_takes_nothing_along(engine
     await push(engine, 100, 60)
     may, show = asyncio.Event(), engine.vectors.publish_committed
 
-    async def held_up(texts):
+    async def publish_later(texts):
         await may.wait()
         await show(texts)
 
     assert await engine.reason(limit=1)
-    monkeypatch.setattr(engine.vectors, "publish_committed", held_up)
+    monkeypatch.setattr(engine.vectors, "publish_committed", publish_later)
     assert await engine.reason(limit=20, shown=False)
     waiting = asyncio.create_task(engine.reasoning.wait_for_views())
     await asyncio.sleep(0.01)

@@ -151,10 +151,10 @@ def test_markup_in_texts_is_escaped():
 @settings(max_examples=40, deadline=None)
 def test_any_text_is_preserved_except_for_unprintable_characters(words):
     read = ParsedPage(to_html(element("p", words, title=words)))
-    held = UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", words)
+    expected = UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", words)
     assert read.tags == ["p"]
-    assert "".join(read.texts) == f"\n{held}\n", "and a line break after the doctype and at the end"
-    assert dict(read.attributes) == {"title": held}
+    assert "".join(read.texts) == f"\n{expected}\n", "a line break after doctype and page"
+    assert dict(read.attributes) == {"title": expected}
 
 
 def test_the_first_sentence_says_what_propagation_is_worth():

@@ -96,12 +96,12 @@ async def test_a_run_by_a_call_is_shown_and_moves_no_night(world):
     clock, night, replica = world
     job = replica()
     await job.check()
-    due = job.next_time(await job.state())
+    next_night = job.next_time(await job.state())
     clock.now += LOOK
     await job.note_run()
     state = await job.state()
     assert state.finished == clock.now_ms()
-    assert (job.next_time(state), night.runs) == (due, [])
+    assert (job.next_time(state), night.runs) == (next_night, [])
 
 
 def nights(runs):
@@ -123,16 +123,18 @@ async def test_ninety_nights_with_stops_across_daylight_saving(world, start):
         await pass_time(clock, [replica()], up)
         if draw.random() < 0.7:
             clock.now += timedelta(hours=float(draw.uniform(0.2, 60)))
-    calendar, due = Calendar("30 2 * * *", "Europe/Berlin"), start
-    while (due := calendar.after(due)) <= night.runs[-1]:
-        expected.append(due)
+    calendar, next_night = Calendar("30 2 * * *", "Europe/Berlin"), start
+    while (next_night := calendar.after(next_night)) <= night.runs[-1]:
+        expected.append(next_night)
     assert len(night.runs) > 60
     for before, after in zip([start, *night.runs], night.runs, strict=False):
-        assert any(before < due <= after for due in expected), "each run has a night of its own"
-    for due in expected:
-        run = next(run for run in night.runs if run >= due)
-        assert sum(due <= other < calendar.after(due) for other in night.runs) <= 1
-        assert run - due < timedelta(hours=60) + LOOK, "none is forgotten"
+        assert any(before < next_night <= after for next_night in expected), (
+            "each run has a night of its own"
+        )
+    for next_night in expected:
+        run = next(run for run in night.runs if run >= next_night)
+        assert sum(next_night <= other < calendar.after(next_night) for other in night.runs) <= 1
+        assert run - next_night < timedelta(hours=60) + LOOK, "none is forgotten"
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,9 @@ async def test_a_job_runs_again_after_a_failure(failures):
 
     task = asyncio.create_task(repeat_job("often", 0.01, work, failures))
     async with asyncio.timeout(10):
-        seen = [await runs.get() for _ in range(3)]
+        reasons_by_run = [await runs.get() for _ in range(3)]
     task.cancel()
-    assert [list(reasons) for reasons in seen] == [[], ["often"], []]
+    assert [list(reasons) for reasons in reasons_by_run] == [[], ["often"], []]
     assert failures.counters.snapshot() == {("jobs_failed_total", "often"): 1}
 
 
