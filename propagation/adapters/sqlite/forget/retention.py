@@ -187,7 +187,9 @@ class SqliteRetention(SqlitePart):
 
     async def _message(self, key: Row, is_cited: bool, before: int) -> AsyncGenerator[int]:
         """Drop the merges of a message if they may go, and all of it if it may go."""
-        stands, state = await self._message_state(key, is_cited)
+        stands, state = await self._database.read(
+            lambda connection: _message_state(connection, key, is_cited)
+        )
         yield 0
         if not may_drop_merges(state, before):
             return
@@ -236,13 +238,6 @@ class SqliteRetention(SqlitePart):
         ):
             found.append(key := row)
         return found
-
-    @reads
-    def _message_state(
-        self, connection: sqlite3.Connection, key: Row, is_cited: bool
-    ) -> tuple[bool, MessageState]:
-        """Return whether the row of a message is still there, and the facts about the message."""
-        return _message_state(connection, key, is_cited)
 
     @writes
     def _drop_message(
@@ -293,6 +288,7 @@ class SqliteRetention(SqlitePart):
 def _message_state(
     connection: sqlite3.Connection, key: Row, is_cited: bool
 ) -> tuple[bool, MessageState]:
+    """Return whether the row of a message is still there, and the facts about the message."""
     stands, merged_at, replaced_at = connection.execute(MESSAGE_STATE, key).fetchone()
     return bool(stands), MessageState(is_cited, merged_at, replaced_at)
 

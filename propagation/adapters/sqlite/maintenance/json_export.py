@@ -34,10 +34,8 @@ OnProgress = Callable[[int, int], None]
 def write_export(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgress) -> int:
     """Write what a reader sees to an export; return how many rows."""
     tables = _tables(reader)
-    counts = {
-        table: reader.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0] for table in tables
-    }
-    total, digest, done = sum(counts.values()), blake2b(digest_size=16), 0
+    total = sum(reader.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0] for table in tables)
+    digest = blake2b(digest_size=16)
     head = {
         "propagation": {
             "form": FORM,
@@ -46,30 +44,25 @@ def write_export(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgres
             "tables": tables,
         }
     }
-    for line in chain((head,), _rows(reader, tables)):
+    for done, line in enumerate(chain((head,), _rows(reader, tables))):
         data = orjson.dumps(line) + b"\n"
         digest.update(data)
         file.write(data)
-        done += 1
         if done % LINES_A_REPORT == 0:
             progress(done, total)
-    file.write(orjson.dumps({"end": {"rows": done - 1, "blake2b": digest.hexdigest()}}) + b"\n")
+    file.write(orjson.dumps({"end": {"rows": done, "blake2b": digest.hexdigest()}}) + b"\n")
     progress(total, total)
-    return done - 1
+    return done
 
 
 def _tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
     """Return columns by table, tables by name."""
-    names = [
-        name
+    return {
+        name: [row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')]
         for (name,) in connection.execute(
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
             "ORDER BY name"
         )
-    ]
-    return {
-        name: [row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')]
-        for name in names
     }
 
 
