@@ -18,7 +18,6 @@ from propagation.workflow.history.profile_reader import ProfileReader
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
-from propagation.workflow.index.outbox_feed import OutboxFeed
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.item_embedding import RefusedTexts
 from propagation.workflow.learn.learner import Learner
@@ -106,9 +105,8 @@ class EngineParts:
         self.numbers = numbers = NumbersOwner(data.first_view())
         self.catalogue, self.pending_events = Catalogue(), PendingEvents()
         self.reasoned: TTLCache[str, int] = TTLCache(1, WATERMARK_SECONDS)
-        feed = OutboxFeed(store, index)
-        self.vectors = vectors = VectorSync(store, embedder, feed, numbers, yield_to_calls)
-        self.upkeep = IndexMaintenance(store, embedder, index, feed, vectors, numbers, leases)
+        self.vectors = vectors = VectorSync(store, embedder, index, numbers, yield_to_calls)
+        self.upkeep = IndexMaintenance(store, embedder, index, vectors, numbers, leases)
 
         # Stage 1 of Algorithm 1, and what keeps activities apart.
         interactions = InteractionReasoning(store, reasoner, settings, yield_to_calls)

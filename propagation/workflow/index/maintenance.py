@@ -12,7 +12,6 @@ import numpy as np
 from propagation.model import IncompatibleSettings, IndexUnavailable, LeaseHeld
 from propagation.ports import Collection, Embedder, GraphStore, IndexChange, Point, VectorIndex
 from propagation.workflow.concurrency import Leases
-from propagation.workflow.index.outbox_feed import OutboxFeed
 from propagation.workflow.index.repair import IndexRepair, OnProgress, no_progress
 from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, COLLECTIONS, VectorSync
 from propagation.workflow.views import NumbersOwner, NumbersView
@@ -37,7 +36,6 @@ class IndexMaintenance:
         store: GraphStore,
         embedder: Embedder,
         index: VectorIndex,
-        feed: OutboxFeed,
         vectors: VectorSync,
         numbers: NumbersOwner,
         leases: Leases,
@@ -45,7 +43,7 @@ class IndexMaintenance:
         self._store = store
         self._embedder = embedder
         self._index = index
-        self._feed = feed
+        self._feed = vectors.feed
         self._vectors = vectors
         self._numbers = numbers
         self._leases = leases

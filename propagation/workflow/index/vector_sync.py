@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from propagation.model import ClientKind, ClientText, Round, RouterVersion, kind_of
-from propagation.ports import Collection, Embedder, GraphStore, IndexChange, Point
+from propagation.ports import Collection, Embedder, GraphStore, IndexChange, IndexWriter, Point
 from propagation.routing.canonical_attributes import to_canonical
 from propagation.workflow.index.client_texts import (
     IndexedText,
@@ -94,14 +94,14 @@ class VectorSync:
         self,
         store: GraphStore,
         embedder: Embedder,
-        feed: OutboxFeed,
+        index: IndexWriter,
         numbers: NumbersOwner,
         yield_to_calls: Callable[[], Awaitable[None]],
     ) -> None:
         self._store = store
         self._yield_to_calls = yield_to_calls
         self._embedder = embedder
-        self._feed = feed
+        self.feed = OutboxFeed(store, index)
         self._numbers = numbers
         self._lines = LineVectors(embedder)
         self._versions: LruCache[int, int] = LruCache(VERSIONS_KEPT)
@@ -160,7 +160,7 @@ class VectorSync:
             versions: The routers' new versions.
         """
         try:
-            await self._feed.put(
+            await self.feed.put(
                 {
                     **group_by_kind(await self._points_of(remapped)),
                     Collection.ATTRIBUTES: await self.points_of_attributes(new),
@@ -229,7 +229,7 @@ class VectorSync:
         points = await self._points_of(texts)
         for start in range(0, len(points), CLIENTS_A_CALL):
             part = points[start : start + CLIENTS_A_CALL]
-            await self._feed.put(group_by_kind(part))
+            await self.feed.put(group_by_kind(part))
             await self.update_view(part)
 
     async def update_view(self, points: Sequence[Point]) -> None:
