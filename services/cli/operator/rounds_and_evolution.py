@@ -64,7 +64,7 @@ def _print_run(run: pb.EvolutionRun) -> None:
             ("change", "before", "after", "why"),
             [
                 (
-                    _kind(change.kind),
+                    pb.EvolutionKind.Name(change.kind).removeprefix("EVOLUTION_KIND_").lower(),
                     ", ".join(map(str, change.before)),
                     ", ".join(map(str, change.after)),
                     change.reason,
@@ -106,10 +106,6 @@ def run_in_words(run: pb.EvolutionRun) -> str:
     if run.published:
         return f"{name}: published at sequence {run.sequence:,}; {run.verdict}"
     return f"{name}: nothing was changed; {run.verdict}"
-
-
-def _kind(kind: int) -> str:
-    return pb.EvolutionKind.Name(kind).removeprefix("EVOLUTION_KIND_").lower()  # type: ignore[arg-type]
 
 
 def run_round(

@@ -52,12 +52,8 @@ def profile(
 
 
 def _print_profile(answer: pb.GetProfileResponse) -> None:
-    for line in profile_in_words(answer.profile):
-        console().print(line, markup=False)
-
-
-def profile_in_words(profile: pb.Profile) -> list[str]:
-    """Return lines to print: own lines, lines from others, filter rules, waiting messages."""
+    """Print own lines, lines from others, filter rules, and waiting messages."""
+    profile = answer.profile
     title = f" ({profile.title})" if profile.title else ""
     out = [f"{kind_name(profile.key.kind)} {profile.key.id}{title}, version {profile.version}"]
     headings = {
@@ -84,7 +80,8 @@ def profile_in_words(profile: pb.Profile) -> list[str]:
             "Waiting to be merged:",
             *(f"  {message.router_name}: {message.text}" for message in profile.waiting),
         ]
-    return out
+    for text in out:
+        console().print(text, markup=False)
 
 
 def _through(line: pb.Line) -> str:
