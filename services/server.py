@@ -14,19 +14,16 @@ from propagation.ports import Clock
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.config.path_redaction import path_redaction_for
-from services.config.settings import ServerSettings, Settings
+from services.config.settings import Settings
 from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, new_server
-from services.monitoring.monitoring import Monitoring
-from services.monitoring.setup import monitoring_from_settings
+from services.monitoring.monitoring import Monitoring, monitoring_from_settings
 from services.runtime.kernel_cache import fill_kernel_cache, has_compiled_kernels
 from services.runtime.logging_setup import configure_logging
 from services.runtime.process import SystemClock, collect_garbage_rarely, process_name
 from services.runtime.readiness import Readiness, StartCancelled
 from services.security.address import bind, refuse_open_address, refuse_taken_port
 from services.security.admission import Admission
-from services.security.reloaded_file import ReloadedFiles
-from services.security.tokens import read_tokens
 from services.worker.call_priority import CallPriority
 from services.worker.worker import Worker
 
@@ -155,26 +152,19 @@ def _build(
     priority = CallPriority()
     engine = build_engine(settings, priority.yield_to_calls, clock, monitoring.around)
     worker = Worker(engine, priority, settings.schedule, clock)
-    admission = admission_from_settings(settings.server)
-    redaction = path_redaction_for(settings)
-    service = PropagationService(engine, worker, redaction)
+    admission = Admission(settings.server.tokens, settings.server.limits)
+    redact = path_redaction_for(settings)
+    service = PropagationService(engine, worker, redact)
     server = new_server(
         service,
         CallInterceptor(
-            priority, worker.timings, admission, readiness, redaction, monitoring.observe_call
+            priority, worker.timings, admission, readiness, redact, monitoring.observe_call
         ),
         settings.server.max_message_bytes,
     )
     health = Health(server)
     address = bind(server, settings.server)
     return Running(address, engine, worker, server, service, health, admission)
-
-
-def admission_from_settings(settings: ServerSettings) -> Admission:
-    """Build the admission check. Raises BrokenTokens."""
-    path = settings.tokens
-    tokens = ReloadedFiles((path,), lambda: read_tokens(path)) if path else None
-    return Admission(tokens, settings.limits)
 
 
 async def _open(

@@ -116,8 +116,7 @@ def ask(
         Unreachable: There is no service.
         Refused: It refused the call.
     """
-    from services.client.credentials import Credentials
-    from services.client.stub import connect
+    from services.client.stub import Credentials, connect
 
     async def run() -> T:
         async with connect(address, Credentials.from_environment(os.environ)) as stub:

@@ -1,21 +1,137 @@
-"""A gRPC stub of the service whose failures are sentences."""
+"""A gRPC stub of the service: the caller's credentials, and failures as sentences.
 
-from collections.abc import AsyncIterator, Iterable
+Credentials are read from the environment: a token, and certificates for TLS.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, TypeAlias, cast
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import grpc
 
 from propagation.model import PropagationError
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
-from services.client.credentials import Credentials
 from services.client.errors import Refused, Unreachable, UsageProblem
+from services.security.address import is_loopback
 
 if TYPE_CHECKING:
     Stub: TypeAlias = pb_grpc.PropagationServiceAsyncStub
 else:
     Stub = pb_grpc.PropagationServiceStub
+
+TOKEN, TLS, CA, CERTIFICATE, KEY = (
+    "PROPAGATION_TOKEN",
+    "PROPAGATION_TLS",
+    "PROPAGATION_TLS_CA",
+    "PROPAGATION_TLS_CERTIFICATE",
+    "PROPAGATION_TLS_KEY",
+)
+CHANNEL_OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.enable_http_proxy", 0))
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """A token, and how TLS verifies the two sides.
+
+    With `tls`, the service's certificate is checked against the file `ca`, or against the system's
+    authorities without one. `certificate` and `key` are the caller's own, for mutual TLS.
+    """
+
+    token: str = ""
+    tls: bool = False
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> "Credentials":
+        """Read the PROPAGATION_ variables. Raises UsageProblem."""
+        ca, certificate, key = (
+            Path(environment[name]) if environment.get(name) else None
+            for name in (CA, CERTIFICATE, KEY)
+        )
+        if (certificate is None) != (key is None):
+            raise UsageProblem(f"{CERTIFICATE} and {KEY} belong together; set both")
+        wants_tls = environment.get(TLS, "").lower() in ("1", "true", "yes")
+        return cls(
+            token=_check_token(environment.get(TOKEN, "")),
+            tls=wants_tls or any((ca, certificate, key)),
+            ca=ca,
+            certificate=certificate,
+            key=key,
+        )
+
+    def channel(self, address: str) -> grpc.aio.Channel:
+        """Open a channel to HOST:PORT that sends the token with every call.
+
+        Raises:
+            UsageProblem: The token would cross a network unencrypted, or a file is unreadable.
+        """
+        interceptors: Any = (
+            [kind(self.token) for kind in (_UnaryUnary, _UnaryStream, _StreamStream)]
+            if self.token
+            else None
+        )
+        if self.tls:
+            return grpc.aio.secure_channel(
+                address, self._tls_credentials(), CHANNEL_OPTIONS, interceptors=interceptors
+            )
+        if self.token and not is_loopback(address.rpartition(":")[0]):
+            raise UsageProblem(
+                f"{TOKEN} is set and {address} is on another machine: set {CA} (or {TLS}=1) too,"
+                " so that the token is encrypted on its way"
+            )
+        return grpc.aio.insecure_channel(address, CHANNEL_OPTIONS, interceptors=interceptors)
+
+    def _tls_credentials(self) -> grpc.ChannelCredentials:
+        try:
+            return grpc.ssl_channel_credentials(
+                *(
+                    path.read_bytes() if path else None
+                    for path in (self.ca, self.key, self.certificate)
+                )
+            )
+        except OSError as error:
+            raise UsageProblem(
+                f"{error.filename}: {error.strerror}; name a readable PEM file"
+            ) from error
+
+
+def _check_token(text: str) -> str:
+    """Strip the newline of the file that the token came from. Raises UsageProblem."""
+    token = text.strip()
+    if not (token.isascii() and token.isprintable() and " " not in token):
+        raise UsageProblem(
+            f"{TOKEN} is not a token: it contains a space, a line break or a non-ASCII letter"
+        )
+    return token
+
+
+class _TokenInterceptor:
+    """Adds the token to the metadata of a call. grpc wants a class of its own for each kind."""
+
+    def __init__(self, token: str) -> None:
+        self._header = ("authorization", f"Bearer {token}")
+
+    async def _send(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
+        metadata = grpc.aio.Metadata(*(client_call_details.metadata or ()), self._header)
+        return await continuation(client_call_details._replace(metadata=metadata), request)
+
+
+class _UnaryUnary(_TokenInterceptor, grpc.aio.UnaryUnaryClientInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
+    intercept_unary_unary = _TokenInterceptor._send
+
+
+class _UnaryStream(_TokenInterceptor, grpc.aio.UnaryStreamClientInterceptor):  # type: ignore[type-arg]
+    intercept_unary_stream = _TokenInterceptor._send
+
+
+class _StreamStream(_TokenInterceptor, grpc.aio.StreamStreamClientInterceptor):  # type: ignore[type-arg]
+    intercept_stream_stream: Any = _TokenInterceptor._send
+
 
 STATUS_DETAILS_KEY = "grpc-status-details-bin"
 PAGE_SIZE = 1_000

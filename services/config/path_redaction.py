@@ -1,33 +1,16 @@
 """Redaction of file paths and server addresses for callers that are not operators."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from services.config.settings import Settings
 
 
-class PathRedaction:
-    """Replaces places in a text.
+def path_redaction_for(settings: Settings) -> Callable[[str], str]:
+    """Return a function that replaces the service's places in a text by words.
 
-    Args:
-        names: A path or address, and the words that stand for it.
+    Places are the database file, and the servers as settings and connection errors write them.
     """
-
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = sorted(names.items(), key=lambda name: (-len(name[0]), name))
-
-    def redact(self, text: str) -> str:
-        """Replace every place, longer ones first."""
-        for place, name in self._names:
-            text = text.replace(place, name)
-        return text
-
-
-NO_REDACTION = PathRedaction({})
-
-
-def path_redaction_for(settings: Settings) -> PathRedaction:
-    """Redact the database file, and the servers as settings and connection errors write them."""
     names = {str(settings.database.resolve()): "the graph", str(settings.database): "the graph"}
     servers = {
         settings.neo4j.uri: "the graph's server",
@@ -37,4 +20,11 @@ def path_redaction_for(settings: Settings) -> PathRedaction:
     }
     for url, name in servers.items():
         names.update({place: name for place in (url, urlsplit(url).netloc) if place})
-    return PathRedaction(names)
+    longest_first = sorted(names.items(), key=lambda name: (-len(name[0]), name))
+
+    def redact(text: str) -> str:
+        for place, name in longest_first:
+            text = text.replace(place, name)
+        return text
+
+    return redact

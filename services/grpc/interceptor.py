@@ -14,14 +14,12 @@ import structlog
 from google.protobuf.message import DecodeError, Message
 
 from propagation.model import InvalidInput, PropagationError
-from services.config.path_redaction import PathRedaction
 from services.grpc.handlers.servicer import Context
 from services.grpc.status import DETAILS_KEY, internal_status, status_of
 from services.runtime.errors import OutOfTime
 from services.runtime.measurements import Timings
 from services.runtime.readiness import Readiness
-from services.security.admission import Admission, Metadata
-from services.security.rate_limits import TokenBuckets
+from services.security.admission import Admission, Metadata, TokenBuckets
 from services.security.roles import SERVICE_PREFIX, admitted_caller
 from services.worker.call_priority import CallPriority
 
@@ -50,14 +48,14 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # 
         timings: Timings,
         admission: Admission,
         readiness: Readiness,
-        redaction: PathRedaction,
+        redact: Callable[[str], str],
         observe: CallObserver,
     ) -> None:
         self.priority = priority
         self.timings = timings
         self.admission = admission
         self.readiness = readiness
-        self.redaction = redaction
+        self.redact = redact
         self.observe = observe
 
     async def intercept_service(
@@ -179,7 +177,7 @@ class InterceptedCall:
         if isinstance(error, PropagationError):
             caller = admitted_caller.get(None)
             sees_places = caller is not None and caller.sees_places
-            redact = str if sees_places else self.interceptor.redaction.redact
+            redact = str if sees_places else self.interceptor.redact
             code, status = status_of(error, redact)
             log.info(
                 "request refused", method=self.method, code=code.name, error=type(error).__name__

@@ -9,8 +9,7 @@ from google.rpc.status_pb2 import Status
 
 from propagation.model import errors
 from services.runtime.errors import NotAllowed, OutOfTime, Starting, Stopping
-from services.security.admission import NotAuthenticated
-from services.security.rate_limits import RateLimited
+from services.security.admission import NotAuthenticated, RateLimited
 
 DOMAIN = "propagation.v1"
 DETAILS_KEY = "grpc-status-details-bin"

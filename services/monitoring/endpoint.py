@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 from services.config.settings import ServerSettings
 from services.runtime.errors import NotAllowed, PortTaken
-from services.security.admission import Admission, NotAuthenticated
-from services.security.rate_limits import RateLimited
+from services.security.admission import Admission, NotAuthenticated, RateLimited
 from services.security.tls import server_context
 
 MAX_HEAD_BYTES = 16 << 10

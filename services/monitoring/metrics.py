@@ -93,7 +93,7 @@ class CounterCollector(Collector):
     def collect(self) -> Iterable[CounterMetricFamily]:
         """Make one family of each name."""
         families: dict[str, CounterMetricFamily] = {}
-        for (name, label), count in sorted(self._counters.snapshot().items()):
+        for (name, label), count in sorted(self._counters.copy().items()):
             if name not in families:
                 families[name] = _family(name, "Counted since this process started", "of")
             families[name].add_metric([label], count)

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -13,30 +13,12 @@ from propagation.model import LeaseLost, PropagationError
 from propagation.ports import VersionClash
 
 EXPECTED = (PropagationError, VersionClash, LeaseLost)
+Counters = Counter[tuple[str, str]]
+"""Counts that only grow, by (name, label).
+
+A name is that of the metric, with its unit; the label tells apart things of one kind.
+"""
 log = structlog.get_logger()
-
-
-class Counters:
-    """Counts that only grow, by (name, label).
-
-    A name is that of the metric, with its unit; the label tells apart things of one kind.
-    """
-
-    def __init__(self) -> None:
-        self._counts: Counter[tuple[str, str]] = Counter()
-
-    def add(self, name: str, label: str = "", by: int = 1) -> None:
-        """Add to one count."""
-        self._counts[name, label] += by
-
-    def begin(self, name: str, *labels: str) -> None:
-        """Start counts at zero, so that their first increase is visible to a reader."""
-        for label in labels:
-            self.add(name, label, 0)
-
-    def snapshot(self) -> Mapping[tuple[str, str], int]:
-        """Copy all counts."""
-        return dict(self._counts)
 
 
 @dataclass
@@ -77,8 +59,8 @@ class Failures:
     A failure stays in `reasons` until the step or job succeeds.
     """
 
-    def __init__(self, counters: Counters) -> None:
-        self.counters = counters
+    def __init__(self) -> None:
+        self.counters = Counters()
         self.reasons: dict[str, str] = {}
 
     def record(
@@ -98,7 +80,7 @@ class Failures:
         Returns:
             The reason. That of an unexpected error is its type alone; its text may hold user data.
         """
-        self.counters.add(f"{kind}s_failed_total", name)
+        self.counters[f"{kind}s_failed_total", name] += 1
         details[kind] = name
         if isinstance(error, EXPECTED):
             reason = str(error)

@@ -142,7 +142,7 @@ class CalendarJob:
             return False
         if self._is_too_late(state, now):
             log.warning("missed by more than misfire_grace_time: left out", job=self.name)
-            self._failures.counters.add("jobs_missed_total", self.name)
+            self._failures.counters["jobs_missed_total", self.name] += 1
             await self._save(state.model_copy(update={"through": now}), lease)
             return False
         return await self._try(lease, state, now)
@@ -188,7 +188,7 @@ class CalendarJob:
             return False
         done = JobState(through=now, finished=self._clock.now_ms())
         await self._save(done, lease)
-        self._failures.counters.add("jobs_run_total", self.name)
+        self._failures.counters["jobs_run_total", self.name] += 1
         self._show(done)
         log.info("job done", job=self.name)
         return True

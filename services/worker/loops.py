@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from propagation.model import EndpointUnavailable, StoreUnreachable
 from propagation.workflow.engine import Engine
-from services.runtime.measurements import Counters, Failures, Timings
+from services.runtime.measurements import Failures, Timings
 from services.runtime.tasks import Progress, UninterruptedWork, wait_for_event
 from services.worker.call_priority import CallPriority
 
@@ -33,7 +33,7 @@ class WorkerContext:
     progress: Progress = field(default_factory=Progress)
     uninterrupted: UninterruptedWork = field(default_factory=UninterruptedWork)
     timings: Timings = field(default_factory=Timings)
-    failures: Failures = field(default_factory=lambda: Failures(Counters()))
+    failures: Failures = field(default_factory=Failures)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     wakes: defaultdict[str, asyncio.Event] = field(
         default_factory=lambda: defaultdict(asyncio.Event)

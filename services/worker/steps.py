@@ -131,4 +131,4 @@ def _show_postponed(context: WorkerContext, number: int) -> None:
         failures.clear(name)
     for router, reason in context.engine.rounds.postponed.items():
         failures.show(f"{ROUTER}{router}", f"left out of round {number}, due in the next: {reason}")
-        failures.counters.add("round_routers_skipped_total")
+        failures.counters["round_routers_skipped_total", ""] += 1

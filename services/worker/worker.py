@@ -90,10 +90,11 @@ class Worker:
             report_reachable: Called when the graph's server stops or starts answering.
         """
         self._follow.report_reachable = report_reachable
-        self.counters.begin("round_routers_skipped_total", "")
-        self.counters.begin("steps_failed_total", *self._steps)
+        # A count that starts at zero lets a reader of the metrics see its first increase.
+        self.counters["round_routers_skipped_total", ""] = 0
+        self.counters.update({("steps_failed_total", name): 0 for name in self._steps})
         for name in ("jobs_run_total", "jobs_failed_total", "jobs_missed_total"):
-            self.counters.begin(name, *(job.name for job in self.calendar_jobs))
+            self.counters.update({(name, job.name): 0 for job in self.calendar_jobs})
         self._loop_tasks = [
             asyncio.create_task(repeat_step(name, step, self._context), name=name)
             for name, step in self._steps.items()

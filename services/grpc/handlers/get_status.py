@@ -126,7 +126,7 @@ class GetStatusHandler(Servicer):
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
         gauge = await engine.gauge()
         evolutions = await store.evolution_runs(1)
-        redact = str if current_caller().sees_places else self._redaction.redact
+        redact = str if current_caller().sees_places else self._redact
         answer = pb.GetStatusResponse(
             recorded_through=recorded,
             learned_through=learned,

@@ -1,6 +1,7 @@
 """The base of all handlers: the engine, the worker, and the waits that reads share."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import grpc
@@ -8,7 +9,6 @@ import grpc
 from propagation.model import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
-from services.config.path_redaction import NO_REDACTION, PathRedaction
 from services.worker.worker import Worker
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -19,16 +19,15 @@ WAIT_SHARE = 0.9  # of the caller's deadline; the rest is for the answer
 class Servicer:
     """Validates a request, asks the engine, and converts the result; decides nothing.
 
-    `stopping` is set when the service stops: streams end.
+    `stopping` is set when the service stops: streams end. `redact` takes the service's files and
+    servers out of texts for callers that are not operators.
     """
 
-    def __init__(
-        self, engine: Engine, worker: Worker, redaction: PathRedaction = NO_REDACTION
-    ) -> None:
+    def __init__(self, engine: Engine, worker: Worker, redact: Callable[[str], str] = str) -> None:
         self._engine = engine
         self._store, self._past = engine.store, engine.past
         self._worker = worker
-        self._redaction = redaction
+        self._redact = redact
         self.stopping = asyncio.Event()
 
     async def _reflects(

@@ -17,8 +17,7 @@ from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model import StoreUnreachable
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import WorkflowSettings
-from services.client.credentials import Credentials
-from services.client.stub import connect
+from services.client.stub import Credentials, connect
 from services.config.settings import MonitoringSettings, ServerSettings, Settings
 from services.fake_llm.server import fake_llm
 from services.monitoring import monitor
@@ -275,7 +274,7 @@ def test_monitoring_that_is_off_is_not_imported():
 
     code = (
         "import asyncio, sys; from services.config.settings import MonitoringSettings;"
-        " from services.monitoring.setup import Monitoring, monitoring_from_settings;"
+        " from services.monitoring.monitoring import Monitoring, monitoring_from_settings;"
         " assert type(monitoring_from_settings(MonitoringSettings(), 'x')) is Monitoring; import "
         "services.server;"
         " sys.exit(any(name.startswith(('prometheus_client', 'opentelemetry')) for name in "

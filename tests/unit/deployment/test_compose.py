@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from services.client import credentials
+from services.client import stub
 from services.config.sources import PREFIX, setting_fields
 
 ROOT = Path(__file__).parents[3]
@@ -89,9 +89,9 @@ def test_every_variable_of_the_service_is_a_setting():
     told = {name for name in SERVICES["propagation"]["environment"] if name.startswith(PREFIX)}
     told |= set(re.findall(rf"# ({PREFIX}\w+):", (ROOT / "docker-compose.yml").read_text()))
     told -= {
-        credentials.CA,
-        credentials.CERTIFICATE,
-        credentials.KEY,
+        stub.CA,
+        stub.CERTIFICATE,
+        stub.KEY,
     }  # what the health check, a client, shows and trusts
     assert {name.removeprefix(PREFIX).replace("__", ".").lower() for name in told} <= set(
         setting_fields()

@@ -9,7 +9,7 @@ from propagation.adapters.openai.options import EmbeddingOptions, OpenAIOptions
 from services.config.path_redaction import path_redaction_for
 from services.config.settings import QdrantSettings, Settings
 
-REDACTION = path_redaction_for(
+redact = path_redaction_for(
     Settings(
         database=Path("/srv/secret/graph.db"),
         neo4j=Neo4jSettings(uri="bolt://neo4j:7687"),
@@ -46,4 +46,4 @@ REDACTION = path_redaction_for(
     ],
 )
 def test_places_are_replaced_by_names(text, redacted):
-    assert REDACTION.redact(text) == redacted
+    assert redact(text) == redacted

@@ -12,7 +12,7 @@ from propagation.model import ReasonerFailed
 from propagation.workflow.concurrency import Leases
 from services.config.cron import Calendar
 from services.config.settings import ScheduleSettings
-from services.runtime.measurements import Counters, Failures
+from services.runtime.measurements import Failures
 from services.runtime.tasks import UninterruptedWork
 from services.schedule.calendar_job import CalendarJob, CalendarTask, retry_delay_ms
 
@@ -63,7 +63,7 @@ async def world(tmp_path):
             ScheduleSettings(time_zone="Europe/Berlin", misfire_grace_time=grace),
             clock,
             UninterruptedWork(),
-            failures or Failures(Counters()),
+            failures or Failures(),
         )
 
     yield clock, night, replica
@@ -180,7 +180,7 @@ async def test_one_replica_runs_it(world):
 
 async def test_a_failure_is_counted_shown_and_tried_again_with_back_off(world):
     clock, night, replica = world
-    failures = Failures(Counters())
+    failures = Failures()
     job = replica(failures=failures)
     await job.check()
     clock.now, night.failures_left = datetime(2026, 1, 2, 2, tzinfo=UTC), 3
@@ -193,7 +193,7 @@ async def test_a_failure_is_counted_shown_and_tried_again_with_back_off(world):
             tried.append(clock.now)
             assert "the model timed out" in failures.reasons["evolution"]
             assert "tried again at 2026-01-02" in failures.reasons["evolution"]
-            of_another_process = Failures(Counters())
+            of_another_process = Failures()
             await replica("another", failures=of_another_process).check()
             assert of_another_process.reasons == failures.reasons
     waits = [
@@ -202,7 +202,7 @@ async def test_a_failure_is_counted_shown_and_tried_again_with_back_off(world):
     ]
     assert waits == [60, 120, 240]
     assert failures.reasons == {}
-    assert failures.counters.snapshot() == {
+    assert failures.counters == {
         ("jobs_failed_total", "evolution"): 3,
         ("jobs_run_total", "evolution"): 1,
     }
