@@ -2,17 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
-
-from prometheus_client import Histogram
-
-from services.monitoring.metrics import Metrics
-
-if TYPE_CHECKING:
-    from services.monitoring.traces import Traces
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from propagation.model import (
     LearnedBlock,
@@ -22,6 +14,11 @@ from propagation.model import (
     summarize_reasoned,
 )
 from propagation.ports import RecordResult
+from services.monitoring.metrics import Metrics
+
+if TYPE_CHECKING:
+    from services.monitoring.traces import Traces
+
 
 Count = Callable[[Metrics, Sequence[Any], Any], None]
 
@@ -29,13 +26,13 @@ Count = Callable[[Metrics, Sequence[Any], Any], None]
 def count_record(metrics: Metrics, args: Sequence[Any], result: RecordResult) -> None:
     """Count record(events) by outcome."""
     for status, count in Counter(outcome.status for outcome in result.outcomes).items():
-        metrics.events.labels(str(status)).inc(count)
+        metrics.counters["events"].labels(str(status)).inc(count)
 
 
 def count_learned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
     """Count commit_learned(lease, block)."""
     block: LearnedBlock = args[1]
-    metrics.learned.inc(len(block.sequence))
+    metrics.counters["interactions_learned"].inc(len(block.sequence))
 
 
 def count_reasoned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
@@ -55,25 +52,26 @@ def count_texts(metrics: Metrics, args: Sequence[Any], result: None) -> None:
 
 def count_round(metrics: Metrics, args: Sequence[Any], result: Round) -> None:
     """Count publish_round(lease, round)."""
-    metrics.rounds.inc()
-    metrics.messages.inc(result.touched)
-    metrics.edges.labels("opened").inc(result.edges_opened)
-    metrics.edges.labels("closed").inc(result.edges_closed)
-    metrics.round_clients.labels("changed").set(result.changed)
-    metrics.round_clients.labels("reached").set(result.reached)
+    metrics.counters["rounds"].inc()
+    metrics.counters["messages_sent"].inc(result.touched)
+    metrics.counters["edges"].labels("opened").inc(result.edges_opened)
+    metrics.counters["edges"].labels("closed").inc(result.edges_closed)
+    metrics.set_gauge("round_clients", {"changed": result.changed, "reached": result.reached})
 
 
 def _count_summaries(metrics: Metrics, summaries: Sequence[ReasonedSummary]) -> None:
     for summary in summaries:
         result = "unpredicted" if summary.reward is None else f"reward {summary.reward}"
-        metrics.reasoned.labels("failed" if summary.failed else result).inc()
+        metrics.counters["interactions_reasoned"].labels(
+            "failed" if summary.failed else result
+        ).inc()
         _count_texts(metrics, len(summary.texts), summary.outcomes)
 
 
 def _count_texts(metrics: Metrics, versions: int, outcomes: Mapping[str, int]) -> None:
-    metrics.texts.inc(versions)
+    metrics.counters["profile_versions"].inc(versions)
     for outcome, count in outcomes.items():
-        metrics.receptions.labels(outcome).inc(count)
+        metrics.counters["messages_received"].labels(outcome).inc(count)
 
 
 COMMIT_COUNTERS: Mapping[str, Count] = {
@@ -91,15 +89,11 @@ class InstrumentedPort:
 
     Args:
         part: "store" or "index", for the metrics.
-        seconds: The time of each call, by its name.
     """
 
-    def __init__(
-        self, port: object, part: str, seconds: Histogram, metrics: Metrics, traces: "Traces | None"
-    ) -> None:
+    def __init__(self, port: object, part: str, metrics: Metrics, traces: "Traces | None") -> None:
         self._port = port
         self._part = part
-        self._seconds = seconds
         self._metrics = metrics
         self._traces = traces
 
@@ -114,7 +108,7 @@ class InstrumentedPort:
     def _instrumented(
         self, name: str, call: Callable[..., Awaitable[Any]]
     ) -> Callable[..., Awaitable[Any]]:
-        observe = self._seconds.labels(name).observe
+        observe = self._metrics.seconds[self._part].labels(name).observe
         count = COMMIT_COUNTERS.get(name)
         trace = self._traces.by_call.get(name) if self._traces else None
         metrics, part = self._metrics, self._part
@@ -124,7 +118,7 @@ class InstrumentedPort:
             try:
                 result = await call(*args, **kwargs)
             except Exception as error:
-                metrics.part_failures.labels(part, type(error).__name__).inc()
+                metrics.counters["part_failures"].labels(part, type(error).__name__).inc()
                 raise
             finally:
                 observe(time.perf_counter() - start)

@@ -1,24 +1,105 @@
-"""Metrics and traces of a service."""
+"""Metrics and traces of a service, and GET /metrics for Prometheus.
+
+The endpoint speaks plain HTTP/1.1, or TLS with the service's certificate.
+"""
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, cast
 
 from propagation.model import ClientKind, PropagationError
 from propagation.ports import GraphStore, VectorIndex
 from propagation.workflow.engine import Engine
 from services.config.settings import MonitoringSettings, ServerSettings
-from services.monitoring.endpoint import metrics_endpoint
 from services.monitoring.instrumented_ports import InstrumentedPort
 from services.monitoring.metrics import CostCollector, CounterCollector, Metrics
 from services.monitoring.monitoring import Monitoring
-from services.runtime.errors import NotInstalled
-from services.security.admission import Admission
+from services.runtime.errors import NotAllowed, NotInstalled, PortTaken
+from services.security.admission import Admission, NotAuthenticated, RateLimited
+from services.security.tls import server_context
 from services.worker.worker import Worker
 
 if TYPE_CHECKING:
     from services.monitoring.traces import Traces
+
+
+MAX_HEAD_BYTES = 16 << 10
+REQUEST_SECONDS = 10.0
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+METHOD = "/metrics"
+REFUSALS: Mapping[type[Exception], str] = {
+    NotAuthenticated: "401 Unauthorized",
+    NotAllowed: "403 Forbidden",
+    RateLimited: "429 Too Many Requests",
+}
+Text = Callable[[], Awaitable[bytes]]
+
+
+@contextlib.asynccontextmanager
+async def metrics_endpoint(
+    host: str, port: int, server: ServerSettings, admission: Admission, text: Text
+) -> AsyncIterator[str]:
+    """Listen within the block; yields HOST:PORT.
+
+    If the service asks for tokens, so does this endpoint; any token will do.
+
+    Args:
+        text: Renders the metrics.
+
+    Raises:
+        PortTaken: Another process listens at the address.
+    """
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(
+            TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError
+        ):
+            async with asyncio.timeout(REQUEST_SECONDS):
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+                status, body = await _answer(
+                    head, str(writer.get_extra_info("peername")), admission, text
+                )
+                writer.write(
+                    f"HTTP/1.1 {status}\r\nContent-Type: {CONTENT_TYPE}\r\n"
+                    f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
+                    + body
+                )
+                await writer.drain()
+        writer.close()
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            await writer.wait_closed()
+
+    try:
+        listening = await asyncio.start_server(
+            answer, host, port, limit=MAX_HEAD_BYTES, ssl=server_context(server.tls)
+        )
+    except OSError as error:
+        raise PortTaken(f"{host}:{port}") from error
+    async with listening:
+        yield f"{host}:{listening.sockets[0].getsockname()[1]}"
+
+
+async def _answer(
+    head: list[str], peer: str, admission: Admission, text: Text
+) -> tuple[str, bytes]:
+    """Return the status and the body."""
+    words = head[0].split(" ")
+    if len(words) != 3 or words[0] not in ("GET", "HEAD"):
+        return "405 Method Not Allowed", b"GET only\n"
+    if words[1].partition("?")[0] != METHOD:
+        return "404 Not Found", b"only /metrics is here\n"
+    headers = [
+        (name.strip().lower(), value.strip())
+        for name, _, value in (line.partition(":") for line in head[1:] if line)
+    ]
+    try:
+        admission.admit(METHOD, headers, peer)
+    except tuple(REFUSALS) as error:
+        return REFUSALS[type(error)], f"{error}\n".encode()
+    return "200 OK", await text() if words[0] == "GET" else b""
+
 
 MAX_DEAD_LETTERS = 100_000
 STORE_DEADLINE_SECONDS = 3.0
@@ -35,13 +116,13 @@ class Monitor(Monitoring):
     def around(self, store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
         """Instrument both ports."""
         metrics = self._metrics
-        timed_store = InstrumentedPort(store, "store", metrics.store_seconds, metrics, self._traces)
-        timed_index = InstrumentedPort(index, "index", metrics.index_seconds, metrics, None)
+        timed_store = InstrumentedPort(store, "store", metrics, self._traces)
+        timed_index = InstrumentedPort(index, "index", metrics, None)
         return cast(GraphStore, timed_store), cast(VectorIndex, timed_index)
 
     def observe_call(self, rpc: str, code: str, seconds: float) -> None:
         """Add a call to the histogram of RPCs."""
-        self._metrics.rpc_seconds.labels(rpc, code).observe(seconds)
+        self._metrics.seconds["rpc"].labels(rpc, code).observe(seconds)
 
     @contextlib.asynccontextmanager
     async def shown(
@@ -75,47 +156,40 @@ class Monitor(Monitoring):
     async def _collect(self, engine: Engine, worker: Worker) -> None:
         """Set the gauges: from this process, and from the store if it answers."""
         metrics = self._metrics
-        for gauge in (
-            metrics.sequence,
-            metrics.lag,
-            metrics.queue,
-            metrics.clients,
-            metrics.failing,
-        ):
-            gauge.clear()
-        _set(metrics.sequence, {"learned": engine.applied_through})
-        _set(metrics.queue, {"merges": worker.merges_waiting})
-        for budget in engine.expenses.budgets:
-            metrics.budget_used.labels(budget.name).set(budget.used)
-            metrics.budget_limit.labels(budget.name).set(budget.limit)
-        _set(metrics.failing, dict.fromkeys(worker.failing, 1))
+        for name in ("sequence", "lag", "queue", "clients", "failing"):
+            metrics.gauges[name].clear()
+        metrics.set_gauge("sequence", {"learned": engine.applied_through})
+        metrics.set_gauge("queue", {"merges": worker.merges_waiting})
+        budgets = engine.expenses.budgets
+        metrics.set_gauge("budget_used", {budget.name: budget.used for budget in budgets})
+        metrics.set_gauge("budget_limit", {budget.name: budget.limit for budget in budgets})
+        metrics.set_gauge("failing", dict.fromkeys(worker.failing, 1))
         answered = False
         with contextlib.suppress(PropagationError, TimeoutError):
             async with asyncio.timeout(STORE_DEADLINE_SECONDS):
                 await self._collect_from_store(engine)
             answered = True
-        _set(metrics.answers, {"store": answered})
+        metrics.set_gauge("answers", {"store": answered})
 
     async def _collect_from_store(self, engine: Engine) -> None:
         metrics, store = self._metrics, engine.store
         recorded, reasoned = await store.recorded_through(), await store.reasoned_through()
         learned = engine.applied_through
         dead_letters = len(await store.dead_letters(MAX_DEAD_LETTERS))
-        _set(metrics.sequence, {"recorded": recorded, "learned": learned, "reasoned": reasoned})
-        _set(
-            metrics.lag,
+        metrics.set_gauge(
+            "sequence", {"recorded": recorded, "learned": learned, "reasoned": reasoned}
+        )
+        metrics.set_gauge(
+            "lag",
             {"learned": max(recorded - learned, 0), "reasoned": max(recorded - reasoned, 0)},
         )
-        _set(metrics.queue, {"outbox": await store.count_changes(), "dead_letters": dead_letters})
-        _set(
-            metrics.clients,
+        metrics.set_gauge(
+            "queue", {"outbox": await store.count_changes(), "dead_letters": dead_letters}
+        )
+        metrics.set_gauge(
+            "clients",
             {kind.name.lower(): await store.count_clients(kind) for kind in ClientKind},
         )
-
-
-def _set(gauge: Any, values: Mapping[str, float]) -> None:
-    for label, value in values.items():
-        gauge.labels(label).set(value)
 
 
 def _traces(settings: MonitoringSettings, process: str) -> "Traces | None":
