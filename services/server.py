@@ -58,14 +58,6 @@ class Running:
         await self.server.stop(grace_seconds)
 
 
-@dataclass(frozen=True)
-class StopSignals:
-    """The first SIGTERM or SIGINT stops the service gracefully, the second at once."""
-
-    first: asyncio.Event
-    second: asyncio.Event
-
-
 async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; a second signal does not wait for running calls.
 
@@ -80,15 +72,16 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
             open.
     """
     configure_logging(settings.server.log_format)
-    with _stop_signals() as signals, contextlib.suppress(StartCancelled):
-        async with running(settings, stopping=signals.first) as service:
+    stopping, at_once = asyncio.Event(), asyncio.Event()
+    with _signals_set(stopping, at_once), contextlib.suppress(StartCancelled):
+        async with running(settings, stopping=stopping) as service:
             announce(service.address)
             asyncio.get_running_loop().add_signal_handler(
                 signal.SIGHUP, service.admission.reload_tokens
             )
-            await signals.first.wait()
+            await stopping.wait()
             log.info("stopping", grace_seconds=settings.server.grace_seconds)
-            stop_at_once = asyncio.create_task(_stop_at_once(service, signals.second))
+            stop_at_once = asyncio.create_task(_stop_at_once(service, at_once))
         stop_at_once.cancel()
 
 
@@ -196,17 +189,17 @@ async def _stop_at_once(service: Running, signalled: asyncio.Event) -> None:
 
 
 @contextlib.contextmanager
-def _stop_signals() -> Iterator[StopSignals]:
-    signals = StopSignals(asyncio.Event(), asyncio.Event())
+def _signals_set(stopping: asyncio.Event, at_once: asyncio.Event) -> Iterator[None]:
+    """Let the first SIGTERM or SIGINT of the block set `stopping`, and the second `at_once`."""
     loop = asyncio.get_running_loop()
 
     def handle() -> None:
-        (signals.second if signals.first.is_set() else signals.first).set()
+        (at_once if stopping.is_set() else stopping).set()
 
     for number in STOP_SIGNALS:
         loop.add_signal_handler(number, handle)
     try:
-        yield signals
+        yield
     finally:
         for number in (*STOP_SIGNALS, signal.SIGHUP):
             loop.remove_signal_handler(number)

@@ -177,9 +177,9 @@ class PropagationServiceServicer:
         An unknown, retracted or forgotten event has an outcome with a reason, and is no error.
         Role: write.
 
-        INVALID_ARGUMENT: an id is malformed, or there are more than 1,000. ABORTED (LEASE_LOST):
-        another process took over; nothing was changed, try again. UNIMPLEMENTED (UNSUPPORTED): the
-        graph store cannot retract.
+        INVALID_ARGUMENT: an id is malformed, or there are more than 1,000. ABORTED (LEASE_LOST,
+        VERSION_CLASH): another process took over, or wrote the same texts first; nothing was changed,
+        try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot retract.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -193,8 +193,9 @@ class PropagationServiceServicer:
         INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
         NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
         (TOO_OLD, TOO_NEW): as_of is older than retention, or in the future. UNAVAILABLE (NOT_REACHED):
-        min_sequence was not reached before the deadline. UNAVAILABLE (REASONER_FAILED): with MERGED,
-        the reasoner could not merge.
+        min_sequence was not reached before the deadline. With MERGED also: UNAVAILABLE
+        (REASONER_FAILED): the reasoner could not merge; ABORTED (VERSION_CLASH): other writers changed
+        the profile first, five times in a row; nothing was stored, try again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -339,8 +340,8 @@ class PropagationServiceServicer:
         admin.
 
         INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
-        (LEASE_LOST): another process took over; nothing was changed, try again. UNIMPLEMENTED
-        (UNSUPPORTED): the graph store cannot erase.
+        (LEASE_LOST, VERSION_CLASH): another process took over, or wrote the same texts first; nothing
+        was changed, try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot erase.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -104,9 +104,9 @@ class PropagationServiceStub:
     An unknown, retracted or forgotten event has an outcome with a reason, and is no error.
     Role: write.
 
-    INVALID_ARGUMENT: an id is malformed, or there are more than 1,000. ABORTED (LEASE_LOST):
-    another process took over; nothing was changed, try again. UNIMPLEMENTED (UNSUPPORTED): the
-    graph store cannot retract.
+    INVALID_ARGUMENT: an id is malformed, or there are more than 1,000. ABORTED (LEASE_LOST,
+    VERSION_CLASH): another process took over, or wrote the same texts first; nothing was changed,
+    try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot retract.
     """
     GetProfile: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.GetProfileRequest, _propagation_pb2.GetProfileResponse]
     """Read a client's profile: its lines with their sources, filter memory and waiting messages.
@@ -116,8 +116,9 @@ class PropagationServiceStub:
     INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
     NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
     (TOO_OLD, TOO_NEW): as_of is older than retention, or in the future. UNAVAILABLE (NOT_REACHED):
-    min_sequence was not reached before the deadline. UNAVAILABLE (REASONER_FAILED): with MERGED,
-    the reasoner could not merge.
+    min_sequence was not reached before the deadline. With MERGED also: UNAVAILABLE
+    (REASONER_FAILED): the reasoner could not merge; ABORTED (VERSION_CLASH): other writers changed
+    the profile first, five times in a row; nothing was stored, try again.
     """
     Recommend: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.RecommendRequest, _propagation_pb2.RecommendResponse]
     """Rank the catalogue, or given candidates, for a user.
@@ -218,8 +219,8 @@ class PropagationServiceStub:
     admin.
 
     INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
-    (LEASE_LOST): another process took over; nothing was changed, try again. UNIMPLEMENTED
-    (UNSUPPORTED): the graph store cannot erase.
+    (LEASE_LOST, VERSION_CLASH): another process took over, or wrote the same texts first; nothing
+    was changed, try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot erase.
     """
     GetStatus: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.GetStatusRequest, _propagation_pb2.GetStatusResponse]
     """Read how far the service has come, how it fares, and what it cost.
@@ -268,9 +269,9 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     An unknown, retracted or forgotten event has an outcome with a reason, and is no error.
     Role: write.
 
-    INVALID_ARGUMENT: an id is malformed, or there are more than 1,000. ABORTED (LEASE_LOST):
-    another process took over; nothing was changed, try again. UNIMPLEMENTED (UNSUPPORTED): the
-    graph store cannot retract.
+    INVALID_ARGUMENT: an id is malformed, or there are more than 1,000. ABORTED (LEASE_LOST,
+    VERSION_CLASH): another process took over, or wrote the same texts first; nothing was changed,
+    try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot retract.
     """
     GetProfile: _aio.UnaryUnaryMultiCallable[_propagation_pb2.GetProfileRequest, _propagation_pb2.GetProfileResponse]  # type: ignore[assignment]
     """Read a client's profile: its lines with their sources, filter memory and waiting messages.
@@ -280,8 +281,9 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
     NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
     (TOO_OLD, TOO_NEW): as_of is older than retention, or in the future. UNAVAILABLE (NOT_REACHED):
-    min_sequence was not reached before the deadline. UNAVAILABLE (REASONER_FAILED): with MERGED,
-    the reasoner could not merge.
+    min_sequence was not reached before the deadline. With MERGED also: UNAVAILABLE
+    (REASONER_FAILED): the reasoner could not merge; ABORTED (VERSION_CLASH): other writers changed
+    the profile first, five times in a row; nothing was stored, try again.
     """
     Recommend: _aio.UnaryUnaryMultiCallable[_propagation_pb2.RecommendRequest, _propagation_pb2.RecommendResponse]  # type: ignore[assignment]
     """Rank the catalogue, or given candidates, for a user.
@@ -382,8 +384,8 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     admin.
 
     INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
-    (LEASE_LOST): another process took over; nothing was changed, try again. UNIMPLEMENTED
-    (UNSUPPORTED): the graph store cannot erase.
+    (LEASE_LOST, VERSION_CLASH): another process took over, or wrote the same texts first; nothing
+    was changed, try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot erase.
     """
     GetStatus: _aio.UnaryUnaryMultiCallable[_propagation_pb2.GetStatusRequest, _propagation_pb2.GetStatusResponse]  # type: ignore[assignment]
     """Read how far the service has come, how it fares, and what it cost.
@@ -453,9 +455,9 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         An unknown, retracted or forgotten event has an outcome with a reason, and is no error.
         Role: write.
 
-        INVALID_ARGUMENT: an id is malformed, or there are more than 1,000. ABORTED (LEASE_LOST):
-        another process took over; nothing was changed, try again. UNIMPLEMENTED (UNSUPPORTED): the
-        graph store cannot retract.
+        INVALID_ARGUMENT: an id is malformed, or there are more than 1,000. ABORTED (LEASE_LOST,
+        VERSION_CLASH): another process took over, or wrote the same texts first; nothing was changed,
+        try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot retract.
         """
 
     @_abc_1.abstractmethod
@@ -471,8 +473,9 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
         NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
         (TOO_OLD, TOO_NEW): as_of is older than retention, or in the future. UNAVAILABLE (NOT_REACHED):
-        min_sequence was not reached before the deadline. UNAVAILABLE (REASONER_FAILED): with MERGED,
-        the reasoner could not merge.
+        min_sequence was not reached before the deadline. With MERGED also: UNAVAILABLE
+        (REASONER_FAILED): the reasoner could not merge; ABORTED (VERSION_CLASH): other writers changed
+        the profile first, five times in a row; nothing was stored, try again.
         """
 
     @_abc_1.abstractmethod
@@ -639,8 +642,8 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         admin.
 
         INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
-        (LEASE_LOST): another process took over; nothing was changed, try again. UNIMPLEMENTED
-        (UNSUPPORTED): the graph store cannot erase.
+        (LEASE_LOST, VERSION_CLASH): another process took over, or wrote the same texts first; nothing
+        was changed, try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot erase.
         """
 
     @_abc_1.abstractmethod

@@ -43,7 +43,6 @@ CLIENT_FIELDS: dict[str, Callable[[Any, str], object]] = {
     "hidden": lambda value, _: bool(value),
     "metadata": check_metadata,
 }
-SCALARS = frozenset({"title", "description", "hidden"})
 T = TypeVar("T")
 
 
@@ -132,16 +131,13 @@ def parse_field_mask(mask: FieldMask) -> frozenset[str] | None:
 def parse_client_change(client: pb.Client, mask: frozenset[str] | None, field: str) -> ClientChange:
     """Translate the upsert of one client under the field mask. Raises InvalidInput."""
     key = parse_key(client.key, f"{field}.key")
+    written = {descriptor.name for descriptor, _ in client.ListFields()} if mask is None else mask
     values = {
         name: check(getattr(client, name), f"{field}.{name}")
         for name, check in CLIENT_FIELDS.items()
-        if (_is_set(client, name) if mask is None else name in mask)
+        if name in written
     }
     return ClientChange.model_construct(key=key, **values)  # type: ignore[arg-type]
-
-
-def _is_set(client: pb.Client, name: str) -> bool:
-    return client.HasField(name) if name in SCALARS else bool(getattr(client, name))  # type: ignore[arg-type]
 
 
 async def parse_as_of(

@@ -8,6 +8,7 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo
 from google.rpc.status_pb2 import Status
 
 from propagation.model import errors
+from propagation.ports import VersionClash
 from services.runtime.errors import NotAllowed, OutOfTime, Starting, Stopping
 from services.security.admission import NotAuthenticated, RateLimited
 
@@ -22,6 +23,7 @@ CODES: dict[type[Exception], tuple[grpc.StatusCode, str]] = {
     errors.TooNew: (grpc.StatusCode.OUT_OF_RANGE, "TOO_NEW"),
     errors.LeaseHeld: (grpc.StatusCode.UNAVAILABLE, "LEASE_HELD"),
     errors.LeaseLost: (grpc.StatusCode.ABORTED, "LEASE_LOST"),
+    VersionClash: (grpc.StatusCode.ABORTED, "VERSION_CLASH"),
     errors.StoreBusy: (grpc.StatusCode.UNAVAILABLE, "STORE_BUSY"),
     errors.StoreCorrupt: (grpc.StatusCode.DATA_LOSS, "STORE_CORRUPT"),
     errors.StoreFull: (grpc.StatusCode.RESOURCE_EXHAUSTED, "STORE_FULL"),

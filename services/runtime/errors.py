@@ -21,7 +21,6 @@ class NotLoopback(PropagationError):
             " write. Set server.tls.certificate, server.tls.key and server.tokens, use 127.0.0.1,"
             " or say --insecure if the network is trusted"
         )
-        self.host = host
 
 
 class PortTaken(PropagationError):
@@ -32,7 +31,6 @@ class PortTaken(PropagationError):
             f"{address} is taken, or not an address of this machine; stop the other process or name"
             " another --port"
         )
-        self.address = address
 
 
 class Starting(PropagationError):

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from services.runtime.readiness import StartCancelled
+from services.runtime.tasks import wait_for_first
 
 KERNELS = ("evaluation/kernels", "numbers")
 COMMAND = (sys.executable, "-m", "services.runtime.kernel_cache")
@@ -66,14 +67,12 @@ async def fill_kernel_cache(stopping: asyncio.Event) -> None:
         stderr=asyncio.subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C reaches the service alone
     )
-    tasks = [asyncio.create_task(child.wait()), asyncio.create_task(stopping.wait())]
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        await wait_for_first(child.wait(), stopping.wait())
     finally:
         if child.returncode is None:
             child.kill()
-        await tasks[0]
-        tasks[1].cancel()
+        await child.wait()
     if stopping.is_set():
         raise StartCancelled
 

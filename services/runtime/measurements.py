@@ -9,10 +9,8 @@ from typing import Literal
 
 import structlog
 
-from propagation.model import LeaseLost, PropagationError
-from propagation.ports import VersionClash
+from propagation.model import PropagationError
 
-EXPECTED = (PropagationError, VersionClash, LeaseLost)
 Counters = Counter[tuple[str, str]]
 """Counts that only grow, by (name, label).
 
@@ -82,7 +80,7 @@ class Failures:
         """
         self.counters[f"{kind}s_failed_total", name] += 1
         details[kind] = name
-        if isinstance(error, EXPECTED):
+        if isinstance(error, PropagationError):
             reason = str(error)
             log.warning(f"{kind} failed", error=reason, **details)
         else:

@@ -10,7 +10,6 @@ from propagation.model import NotReached, Round
 from propagation.ports import Clock
 from propagation.workflow.engine import Engine
 from services.config.settings import ScheduleSettings
-from services.runtime.measurements import Counters, Timings
 from services.schedule.calendar_job import calendar_jobs
 from services.worker.call_priority import CallPriority
 from services.worker.loops import WorkerContext, repeat_job, repeat_step
@@ -38,6 +37,11 @@ class Worker:
 
     Steps run in loops of their own, jobs at an interval or by the calendar. A failure is logged,
     counted, shown in `failing` and retried; it never ends a loop.
+
+    Attributes:
+        timings: The times of calls and steps.
+        counters: The counts of steps and jobs.
+        failing: The steps and jobs that fail now, with their reasons.
     """
 
     def __init__(
@@ -46,6 +50,9 @@ class Worker:
         self._engine = engine
         self._priority = priority
         self._context = WorkerContext(engine, priority)
+        self.timings = self._context.timings
+        self.counters = self._context.failures.counters
+        self.failing = self._context.failures.reasons
         self._merges = MergeStep()
         self._follow = FollowStep()
         self._steps: dict[str, Callable[[WorkerContext], Awaitable[int]]] = {
@@ -62,21 +69,6 @@ class Worker:
         )
         self._loop_tasks: list[asyncio.Task[None]] = []
         self._job_tasks: list[asyncio.Task[None]] = []
-
-    @property
-    def timings(self) -> Timings:
-        """Return the times of calls and steps."""
-        return self._context.timings
-
-    @property
-    def counters(self) -> Counters:
-        """Return the counts of steps and jobs."""
-        return self._context.failures.counters
-
-    @property
-    def failing(self) -> dict[str, str]:
-        """Return the steps and jobs that fail now, with their reasons."""
-        return self._context.failures.reasons
 
     @property
     def merges_waiting(self) -> int:

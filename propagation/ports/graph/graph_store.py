@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from propagation.model import PropagationError
 from propagation.ports.graph.evolution import EvolutionStore
 from propagation.ports.graph.forget import ErasureStore, ExportStore, RetentionStore
 from propagation.ports.graph.learn import LearnStore
@@ -12,14 +13,17 @@ from propagation.ports.graph.record import ClientStore, RecordStore
 from propagation.ports.graph.rounds import RoundStore
 
 
-class VersionClash(Exception):
+class VersionClash(PropagationError):
     """Another writer committed this client's next version first.
 
     Load the newest version, redo the edits on it, and commit again.
     """
 
     def __init__(self, ref: int) -> None:
-        super().__init__(f"client {ref} has a newer version")
+        super().__init__(
+            f"another writer was first with the texts of client {ref}; nothing was stored,"
+            " try again"
+        )
         self.ref = ref
 
 

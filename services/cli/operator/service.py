@@ -146,12 +146,12 @@ def spending_in_words(spending: pb.Spending) -> list[tuple[str, object]]:
     facts: list[tuple[str, object]] = []
     for one in spending.prompts:
         usage = (
-            f"{one.calls:,} calls, {one.cached:,} from the cache, {one.prompt_tokens:,} + "
-            f"{one.completion_tokens:,} tokens, "
+            f"{pluralize(one.calls, 'call')}, {one.cached:,} from the cache, "
+            f"{one.prompt_tokens:,} + {pluralize(one.completion_tokens, 'token')}, "
             f"{one.seconds:,.0f} s"
         )
         money = f", {one.money:,.4f} money" if one.money else ""
-        lost = f", {one.lost_parts:,} parts lost" if one.lost_parts else ""
+        lost = f", {pluralize(one.lost_parts, 'part')} lost" if one.lost_parts else ""
         facts.append((f"spent on {one.prompt}", usage + money + lost))
     if number := spending.interactions:
         calls, prompt_tokens, completion_tokens = (

@@ -9,6 +9,7 @@ from propagation.model import (
     RouterVersion,
     RoutingEdge,
     kind_of,
+    pluralize,
 )
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.router_communities import (
@@ -209,7 +210,7 @@ class RoutersHandler(Servicer):
         if unreasoned <= 0 or drained:  # entries that wait after a drain are newer than the call
             return note
         return (
-            f"{note}; {unreasoned} entries of the log wait to be reasoned,"
+            f"{note}; {pluralize(unreasoned, 'entry', 'entries')} of the log not reasoned yet:"
             " ask with drain to include them"
         )
 

@@ -3,12 +3,10 @@
 Tokens stay valid for as long as the graph exists.
 """
 
-import asyncio
 import base64
-from collections.abc import AsyncGenerator, Collection, Coroutine
+from collections.abc import AsyncGenerator, Collection
 from dataclasses import astuple, dataclass, fields
 from functools import partial
-from typing import Any
 
 import orjson
 
@@ -40,6 +38,7 @@ from services.grpc.vocabulary import (
     message_to_proto,
     round_to_proto,
 )
+from services.runtime.tasks import wait_for_event, wait_for_first
 from services.security.roles import current_caller
 
 FORMAT = 2
@@ -175,17 +174,7 @@ class WatchPropagationHandler(Servicer):
                 answer.resume_token = tokens.encode(position)
                 yield answer
             if not events:
-                await self._wait_unless_stopping(self._worker.wait_for_progress(POLL_SECONDS))
-            await self._wait_unless_stopping(asyncio.sleep(PAUSE_SECONDS))
-
-    async def _wait_unless_stopping(self, work: Coroutine[Any, Any, None]) -> None:
-        """Wait for the work, or until the service stops."""
-        waits: list[asyncio.Future[Any]] = [
-            asyncio.ensure_future(work),
-            asyncio.ensure_future(self.stopping.wait()),
-        ]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
+                await wait_for_first(
+                    self._worker.wait_for_progress(POLL_SECONDS), self.stopping.wait()
+                )
+            await wait_for_event(self.stopping, PAUSE_SECONDS)

@@ -60,6 +60,12 @@ async def test_only_its_owner_may_read_the_file(path):
     assert set(modes.values()) == {0o600}, modes
 
 
+async def test_a_file_in_a_folder_that_does_not_exist_is_refused_and_nothing_is_made(tmp_path):
+    with pytest.raises(PropagationError, match=r"nowhere/deep/graph\.db cannot be made .*folder"):
+        await opening(tmp_path / "nowhere" / "deep" / "graph.db")
+    assert list(tmp_path.iterdir()) == []
+
+
 async def test_a_second_service_is_told_who_holds_the_file(path):
     store = new(path)
     await store.open()

@@ -4,6 +4,7 @@ import grpc
 import pytest
 
 from propagation.model import errors
+from propagation.ports import VersionClash
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.status import status_of
 from tests.service.status_details import error_info, field_violation, request_info
@@ -36,6 +37,27 @@ async def test_an_unknown_client_is_not_found(service):
 def test_every_failure_of_a_reasoner_may_be_retried(error):
     code, _ = status_of(error, str)
     assert code == grpc.StatusCode.UNAVAILABLE
+
+
+async def test_a_merge_that_loses_every_race_is_aborted_and_may_be_repeated(service, monkeypatch):
+    lost = []
+
+    async def clash(ref):
+        lost.append(ref)
+        raise VersionClash(ref)
+
+    request = pb.GetProfileRequest(
+        key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id="i1"), freshness=pb.FRESHNESS_MERGED
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(service.engine.profiles, "_merge", clash)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await service.stub.GetProfile(request)
+    assert len(lost) == 5
+    assert caught.value.code() == grpc.StatusCode.ABORTED
+    assert error_info(caught.value).reason == "VERSION_CLASH"
+    assert "try again" in caught.value.details()
+    assert (await service.stub.GetProfile(request)).profile.key.id == "i1"
 
 
 async def test_a_fault_shows_a_request_id_only(service, monkeypatch):

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from propagation.model import EndpointUnavailable, ReasonerStopping
+from propagation.model import EndpointUnavailable, ReasonerStopping, pluralize
 
 MINUTE = 60.0
 FAILURES = 12
@@ -146,7 +146,7 @@ class CircuitBreaker:
             left = self._until - self._clock()
             if left > 0:
                 raise EndpointUnavailable(
-                    f"the endpoint answered none of the last {self._failed} calls"
+                    f"the endpoint answered none of the last {pluralize(self._failed, 'call')}"
                     f" (the last: {self._reason}); it is asked again in {left:.0f} s"
                 )
             if self._trial is None:

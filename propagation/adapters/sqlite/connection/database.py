@@ -69,7 +69,6 @@ class Database:
 
     def open(self) -> None:
         """Lock the file for this process, check and migrate the schema, start the threads."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         make_file(self.path)
         self._lock.enter_context(held(self.path))
         try:

@@ -62,9 +62,20 @@ def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
 
 
 def make_file(path: Path) -> None:
-    """Create an empty file for this user alone, if there is none."""
-    if not path.exists():
+    """Create an empty file for this user alone, if there is none.
+
+    Raises:
+        PropagationError: Its folder does not exist, or may not be written.
+    """
+    if path.exists():
+        return
+    try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise PropagationError(
+            f"database {path} cannot be made ({error.strerror}); name a file in a folder that"
+            " exists and may be written"
+        ) from error
 
 
 def _check_pages(connection: sqlite3.Connection, path: Path) -> None:

@@ -56,6 +56,18 @@ def test_a_preset_may_come_from_anywhere(load):
         ("", {}, ["tast.k=4"], ["tast.k", "--set", "did you mean taste.k?"]),
         (
             "",
+            {"PROPAGATION_SERVER__PROT": "1"},
+            [],
+            ["server.prot", "PROPAGATION_SERVER__PROT", "did you mean server.port?"],
+        ),
+        (
+            "[schedule]\nevolve = 'none'",
+            {},
+            [],
+            ["schedule.evolve", "propagation.toml", "did you mean schedule.evolution?"],
+        ),
+        (
+            "",
             {"PROPAGATION_SERVER__PORT": "70000"},
             [],
             ["server.port", "'70000'", "PROPAGATION_SERVER__PORT", "65535"],

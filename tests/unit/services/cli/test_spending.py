@@ -1,0 +1,17 @@
+"""What models cost, in words."""
+
+import pytest
+
+from propagation.v1 import propagation_pb2 as pb
+from services.cli.operator.service import spending_in_words
+
+
+@pytest.mark.parametrize(
+    ("calls", "words"), [(1, "1 call, 0 from the cache"), (2, "2 calls, 0 from the cache")]
+)
+def test_one_call_is_singular(calls, words):
+    prompts = [pb.PromptSpending(prompt="profile@1", calls=calls, lost_parts=1)]
+    [(name, said)] = spending_in_words(pb.Spending(prompts=prompts))
+    assert name == "spent on profile@1"
+    assert words in said
+    assert "1 part lost" in said
