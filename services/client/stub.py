@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import grpc
 
@@ -17,10 +17,7 @@ from propagation.v1 import propagation_pb2_grpc as pb_grpc
 from services.client.errors import Refused, Unreachable, UsageProblem
 from services.security.address import is_loopback
 
-if TYPE_CHECKING:
-    Stub: TypeAlias = pb_grpc.PropagationServiceAsyncStub
-else:
-    Stub = pb_grpc.PropagationServiceStub
+Stub: TypeAlias = "pb_grpc.PropagationServiceAsyncStub"  # known to the type checker only
 
 TOKEN, TLS, CA, CERTIFICATE, KEY = (
     "PROPAGATION_TOKEN",

@@ -97,11 +97,8 @@ class InterceptedCall:
 
     async def answer(self, request: Any, context: Context) -> Any:
         """Run a handler that returns one answer."""
-        with (
-            self.interceptor.priority.call(),
-            self.interceptor.timings.timed(self.rpc),
-        ):
-            async with self._errors_as_statuses(context):
+        with self.interceptor.priority.call():
+            async with self._errors_as_statuses(context, timings=self.interceptor.timings):
                 request = self._admit(request, context)
                 if request is None:
                     raise InvalidInput(
@@ -153,8 +150,14 @@ class InterceptedCall:
         return request
 
     @contextlib.asynccontextmanager
-    async def _errors_as_statuses(self, context: Context) -> AsyncIterator[None]:
-        """Log under the call's request id, end a failed call with a status, observe its time."""
+    async def _errors_as_statuses(
+        self, context: Context, timings: Timings | None = None
+    ) -> AsyncIterator[None]:
+        """Log under the call's request id, end a failed call with a status, observe its time.
+
+        Args:
+            timings: Where the time is shown, too; not that of a stream, which is its caller's.
+        """
         start, request_id = time.perf_counter(), request_id_of(self.metadata)
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
@@ -164,6 +167,8 @@ class InterceptedCall:
             finally:
                 seconds = time.perf_counter() - start
                 self.interceptor.observe(self.rpc, _code_name(context), seconds)
+                if timings is not None:
+                    timings.add(self.rpc, seconds)
 
     async def _end_call(self, error: Exception, context: Context, request_id: str) -> NoReturn:
         """End the call with the error's status.

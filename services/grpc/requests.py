@@ -29,12 +29,13 @@ from propagation.model import (
 )
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.time_travel import TimeTravel
-from services.grpc.vocabulary import CLIENT_KINDS
+from services.grpc.convert import CLIENT_KINDS
 from services.runtime.process import SystemClock
 
 KINDS = {number: kind for kind, number in CLIENT_KINDS.items()}
 ITEMS_A_CALL = 1_000
 LIMIT_MAX = 1_000
+PAGE_SIZE = 100
 CLIENT_FIELDS: dict[str, Callable[[Any, str], object]] = {
     "title": check_text,
     "description": check_text,
@@ -152,27 +153,22 @@ async def parse_as_of(
     """
     if not request.HasField("as_of"):
         return None
-    sequence = await _find_sequence(request.as_of, past)
+    as_of = request.as_of
+    if as_of.HasField("sequence"):
+        if as_of.sequence < 1:
+            raise InvalidInput("as_of.sequence", f"is {as_of.sequence}; sequences start at 1")
+        sequence = await past.check_sequence(as_of.sequence)
+    elif as_of.HasField("commit_time"):
+        time_ms = parse_time(as_of.commit_time, "as_of.commit_time")
+        sequence = await past.sequence_at_time(time_ms, SystemClock().now_ms())
+    else:
+        raise InvalidInput("as_of", "is empty; give sequence or commit_time")
     if request.min_sequence > sequence:
         raise InvalidInput(
             "min_sequence",
             f"is {request.min_sequence}, later than as_of, which is {sequence}; leave it out",
         )
     return sequence
-
-
-async def _find_sequence(as_of: pb.AsOf, past: TimeTravel) -> int:
-    if as_of.HasField("sequence"):
-        if as_of.sequence < 1:
-            raise InvalidInput("as_of.sequence", f"is {as_of.sequence}; sequences start at 1")
-        return await past.check_sequence(as_of.sequence)
-    if not as_of.HasField("commit_time"):
-        raise InvalidInput("as_of", "is empty; give sequence or commit_time")
-    time_ms = parse_time(as_of.commit_time, "as_of.commit_time")
-    return await past.sequence_at_time(time_ms, SystemClock().now_ms())
-
-
-PAGE_SIZE = 100
 
 
 @dataclass(frozen=True)

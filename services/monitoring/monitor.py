@@ -17,8 +17,8 @@ from services.monitoring.instrumented_ports import InstrumentedPort
 from services.monitoring.metrics import CostCollector, CounterCollector, Metrics
 from services.monitoring.monitoring import Monitoring
 from services.runtime.errors import NotAllowed, NotInstalled, PortTaken
+from services.security.address import server_context
 from services.security.admission import Admission, NotAuthenticated, RateLimited
-from services.security.tls import server_context
 from services.worker.worker import Worker
 
 if TYPE_CHECKING:

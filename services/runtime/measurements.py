@@ -1,9 +1,6 @@
 """Counters, timings and failures of this process, for GetStatus and the metrics."""
 
-import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,15 +37,6 @@ class Timings:
         part.calls += 1
         part.seconds += seconds
         part.longest = max(part.longest, seconds)
-
-    @contextmanager
-    def timed(self, name: str) -> Iterator[None]:
-        """Time the body, also when it fails."""
-        start = time.monotonic()
-        try:
-            yield
-        finally:
-            self.add(name, time.monotonic() - start)
 
 
 class Failures:

@@ -11,7 +11,7 @@ import structlog
 from propagation.ports import VersionClash
 from propagation.workflow.concurrency import background_task
 from propagation.workflow.reason.reason_step import CLAIM
-from services.worker.loops import WorkerContext
+from services.worker.steps import WorkerContext
 
 BUSY_CLAIM, IDLE_CLAIM = 64, 2048
 CHECK_SECONDS = 0.02

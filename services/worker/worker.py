@@ -12,14 +12,16 @@ from propagation.workflow.engine import Engine
 from services.config.settings import ScheduleSettings
 from services.schedule.calendar_job import calendar_jobs
 from services.worker.call_priority import CallPriority
-from services.worker.loops import WorkerContext, repeat_job, repeat_step
 from services.worker.reason_step import ReasonStep
 from services.worker.steps import (
     INTERVAL_JOB,
     FollowStep,
     MergeStep,
     ReachableReport,
+    WorkerContext,
     learn,
+    repeat_job,
+    repeat_step,
     retain,
     run_due_round,
     run_round,

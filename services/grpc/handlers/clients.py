@@ -6,8 +6,8 @@ from propagation.model import ClientKind, InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.profile_reader import ProfileReading
 from propagation.workflow.read.similar_clients import By
+from services.grpc.convert import key_to_proto, load_references, profile_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
-from services.grpc.profiles import load_references, profile_to_proto
 from services.grpc.requests import (
     KINDS,
     check_count,
@@ -18,7 +18,6 @@ from services.grpc.requests import (
     parse_key,
     parse_limit,
 )
-from services.grpc.vocabulary import key_to_proto
 from services.security.roles import Role, current_caller
 
 SIMILAR_CLIENTS = 10  # unless the request says how many

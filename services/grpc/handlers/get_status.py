@@ -5,8 +5,8 @@ from collections.abc import Callable
 from propagation.model import ClientKind, Gauge, MessageReach, Usage
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
+from services.grpc.convert import evolution_to_proto, round_to_proto, time_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
-from services.grpc.vocabulary import evolution_to_proto, round_to_proto, time_to_proto
 from services.runtime.measurements import Timings
 from services.runtime.process import release
 from services.schedule.calendar_job import CalendarJob

@@ -7,9 +7,9 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.explanation import Explanation
 from propagation.workflow.read.reasoner_ranking import RERANKED_ITEMS
 from propagation.workflow.read.recommend import Recommended, RecommendRequest
+from services.grpc.convert import BANKS, message_to_proto
 from services.grpc.handlers.servicer import Context, Servicer, seconds_left
 from services.grpc.requests import check_count, parse_choice, parse_limit
-from services.grpc.vocabulary import BANKS, message_to_proto
 
 
 def recommendation_to_proto(item: Recommended) -> pb.Recommendation:

@@ -17,15 +17,15 @@ from propagation.workflow.read.router_communities import (
     router_masses,
     session_community,
 )
-from services.grpc.handlers.servicer import Context, Servicer
-from services.grpc.requests import parse_as_of, parse_choice, parse_page
-from services.grpc.vocabulary import (
+from services.grpc.convert import (
     BANKS,
     evolution_to_proto,
     key_to_proto,
     lineage_to_proto,
     round_to_proto,
 )
+from services.grpc.handlers.servicer import Context, Servicer
+from services.grpc.requests import parse_as_of, parse_choice, parse_page
 from services.security.roles import current_caller
 
 NO_LIMIT = 1 << 31

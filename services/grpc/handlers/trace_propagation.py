@@ -14,15 +14,16 @@ from propagation.model import (
 from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.trace import AttributeHop, Hop, Path, ProfileHop
-from services.grpc.handlers.servicer import Context, Servicer
-from services.grpc.profiles import (
+from services.grpc.convert import (
+    CLIENT_KINDS,
     References,
     interaction_to_proto,
     line_to_proto,
     load_references,
+    message_to_proto,
 )
+from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests import parse_key, parse_limit
-from services.grpc.vocabulary import CLIENT_KINDS, message_to_proto
 from services.security.roles import Caller, current_caller
 
 

@@ -29,15 +29,16 @@ from propagation.workflow.history.watch import (
     graph_birth_time,
     newest_position,
 )
-from services.grpc.handlers.servicer import Context, Servicer
-from services.grpc.profiles import References, load_references
-from services.grpc.requests import parse_choice
-from services.grpc.vocabulary import (
+from services.grpc.convert import (
     CLIENT_KINDS,
+    References,
     evolution_to_proto,
+    load_references,
     message_to_proto,
     round_to_proto,
 )
+from services.grpc.handlers.servicer import Context, Servicer
+from services.grpc.requests import parse_choice
 from services.runtime.tasks import wait_for_event, wait_for_first
 from services.security.roles import current_caller
 

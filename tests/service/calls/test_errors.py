@@ -46,9 +46,9 @@ async def test_a_merge_that_loses_every_race_is_aborted_and_may_be_repeated(serv
         lost.append(ref)
         raise VersionClash(ref)
 
-    request = pb.GetProfileRequest(
-        key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id="i1"), freshness=pb.FRESHNESS_MERGED
-    )
+    key = pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id="contested")
+    await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[pb.Client(key=key)]))
+    request = pb.GetProfileRequest(key=key, freshness=pb.FRESHNESS_MERGED)
     with monkeypatch.context() as patch:
         patch.setattr(service.engine.profiles, "_merge", clash)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -57,7 +57,7 @@ async def test_a_merge_that_loses_every_race_is_aborted_and_may_be_repeated(serv
     assert caught.value.code() == grpc.StatusCode.ABORTED
     assert error_info(caught.value).reason == "VERSION_CLASH"
     assert "try again" in caught.value.details()
-    assert (await service.stub.GetProfile(request)).profile.key.id == "i1"
+    assert (await service.stub.GetProfile(request)).profile.key == key
 
 
 async def test_a_fault_shows_a_request_id_only(service, monkeypatch):

@@ -5,8 +5,8 @@ import pytest
 
 from propagation.model import ClientKey, ClientKind, InteractionRow
 from propagation.workflow.history.trace import ProfileHop
+from services.grpc.convert import References
 from services.grpc.handlers.trace_propagation import path_to_proto
-from services.grpc.profiles import References
 from services.security.roles import Caller, Role
 
 ANN, RECORD = 0, 1

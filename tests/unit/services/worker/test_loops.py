@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from propagation.model import EndpointUnavailable, ReasonerUnavailable, StoreUnreachable
-from services.worker import loops
+from services.worker import steps
 from services.worker.call_priority import CallPriority
-from services.worker.loops import WorkerContext, repeat_job, repeat_step
+from services.worker.steps import WorkerContext, repeat_job, repeat_step
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ async def test_a_failed_step_is_retried_later_each_time(context, monkeypatch, er
     async def fail(_):
         raise error("no answer")
 
-    monkeypatch.setattr(loops, "wait_for_event", pause)
+    monkeypatch.setattr(steps, "wait_for_event", pause)
     await repeat_step("reason", fail, context)
     assert pauses[:3] == [0.5, 1.0, 2.0]
     assert max(pauses) == pauses[-1] == longest
@@ -60,7 +60,7 @@ async def test_a_step_that_succeeds_is_no_longer_shown_as_failing(context, monke
     async def pause(event, seconds):
         shown.append(dict(context.failures.reasons))
 
-    monkeypatch.setattr(loops, "wait_for_event", pause)
+    monkeypatch.setattr(steps, "wait_for_event", pause)
     await repeat_step("learn", step, context)
     assert "ValueError; see the log" in shown[0]["learn"], "the text of an unexpected error is not"
     assert shown[1] == {}

@@ -8,8 +8,8 @@ import pytest
 from propagation.ports import VersionClash
 from propagation.workflow.reason.reason_step import CLAIM
 from services.worker.call_priority import CallPriority
-from services.worker.loops import WorkerContext
 from services.worker.reason_step import MAX_LOST_RACES, ClaimResult, ReasonStep, run_beside_calls
+from services.worker.steps import WorkerContext
 
 
 class Reasoning:

@@ -8,8 +8,7 @@ import pytest
 from propagation.model import IndexUnavailable, NotFound, StoreUnreachable
 from services.worker import steps
 from services.worker.call_priority import CallPriority
-from services.worker.loops import WorkerContext
-from services.worker.steps import FollowStep, MergeStep
+from services.worker.steps import FollowStep, MergeStep, WorkerContext
 
 
 def context_of(**engine):
