@@ -46,15 +46,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Field:
-    """The place of a setting in Settings, and its type."""
+    """The place of a setting in Settings, and its type, followed by a union's members."""
 
     path: tuple[str, ...]
-    annotation: Any
-
-    @property
-    def options(self) -> tuple[Any, ...]:
-        """The type itself and, for a union, its members."""
-        return (self.annotation, *get_args(self.annotation))
+    types: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,7 @@ def _fields_below(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[Fie
         if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
             yield from _fields_below(info.annotation, (*path, name))
         else:
-            yield Field((*path, name), info.annotation)
+            yield Field((*path, name), (info.annotation, *get_args(info.annotation)))
 
 
 def load_settings(
@@ -206,13 +201,13 @@ def _validated(entries: Mapping[str, Entry]) -> Settings:
 
 def _value(key: str, entry: Entry) -> object:
     """Return the value to validate: `none` takes an optional setting back."""
-    options = setting_fields()[key].options
-    if isinstance(entry.value, bool) and bool not in options:
+    types = setting_fields()[key].types
+    if isinstance(entry.value, bool) and bool not in types:
         raise SettingsError(
             f"{key} is {entry.value} ({entry.source}): true and false are for switches"
         )
     is_none = isinstance(entry.value, str) and entry.value.lower() in ("", "none")
-    return None if is_none and NoneType in options else entry.value
+    return None if is_none and NoneType in types else entry.value
 
 
 def _sentence(error: ErrorDetails, entries: Mapping[str, Entry]) -> str:
@@ -222,7 +217,7 @@ def _sentence(error: ErrorDetails, entries: Mapping[str, Entry]) -> str:
     entry = entries.get(key)
     if entry is None:
         return f"{key or 'settings'}: {problem}"
-    secret = SecretStr in setting_fields()[key].options
+    secret = SecretStr in setting_fields()[key].types
     value = "a secret" if secret else repr(_masked(entry.value))
     return f"{key} is {value} ({entry.source}): {problem}"
 

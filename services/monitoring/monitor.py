@@ -13,8 +13,7 @@ from propagation.model import ClientKind, PropagationError
 from propagation.ports import GraphStore, VectorIndex
 from propagation.workflow.engine import Engine
 from services.config.settings import MonitoringSettings, ServerSettings
-from services.monitoring.instrumented_ports import InstrumentedPort
-from services.monitoring.metrics import CostCollector, CounterCollector, Metrics
+from services.monitoring.metrics import CostCollector, CounterCollector, InstrumentedPort, Metrics
 from services.monitoring.monitoring import Monitoring
 from services.runtime.errors import NotAllowed, NotInstalled, PortTaken
 from services.security.address import server_context

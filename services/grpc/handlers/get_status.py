@@ -2,37 +2,14 @@
 
 from collections.abc import Callable
 
-from propagation.model import ClientKind, Gauge, MessageReach, Usage
+from propagation.model import ClientKind, Gauge, Usage
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.grpc.convert import evolution_to_proto, round_to_proto, time_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
-from services.runtime.measurements import Timings
 from services.runtime.process import release
 from services.schedule.calendar_job import CalendarJob
 from services.security.roles import current_caller
-
-
-def reach_to_proto(reach: MessageReach) -> pb.RouterReach:
-    """Convert the reach of a router's messages."""
-    return pb.RouterReach(
-        router=reach.router,
-        clients=reach.clients,
-        merged=reach.merged,
-        filtered=reach.filtered,
-        empty=reach.empty,
-        fell_out=reach.fell_out,
-    )
-
-
-def timings_to_proto(timings: Timings) -> list[pb.TimedPart]:
-    """Convert the timings of calls and steps, the longest total time first."""
-    return [
-        pb.TimedPart(
-            name=name, calls=part.calls, seconds=part.seconds, longest_seconds=part.longest
-        )
-        for name, part in sorted(timings.parts.items(), key=lambda named: -named[1].seconds)
-    ]
 
 
 def spending_to_proto(engine: Engine) -> pb.Spending | None:
@@ -126,6 +103,7 @@ class GetStatusHandler(Servicer):
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
         gauge = await engine.gauge()
         evolutions = await store.evolution_runs(1)
+        timings = self._worker.timings.parts
         redact = str if current_caller().sees_places else self._redact
         answer = pb.GetStatusResponse(
             recorded_through=recorded,
@@ -157,11 +135,26 @@ class GetStatusHandler(Servicer):
             ],
             gauge=gauge_to_proto(gauge, with_course=request.history) if gauge else None,
             jobs=[await job_to_proto(job, redact) for job in self._worker.calendar_jobs],
-            parts=timings_to_proto(self._worker.timings),
+            parts=[
+                pb.TimedPart(
+                    name=name, calls=part.calls, seconds=part.seconds, longest_seconds=part.longest
+                )
+                for name, part in sorted(timings.items(), key=lambda named: -named[1].seconds)
+            ],
         )
         if request.history:
             rounds = await store.last_rounds(ROUNDS_SHOWN)
             reach = await store.message_reach(REACH_MERGES)
             answer.rounds.extend(round_to_proto(round_) for round_ in rounds)
-            answer.reach.extend(reach_to_proto(router) for router in reach)
+            answer.reach.extend(
+                pb.RouterReach(
+                    router=router.router,
+                    clients=router.clients,
+                    merged=router.merged,
+                    filtered=router.filtered,
+                    empty=router.empty,
+                    fell_out=router.fell_out,
+                )
+                for router in reach
+            )
         return answer

@@ -7,7 +7,6 @@ from propagation.model import (
     EventStatus,
     InvalidInput,
     NewInteraction,
-    RecordOutcome,
     RecordStatus,
     check_id,
 )
@@ -22,6 +21,10 @@ EVENTS_AHEAD = 512
 GROUPS_AHEAD = 2
 EventQueue = asyncio.Queue[pb.Interaction | None]
 OutcomeQueue = asyncio.Queue[list[pb.InteractionOutcome] | None]
+RECORDED = {
+    RecordStatus.ACCEPTED: pb.INTERACTION_STATUS_ACCEPTED,
+    RecordStatus.DUPLICATE: pb.INTERACTION_STATUS_DUPLICATE,
+}
 REJECTIONS = {
     RecordStatus.CONFLICT: (
         "event_id",
@@ -170,18 +173,12 @@ class InteractionsHandler(Servicer):
             with self._worker.recording():
                 recorded = await self._engine.record(interactions)
             for outcome, result in zip(valid, recorded.outcomes, strict=True):
-                _fill(outcome, result)
+                outcome.sequence = result.sequence
+                if result.status in RECORDED:
+                    outcome.status = RECORDED[result.status]
+                else:
+                    _reject(outcome, *REJECTIONS[result.status])
         return outcomes
-
-
-def _fill(outcome: pb.InteractionOutcome, result: RecordOutcome) -> None:
-    outcome.sequence = result.sequence
-    if result.status == RecordStatus.ACCEPTED:
-        outcome.status = pb.INTERACTION_STATUS_ACCEPTED
-    elif result.status == RecordStatus.DUPLICATE:
-        outcome.status = pb.INTERACTION_STATUS_DUPLICATE
-    else:
-        _reject(outcome, *REJECTIONS[result.status])
 
 
 def _reject(outcome: pb.InteractionOutcome, field: str, reason: str, detail: str) -> None:
