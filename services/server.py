@@ -14,10 +14,10 @@ from propagation.ports import Clock
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.config.path_redaction import path_redaction_for
-from services.config.settings import Settings
+from services.config.settings import MonitoringSettings, Settings
 from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, new_server
-from services.monitoring.monitoring import Monitoring, monitoring_from_settings
+from services.monitoring.monitoring import Monitoring
 from services.runtime.kernel_cache import fill_kernel_cache, has_compiled_kernels
 from services.runtime.logging_setup import configure_logging
 from services.runtime.process import SystemClock, collect_garbage_rarely, process_name
@@ -158,6 +158,15 @@ def _build(
     health = Health(server)
     address = bind(server, settings.server)
     return Running(address, engine, worker, server, service, health, admission)
+
+
+def monitoring_from_settings(settings: MonitoringSettings, process: str) -> Monitoring:
+    """Build what the settings ask for; what is off is not imported. Raises NotInstalled."""
+    if settings.port is None and settings.traces is None:
+        return Monitoring()
+    from services.monitoring.monitor import Monitor
+
+    return Monitor(settings, process)
 
 
 async def _open(

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 from propagation.ports import GraphStore, VectorIndex
 from propagation.workflow.engine import Engine
-from services.config.settings import MonitoringSettings, ServerSettings
+from services.config.settings import ServerSettings
 from services.security.admission import Admission
 from services.worker.worker import Worker
 
@@ -26,12 +26,3 @@ class Monitoring:
     ) -> AsyncIterator[str | None]:
         """Serve the metrics within the block; yields their HOST:PORT, None if they are off."""
         yield None
-
-
-def monitoring_from_settings(settings: MonitoringSettings, process: str) -> Monitoring:
-    """Build what the settings ask for. Raises NotInstalled."""
-    if settings.port is None and settings.traces is None:
-        return Monitoring()
-    from services.monitoring.monitor import Monitor
-
-    return Monitor(settings, process)
