@@ -64,7 +64,13 @@ async def upload(
         advanced(len(changes))
     for batch in _batches(map(event_to_proto, events)):
         recorded = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=batch))
-        _count(report, recorded)
+        report.sequence = max(report.sequence, recorded.sequence)
+        for outcome in recorded.outcomes:
+            report.outcomes[STATUS[outcome.status]] += 1
+            if outcome.status == pb.INTERACTION_STATUS_REJECTED and len(report.examples) < EXAMPLES:
+                report.examples.append(
+                    f"event {outcome.event_id!r}: {outcome.field} {outcome.detail}"
+                )
         advanced(len(batch))
     return report
 
@@ -84,24 +90,15 @@ def client_to_proto(change: ClientChange) -> pb.Client:
 
 def event_to_proto(event: Event) -> pb.Interaction:
     """Convert an event of a dataset."""
-    time = Timestamp(seconds=event.time // 1000, nanos=event.time % 1000 * 1_000_000)
     return pb.Interaction(
         event_id=event.event_id,
         user_id=event.user_id,
         item_id=event.item_id,
-        time=time,
+        time=Timestamp(seconds=event.time // 1000, nanos=event.time % 1000 * 1_000_000),
         negative_item_id=event.negative_id,
         weight=event.weight,
         metadata=event.metadata,
     )
-
-
-def _count(report: UploadReport, answer: pb.RecordInteractionsResponse) -> None:
-    report.sequence = max(report.sequence, answer.sequence)
-    for outcome in answer.outcomes:
-        report.outcomes[STATUS[outcome.status]] += 1
-        if outcome.status == pb.INTERACTION_STATUS_REJECTED and len(report.examples) < EXAMPLES:
-            report.examples.append(f"event {outcome.event_id!r}: {outcome.field} {outcome.detail}")
 
 
 def _batches(messages: Iterable[T]) -> Iterator[Sequence[T]]:

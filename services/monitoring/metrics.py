@@ -135,7 +135,9 @@ class CounterCollector(Collector):
         families: dict[str, CounterMetricFamily] = {}
         for (name, label), count in sorted(self._counters.copy().items()):
             if name not in families:
-                families[name] = _family(name, "Counted since this process started", ("of",))
+                families[name] = CounterMetricFamily(
+                    f"{PREFIX}_{name}", "Counted since this process started", labels=("of",)
+                )
             families[name].add_metric([label], count)
         return families.values()
 
@@ -152,10 +154,10 @@ class CostCollector(Collector):
     def collect(self) -> Iterable[CounterMetricFamily]:
         """Make the families from the usage since this process started."""
         families = {
-            name: _family(
-                f"model_{name}",
+            name: CounterMetricFamily(
+                f"{PREFIX}_model_{name}",
                 f"Since this process started, by prompt and its version: {row.about}",
-                ("prompt", *row.labels),
+                labels=("prompt", *row.labels),
             )
             for name, row in COSTS.items()
         }
@@ -169,10 +171,6 @@ class CostCollector(Collector):
             if cost.money:
                 families["money"].add_metric([prompt], cost.money)
         return [family for family in families.values() if family.samples]
-
-
-def _family(name: str, about: str, labels: tuple[str, ...]) -> CounterMetricFamily:
-    return CounterMetricFamily(f"{PREFIX}_{name}", about, labels=labels)
 
 
 Count = Callable[[Metrics, Sequence[Any], Any], None]

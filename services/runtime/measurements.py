@@ -74,12 +74,8 @@ class Failures:
         else:
             reason = f"{type(error).__name__}; see the log"
             log.error(f"{kind} failed unexpectedly", exc_info=error, **details)
-        self.show(name, reason + suffix)
+        self.reasons[name] = reason + suffix
         return reason
-
-    def show(self, name: str, reason: str) -> None:
-        """Show a failure that is logged and counted elsewhere."""
-        self.reasons[name] = reason
 
     def clear(self, name: str) -> None:
         """Forget the failure of a step or job that has succeeded."""

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 import structlog
 
-from propagation.model import Term
+from propagation.model import Term, pluralize
 from propagation.ports import Clock, Lease
 from propagation.workflow.engine import Engine
 from services.config.cron import Calendar
@@ -211,10 +211,9 @@ class CalendarJob:
         if state is None or not state.failures:
             self._failures.clear(self.name)
         else:
-            self._failures.show(
-                self.name,
-                f"failed {state.failures} time{'s' * (state.failures > 1)}, tried again at "
-                f"{_time(state.retry_at):%Y-%m-%d %H:%M:%S} UTC: {state.error}",
+            self._failures.reasons[self.name] = (
+                f"failed {pluralize(state.failures, 'time')}, tried again at "
+                f"{_time(state.retry_at):%Y-%m-%d %H:%M:%S} UTC: {state.error}"
             )
 
 

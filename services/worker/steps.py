@@ -233,5 +233,7 @@ def _show_postponed(context: WorkerContext, number: int) -> None:
     for name in [name for name in failures.reasons if name.startswith(ROUTER)]:
         failures.clear(name)
     for router, reason in context.engine.rounds.postponed.items():
-        failures.show(f"{ROUTER}{router}", f"left out of round {number}, due in the next: {reason}")
+        failures.reasons[f"{ROUTER}{router}"] = (
+            f"left out of round {number}, due in the next: {reason}"
+        )
         failures.counters["round_routers_skipped_total", ""] += 1
