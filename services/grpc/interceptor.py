@@ -14,6 +14,7 @@ import structlog
 from google.protobuf.message import DecodeError, Message
 
 from propagation.model import InvalidInput, PropagationError
+from propagation.workflow.concurrency import background_task
 from services.grpc.handlers.servicer import Context
 from services.grpc.status import DETAILS_KEY, internal_status, status_of
 from services.runtime.errors import OutOfTime
@@ -112,15 +113,11 @@ class InterceptedCall:
         """Run a handler that streams its answers, for as long as its caller stays admitted."""
         async with self._errors_as_statuses(context):
             request = self._admit(request, context)
-            streaming = asyncio.create_task(self._write_answers(request, context))
-            try:
+            async with background_task(self._write_answers(request, context)) as streaming:
                 while not streaming.done():
                     self.interceptor.admission.identify(self.method, self.metadata, context.peer())
                     await asyncio.wait((streaming,), timeout=RECHECK_SECONDS)
                 streaming.result()
-            finally:
-                streaming.cancel()
-                await asyncio.gather(streaming, return_exceptions=True)
 
     async def _write_answers(self, request: Any, context: Context) -> None:
         answering = self.handle(request, context)

@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 from services.runtime.readiness import StartCancelled
-from services.runtime.tasks import wait_for_first
 
 KERNELS = ("evaluation/kernels", "numbers")
 COMMAND = (sys.executable, "-m", "services.runtime.kernel_cache")
@@ -60,6 +59,8 @@ async def fill_kernel_cache(stopping: asyncio.Event) -> None:
     Raises:
         StartCancelled: `stopping` was set before the end.
     """
+    from propagation.workflow.concurrency import background_task  # not needed by the command line
+
     child = await asyncio.create_subprocess_exec(
         *COMMAND,
         stdin=asyncio.subprocess.DEVNULL,
@@ -68,7 +69,11 @@ async def fill_kernel_cache(stopping: asyncio.Event) -> None:
         start_new_session=True,  # Ctrl-C reaches the service alone
     )
     try:
-        await wait_for_first(child.wait(), stopping.wait())
+        async with (
+            background_task(child.wait()) as compiled,
+            background_task(stopping.wait()) as stopped,
+        ):
+            await asyncio.wait((compiled, stopped), return_when=asyncio.FIRST_COMPLETED)
     finally:
         if child.returncode is None:
             child.kill()

@@ -1,7 +1,7 @@
 """Helpers for asyncio: waiting for an event or for progress, and work that is not cut short."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -14,16 +14,6 @@ async def wait_for_event(event: asyncio.Event, seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
-
-
-async def wait_for_first(*waits: Coroutine[Any, Any, object]) -> None:
-    """Run all waits until one of them ends, then cancel the others."""
-    tasks = [asyncio.create_task(wait) for wait in waits]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
 
 
 class Progress:

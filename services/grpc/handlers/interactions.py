@@ -11,6 +11,7 @@ from propagation.model import (
     check_id,
 )
 from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.concurrency import background_task
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests import check_count, parse_interaction
 from services.runtime.errors import Stopping
@@ -79,18 +80,15 @@ class InteractionsHandler(Servicer):
     ) -> AsyncGenerator[pb.StreamInteractionsResponse, None]:
         events: EventQueue = asyncio.Queue(EVENTS_AHEAD)
         groups: OutcomeQueue = asyncio.Queue(GROUPS_AHEAD)
-        reading = asyncio.create_task(self._read_events(request_iterator, events))
-        committing = asyncio.create_task(self._commit_groups(events, groups))
-        stopping = asyncio.create_task(self._cancel_at_stop(reading))
-        try:
+        async with (
+            background_task(self._read_events(request_iterator, events)) as reading,
+            background_task(self._commit_groups(events, groups)) as committing,
+            background_task(self._cancel_at_stop(reading)),
+        ):
             while (outcomes := await groups.get()) is not None:
                 for outcome in outcomes:
                     yield pb.StreamInteractionsResponse(outcome=outcome)
             await asyncio.gather(reading, committing)
-        finally:
-            for step in (reading, committing, stopping):
-                step.cancel()
-            await asyncio.gather(reading, committing, stopping, return_exceptions=True)
         if self.stopping.is_set():
             raise Stopping
 

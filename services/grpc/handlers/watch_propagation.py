@@ -3,6 +3,7 @@
 Tokens stay valid for as long as the graph exists.
 """
 
+import asyncio
 import base64
 from collections.abc import AsyncGenerator, Collection
 from dataclasses import astuple, dataclass, fields
@@ -21,6 +22,7 @@ from propagation.model import (
     kind_of,
 )
 from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.concurrency import background_task
 from propagation.workflow.history.watch import (
     MAX_BACKLOG,
     Position,
@@ -39,7 +41,7 @@ from services.grpc.convert import (
 )
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests import parse_choice
-from services.runtime.tasks import wait_for_event, wait_for_first
+from services.runtime.tasks import wait_for_event
 from services.security.roles import current_caller
 
 FORMAT = 2
@@ -175,7 +177,9 @@ class WatchPropagationHandler(Servicer):
                 answer.resume_token = tokens.encode(position)
                 yield answer
             if not events:
-                await wait_for_first(
-                    self._worker.wait_for_progress(POLL_SECONDS), self.stopping.wait()
-                )
+                async with (
+                    background_task(self._worker.wait_for_progress(POLL_SECONDS)) as progress,
+                    background_task(self.stopping.wait()) as stopping,
+                ):
+                    await asyncio.wait((progress, stopping), return_when=asyncio.FIRST_COMPLETED)
             await wait_for_event(self.stopping, PAUSE_SECONDS)
