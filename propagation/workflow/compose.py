@@ -11,6 +11,8 @@ from propagation.workflow.bootstrap.stage0 import Stage0
 from propagation.workflow.concurrency import Exclusion, Leases, yield_to_loop
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.evolve.evolution import Evolution
+from propagation.workflow.evolve.planner import Planner
+from propagation.workflow.evolve.publication import Publisher
 from propagation.workflow.forget.forgetting import Forgetting
 from propagation.workflow.forget.retention import Retention
 from propagation.workflow.forget.withdrawal import Withdrawer
@@ -167,14 +169,12 @@ class EngineParts:
         )
         self.evolution = Evolution(
             store,
-            reasoner,
             numbers,
-            vectors,
-            self.upkeep,
             learner,
             settings,
             self.exclusion,
-            leases,
+            Planner(store, reasoner, settings),
+            Publisher(store, numbers, vectors, self.upkeep, learner, leases, self.exclusion),
         )
         withdrawer = Withdrawer(
             store, embedder, numbers, learner, vectors, self.upkeep, settings.min_support, leases

@@ -23,7 +23,7 @@ from propagation.ports import RecordResult
 from propagation.workflow.bootstrap.stage0 import OnStep, ignore_step
 from propagation.workflow.compose import EngineParts
 from propagation.workflow.concurrency import Activity
-from propagation.workflow.forget.client_export import export_lines
+from propagation.workflow.forget.forgetting import export_lines
 from propagation.workflow.learn.gauge import read_gauge
 from propagation.workflow.learn.rebuild import rebuild
 from propagation.workflow.reason.reason_step import CLAIM

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,41 +58,27 @@ async def catalogue_of(store: GraphStore) -> list[Client]:
     return found
 
 
+@dataclass
 class Stage0:
     """Bootstraps: fits the embedder, finds the routers' centres, and learns everything again."""
 
-    def __init__(
-        self,
-        store: GraphStore,
-        embedder: Embedder,
-        data: OpenData,
-        numbers: NumbersOwner,
-        learner: Learner,
-        upkeep: IndexMaintenance,
-        cold_start: ColdStart,
-        rounds: PropagationRound,
-        replica_sync: ReplicaSync,
-        settings: WorkflowSettings,
-        leases: Leases,
-        exclusion: Exclusion,
-    ) -> None:
-        self._store = store
-        self._embedder = embedder
-        self._data = data
-        self._numbers = numbers
-        self._learner = learner
-        self._upkeep = upkeep
-        self._cold_start = cold_start
-        self._rounds = rounds
-        self._replica_sync = replica_sync
-        self._settings = settings
-        self._leases = leases
-        self._exclusion = exclusion
-        self._next_count = 0
+    store: GraphStore
+    embedder: Embedder
+    data: OpenData
+    numbers: NumbersOwner
+    learner: Learner
+    upkeep: IndexMaintenance
+    cold_start: ColdStart
+    rounds: PropagationRound
+    replica_sync: ReplicaSync
+    settings: WorkflowSettings
+    leases: Leases
+    exclusion: Exclusion
+    _next_count: int = 0
 
     async def run_first_if_due(self) -> None:
         """Bootstrap if nothing was bootstrapped yet and `bootstrap_items` items have text."""
-        async with self._exclusion.run(Activity.CHECK_BOOTSTRAP):
+        async with self.exclusion.run(Activity.CHECK_BOOTSTRAP):
             if await self._is_due():
                 await self.run(ignore_step, first=True)
 
@@ -108,94 +95,94 @@ class Stage0:
         Raises:
             LeaseLost: Another process learns.
         """
-        async with self._exclusion.run(Activity.REASON):
+        async with self.exclusion.run(Activity.REASON):
             # Clients are described, but not by the present routers, which are about to change.
-            while await self._cold_start.describe(welcome=False):
+            while await self.cold_start.describe(welcome=False):
                 pass
-        async with self._exclusion.run(Activity.BOOTSTRAP):
-            async with self._learner.hold_lease(synchronize=not self._data.outdated) as lease:
-                if first and self._numbers.view.epoch:
+        async with self.exclusion.run(Activity.BOOTSTRAP):
+            async with self.learner.hold_lease(synchronize=not self.data.outdated) as lease:
+                if first and self.numbers.view.epoch:
                     return None
-                self._learner.mark_ahead()
+                self.learner.mark_ahead()
                 epoch = await self._open_epoch(lease, on_step)
-                self._rounds.trigger.expect_first()
-                await self._data.begin_epoch(epoch.number)
-                await self._learner.reload()
+                self.rounds.trigger.expect_first()
+                await self.data.begin_epoch(epoch.number)
+                await self.learner.reload()
             on_step("embedding profiles, attributes and routers")
-            await self._upkeep.reindex()
+            await self.upkeep.reindex()
             log.info("epoch %d is open at sequence %d", epoch.number, epoch.sequence)
-            self._replica_sync.note_embedder()
-            if self._settings.propagate and self._rounds.policy.integrator is None:
+            self.replica_sync.note_embedder()
+            if self.settings.propagate and self.rounds.policy.integrator is None:
                 on_step("writing the routers' first profiles")
                 with contextlib.suppress(LeaseHeld):  # the round stays due
-                    await self._rounds.run()
+                    await self.rounds.run()
             return epoch
 
     async def open_index(self) -> None:
         """Make the index equal to the graph, at start; an outdated one waits for its epoch."""
-        if self._data.outdated:
-            self._upkeep.put_off("the vector index is made anew with the next epoch")
+        if self.data.outdated:
+            self.upkeep.put_off("the vector index is made anew with the next epoch")
         else:
-            await self._upkeep.open()
+            await self.upkeep.open()
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """Make the index anew, and tau of eq. 4 if it is a quantile; return how many points."""
-        async with self._exclusion.run(Activity.REINDEX):
-            count = await self._upkeep.reindex(progress)
-            policy = self._rounds.policy
+        async with self.exclusion.run(Activity.REINDEX):
+            count = await self.upkeep.reindex(progress)
+            policy = self.rounds.policy
             if isinstance(policy, SemanticPolicy) and isinstance(
                 policy.threshold, QuantileThreshold
             ):
-                async with self._leases.require(ROUND_LEASE):
+                async with self.leases.require(ROUND_LEASE):
                     await policy.threshold.fix()
-            self._replica_sync.note_embedder()
+            self.replica_sync.note_embedder()
             return count
 
     async def _is_due(self) -> bool:
-        needed = self._settings.bootstrap_items
-        changes = self._cold_start.changes
+        needed = self.settings.bootstrap_items
+        changes = self.cold_start.changes
         if (
-            self._numbers.view.epoch
-            or self._numbers.view.items < needed
+            self.numbers.view.epoch
+            or self.numbers.view.items < needed
             or changes < self._next_count
-            or self._upkeep.problem  # the new epoch's index could not be made
+            or self.upkeep.problem  # the new epoch's index could not be made
         ):
             return False
-        with_text = len(await catalogue_of(self._store))
+        with_text = len(await catalogue_of(self.store))
         self._next_count = changes + needed - with_text  # counting reads the whole catalogue
         return with_text >= needed
 
     async def _open_epoch(self, lease: Lease, on_step: OnStep) -> Epoch:
         """Make the next epoch and publish it under the learner's lease."""
-        current = await self._store.current_epoch()
+        current = await self.store.current_epoch()
         number = current.number + 1 if current else 1
         on_step("fitting the embedder on the catalogue")
-        catalogue = await catalogue_of(self._store)
+        catalogue = await catalogue_of(self.store)
         embedder, state = await self._fitted([content_text(item) for item in catalogue])
         on_step("finding the routers' centres")
         view = await self._new_view(embedder, catalogue, number)
         on_step("learning all interactions again")
         await self._relearn(lease, view, embedder)
         if state is not None:
-            await self._store.put_blob(embedder_blob(number), state, lease)
-        await self._store.put_blob(data_settings_blob(number), self._data.configured.blob, lease)
+            await self.store.put_blob(embedder_blob(number), state, lease)
+        await self.store.put_blob(data_settings_blob(number), self.data.configured.blob, lease)
         epoch = Epoch(
             number=number,
             sequence=0,
-            session_k=self._settings.session.k,
-            taste_k=self._settings.taste.k,
-            tau=self._settings.tau,
+            session_k=self.settings.session.k,
+            taste_k=self.settings.taste.k,
+            tau=self.settings.tau,
             embedder=embedder.name,
             era=number,
         )
-        sequence = await self._store.open_epoch(lease, epoch, take_checkpoint(view, barrier=True))
+        sequence = await self.store.open_epoch(lease, epoch, take_checkpoint(view, barrier=True))
         return epoch.model_copy(update={"sequence": sequence})
 
     async def _fitted(self, texts: list[str]) -> tuple[Embedder, bytes | None]:
-        if not isinstance(self._embedder, FittableEmbedder):
-            return self._embedder, None
-        state = await asyncio.to_thread(self._embedder.fit, texts, self._settings.seed)
-        return self._embedder.with_state(state), state
+        if not isinstance(self.embedder, FittableEmbedder):
+            return self.embedder, None
+        state = await asyncio.to_thread(self.embedder.fit, texts, self.settings.seed)
+        return self.embedder.with_state(state), state
 
     async def _new_view(
         self, embedder: Embedder, catalogue: list[Client], number: int
@@ -205,42 +192,42 @@ class Stage0:
         Under `centres = "attributes"` (the preset `paper`) the taste bank's centres are k-means of
         the extracted attributes, as in RecNet 2.2.1.
         """
-        seed = self._settings.seed
+        seed = self.settings.seed
         items = await embedder.embed([content_text(item) for item in catalogue])
         tastes = (
             items
-            if self._settings.centres == "items"
+            if self.settings.centres == "items"
             else await embedder.embed(await self._attributes())
         )
-        session = await asyncio.to_thread(spherical_kmeans, items, self._settings.session.k, seed)
-        taste = await asyncio.to_thread(spherical_kmeans, tastes, self._settings.taste.k, seed + 1)
-        return NumbersView(session, taste, seed, number, self._settings.limits)
+        session = await asyncio.to_thread(spherical_kmeans, items, self.settings.session.k, seed)
+        taste = await asyncio.to_thread(spherical_kmeans, tastes, self.settings.taste.k, seed + 1)
+        return NumbersView(session, taste, seed, number, self.settings.limits)
 
     async def _attributes(self) -> list[str]:
         """Return the attributes extracted from every client's own text (eq. 1), each once."""
-        refs = sorted(await self._store.text_versions())
+        refs = sorted(await self.store.text_versions())
         found: set[str] = set()
         for start in range(0, len(refs), PAGE):
-            for text in (await self._store.load_texts(refs[start : start + PAGE])).values():
+            for text in (await self.store.load_texts(refs[start : start + PAGE])).values():
                 found.update(own_attributes(text))
         return sorted(found)
 
     async def _relearn(self, lease: Lease, view: NumbersView, embedder: Embedder) -> None:
         """Learn the whole log again with the recorded negatives, and stage it."""
         numbers = NumbersOwner(view)
-        through = await self._store.learned_through()
+        through = await self.store.learned_through()
         try:
             while view.applied_through < through:
                 first = view.applied_through == 0
-                part = await self._store.read_log(
+                part = await self.store.read_log(
                     view.applied_through, min(ENTRIES_A_BLOCK, through - view.applied_through)
                 )
-                await apply_clients(self._store, numbers, embedder, part)
+                await apply_clients(self.store, numbers, embedder, part)
                 negatives = await self._negatives(part.interactions.sequence)
                 block = await numbers.run(
                     NumbersView.learn, part.interactions, part.through, negatives
                 )
-                await self._store.replace_learned(lease, [block], first=first)
+                await self.store.replace_learned(lease, [block], first=first)
         finally:
             numbers.close()
 
@@ -251,7 +238,7 @@ class Stage0:
         blocks: list[LearnedBlock] = []
         after = int(sequences[0]) - 1
         while after < sequences[-1]:
-            blocks.extend(await self._store.read_learned(after, 8))
+            blocks.extend(await self.store.read_learned(after, 8))
             after = blocks[-1].through
         recorded = np.concatenate([block.sequence for block in blocks])
         return np.concatenate([block.negatives for block in blocks])[

@@ -6,14 +6,15 @@ more run.
 
 import asyncio
 from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import Epoch, EvolutionRun, RouterMaps
 from propagation.optimization.holdout_judge import Verdict
-from propagation.ports import GraphStore, Reasoner, VersionClash
-from propagation.workflow.concurrency import Activity, Exclusion, Leases
+from propagation.ports import GraphStore, VersionClash
+from propagation.workflow.concurrency import Activity, Exclusion
 from propagation.workflow.evolve.holdout import (
     Holdout,
     Snapshot,
@@ -27,8 +28,6 @@ from propagation.workflow.evolve.plan import DecidedPlan, Plan
 from propagation.workflow.evolve.planner import Planner, load_router_gradients
 from propagation.workflow.evolve.publication import Publisher
 from propagation.workflow.evolve.undo_planner import plan_undo
-from propagation.workflow.index.maintenance import IndexMaintenance
-from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.learned_weights import gather
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.settings import WorkflowSettings
@@ -44,6 +43,7 @@ TOO_LITTLE = (
 )
 
 
+@dataclass
 class Evolution:
     """Runs evolutions; the caller sees to it that there is one at a time.
 
@@ -51,38 +51,26 @@ class Evolution:
     reasoning and rounds out, and learning at the end of it.
     """
 
-    def __init__(
-        self,
-        store: GraphStore,
-        reasoner: Reasoner,
-        numbers: NumbersOwner,
-        vectors: VectorSync,
-        upkeep: IndexMaintenance,
-        learner: Learner,
-        settings: WorkflowSettings,
-        exclusion: Exclusion,
-        leases: Leases,
-    ) -> None:
-        self._store = store
-        self._numbers = numbers
-        self._learner = learner
-        self._settings = settings
-        self._exclusion = exclusion
-        self._planner = Planner(store, reasoner, settings)
-        self._publisher = Publisher(store, numbers, vectors, upkeep, learner, leases, exclusion)
+    store: GraphStore
+    numbers: NumbersOwner
+    learner: Learner
+    settings: WorkflowSettings
+    exclusion: Exclusion
+    planner: Planner
+    publisher: Publisher
 
     async def run(self, *, dry_run: bool) -> EvolutionRun:
         """Plan, judge, and publish a plan that is no worse; a dry run stores nothing."""
-        epoch = await self._store.current_epoch()
+        epoch = await self.store.current_epoch()
         run = EvolutionRun(verdict=NOT_YET)
         if epoch is None:
             return await self._save(run, dry_run)
-        maps = await self._store.router_maps()
+        maps = await self.store.router_maps()
         plan, verdict, run = await self._judged_plan(maps, epoch)
         if dry_run or verdict is None or not verdict.published:
             return await self._save(run, dry_run)
-        await gather(self._store, maps, plan.written, plan.asked, await self._synchronize())
-        directions, items = await self._numbers.run(_directions_and_items)
+        await gather(self.store, maps, plan.written, plan.asked, await self._synchronize())
+        directions, items = await self.numbers.run(_directions_and_items)
         decided = DecidedPlan(
             run,
             plan.numbering,
@@ -100,19 +88,19 @@ class Evolution:
         Raises:
             InvalidInput: The run cannot be undone, or not before a later one.
         """
-        epoch = await self._store.current_epoch()
+        epoch = await self.store.current_epoch()
         through = await self._synchronize()
-        decided = await plan_undo(self._store, self._numbers.view, number, through)
+        decided = await plan_undo(self.store, self.numbers.view, number, through)
         if dry_run or epoch is None:
-            return decided.run.model_copy(update={"changes": decided.numbering.changes})
+            return decided.run
         return await self._publish(decided, epoch)
 
     async def due_before_round(self) -> bool:
         """Tell whether there were `evolve_every_rounds` rounds since the last run."""
-        every = self._settings.evolve_every_rounds
-        if every is None or self._numbers.view.epoch == 0:
+        every = self.settings.evolve_every_rounds
+        if every is None or self.numbers.view.epoch == 0:
             return False
-        runs = await self._store.evolution_runs(1)
+        runs = await self.store.evolution_runs(1)
         return await self._last_round() - (runs[0].round if runs else 0) >= every
 
     async def _judged_plan(
@@ -121,10 +109,10 @@ class Evolution:
         """Plan and judge; without a verdict the run says why."""
         snapshot, holdout = await self._take_snapshot()
         gradients = await load_router_gradients(
-            self._store, maps, await self._used_through(), holdout.judged_from, epoch.era
+            self.store, maps, await self._used_through(), holdout.judged_from, epoch.era
         )
         await asyncio.to_thread(rewind_snapshot, snapshot)
-        plan = await self._planner.plan(snapshot, gradients, maps, holdout.judged_from)
+        plan = await self.planner.plan(snapshot, gradients, maps, holdout.judged_from)
         run = EvolutionRun(changes=plan.numbering.changes, judged_from=holdout.judged_from)
         if not run.changes:
             return plan, None, run.model_copy(update={"verdict": _no_change(plan)})
@@ -148,16 +136,16 @@ class Evolution:
 
     async def _take_snapshot(self) -> tuple[Snapshot, Holdout]:
         """Copy the numbers and load the holdout at one sequence, while nothing is learned."""
-        async with self._exclusion.run(Activity.LEARN):
-            view = self._numbers.view
+        async with self.exclusion.run(Activity.LEARN):
+            view = self.numbers.view
             holdout = await load_holdout(
-                self._store, view.applied_through, view.epoch, self._settings.holdout
+                self.store, view.applied_through, view.epoch, self.settings.holdout
             )
-            return await self._numbers.run(take_snapshot, holdout), holdout
+            return await self.numbers.run(take_snapshot, holdout), holdout
 
     async def _used_through(self) -> int:
         """Return T of the last published run: gradients up to there have done their work."""
-        runs = await self._store.evolution_runs(NEWEST_RUNS)
+        runs = await self.store.evolution_runs(NEWEST_RUNS)
         return next(
             (run.judged_from for run in runs if run.published and run.judged_from is not None), 0
         )
@@ -167,28 +155,28 @@ class Evolution:
 
         That holds where another process learns, too.
         """
-        through = await self._store.learned_through()
-        async with self._exclusion.run(Activity.LEARN):
-            await self._learner.synchronize()
+        through = await self.store.learned_through()
+        async with self.exclusion.run(Activity.LEARN):
+            await self.learner.synchronize()
         return through
 
     async def _publish(self, decided: DecidedPlan, epoch: Epoch) -> EvolutionRun:
         """Publish; once more if a reader merged messages into a client whose rules follow."""
-        async with self._exclusion.run(Activity.PUBLISH_EVOLUTION):
+        async with self.exclusion.run(Activity.PUBLISH_EVOLUTION):
             for _ in range(PUBLISH_ATTEMPTS - 1):
                 with suppress(VersionClash):
-                    return await self._publisher.publish(decided, epoch)
-            return await self._publisher.publish(decided, epoch)
+                    return await self.publisher.publish(decided, epoch)
+            return await self.publisher.publish(decided, epoch)
 
     async def _save(self, run: EvolutionRun, dry_run: bool) -> EvolutionRun:
         """Store a run that publishes nothing, unless it is a dry run."""
         if dry_run:
             return run
         run = run.model_copy(update={"round": await self._last_round()})
-        return await self._store.save_evolution(run)
+        return await self.store.save_evolution(run)
 
     async def _last_round(self) -> int:
-        last = await self._store.last_round()
+        last = await self.store.last_round()
         return last.number if last else 0
 
 

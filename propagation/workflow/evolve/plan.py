@@ -19,7 +19,6 @@ from propagation.optimization.router_split import (
 from propagation.ports import GraphStore
 from propagation.workflow.learn.learned_weights import Written, gather, sum_by_place
 
-F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 ATTRIBUTES = 8
 """How many attributes a router's new text carries."""
@@ -50,7 +49,7 @@ class Plan:
     asked: NDArray[np.bool_]
     undecided: Mapping[int, str] = field(default_factory=dict)
 
-    def divide(self, directions: F32, items: int) -> dict[int, Division]:
+    def divide(self, directions: NDArray[np.float32], items: int) -> dict[int, Division]:
         """Divide each split router among all who have written to it by now.
 
         Args:
@@ -69,7 +68,7 @@ def _divide(
     numbers: tuple[int, int],
     community: Community,
     written: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
-    directions: F32,
+    directions: NDArray[np.float32],
     items: int,
 ) -> Division:
     """Divide a router; who wrote later than T goes with the nearer centre.

@@ -42,7 +42,6 @@ from propagation.workflow.settings import WorkflowSettings
 
 PAGE, WINDOW, NEWEST = 2_000, 20_000, 50
 TEXTS = {EvolutionKind.SPLIT: 2, EvolutionKind.MERGE: 1, EvolutionKind.REWRITE: 1}
-F32 = NDArray[np.float32]
 log = logging.getLogger(__name__)
 
 
@@ -108,48 +107,29 @@ async def load_router_gradients(
     return dict(sorted(found.items()))
 
 
-class RouterCases:
-    """Builds the cases that the reasoner decides on."""
-
-    def __init__(
-        self, versions: Mapping[int, RouterVersion], similarities: NDArray[np.float64]
-    ) -> None:
-        self._versions = versions
-        self._similarities = similarities
-        self._common = mean_shares([dict(version.standing) for version in versions.values()])
-
-    def build(
-        self,
-        router: int,
-        gradients: RouterGradients,
-        community: Community | None,
-        free: frozenset[int],
-    ) -> RouterCase:
-        """Describe a router, and what a split or a merge with one of `free` would give."""
-        version = self._version(router)
-        similarities = self._similarities[router]
-        nearest = max(sorted(free - {router}), key=similarities.__getitem__, default=None)
-        other = None if nearest is None else self._version(nearest)
-        halves = router_halves(version, gradients.choices, community) if community else None
-        return RouterCase(
-            router=version,
-            gradients=list(reversed(gradients.newest)),
-            praised=gradients.praised,
-            blamed=gradients.blamed,
-            choices=gradients.all_choices,
-            common=self._common,
-            halves=halves,
-            distance=community.distance if community else 0.0,
-            nearest=other,
-            similarity=-1.0 if nearest is None else float(similarities[nearest]),
-            merged_standing=None if other is None else merged_standing([version, other]),
-        )
-
-    def _version(self, router: int) -> RouterVersion:
-        """Return a router's text; an empty one where nothing is written yet."""
-        return self._versions.get(router) or RouterVersion(
-            router=router, version=0, round=0, epoch=0, name="", text=""
-        )
+def _router_case(
+    router: RouterVersion,
+    gradients: RouterGradients,
+    community: Community | None,
+    nearest: RouterVersion | None,
+    similarity: float,
+    common: Mapping[str, float],
+) -> RouterCase:
+    """Describe a router, and what a split or a merge with the nearest one would give."""
+    halves = router_halves(router, gradients.choices, community) if community else None
+    return RouterCase(
+        router=router,
+        gradients=list(reversed(gradients.newest)),
+        praised=gradients.praised,
+        blamed=gradients.blamed,
+        choices=gradients.all_choices,
+        common=common,
+        halves=halves,
+        distance=community.distance if community else 0.0,
+        nearest=nearest,
+        similarity=similarity,
+        merged_standing=None if nearest is None else merged_standing([router, nearest]),
+    )
 
 
 @dataclass
@@ -207,7 +187,12 @@ class Planner:
             snapshot.tastes.totals,
         )
         texts = await self.store.router_versions(range(snapshot.routers))
-        cases = RouterCases({text.router: text for text in texts}, similarities)
+        common = mean_shares([dict(text.standing) for text in texts])
+        # A router for which nothing is written yet has an empty text.
+        versions = {
+            number: RouterVersion(router=number, version=0, round=0, epoch=0, name="", text="")
+            for number in range(snapshot.routers)
+        } | {text.router: text for text in texts}
         free = frozenset(range(snapshot.routers)) - snapshot.retired
         draft = _Draft(free, room=self.settings.k_most - len(free))
         directions = snapshot.directions
@@ -217,8 +202,17 @@ class Planner:
             community = None
             if draft.room > 0:
                 community = await asyncio.to_thread(self._split, router, written, directions)
+            nearest = max(
+                sorted(draft.free - {router}), key=similarities[router].__getitem__, default=None
+            )
             case = await asyncio.to_thread(
-                cases.build, router, gradients[router], community, draft.free
+                _router_case,
+                versions[router],
+                gradients[router],
+                community,
+                None if nearest is None else versions[nearest],
+                -1.0 if nearest is None else float(similarities[router][nearest]),
+                common,
             )
             await self._decide(case, community, draft)
         changes = [_change(case, decision) for case, decision in draft.cases]
@@ -244,7 +238,9 @@ class Planner:
         most_blamed = sorted(enough, key=lambda router: (-gradients[router].blamed, router))
         return most_blamed[: 2 * self.settings.evolve_most]
 
-    def _split(self, router: int, written: Written, directions: F32) -> Community | None:
+    def _split(
+        self, router: int, written: Written, directions: NDArray[np.float32]
+    ) -> Community | None:
         users, _, weights = written.of(router)
         seed = int(mixed(np.uint64(router), np.uint64(self.settings.seed))) >> 1
         return split_community(sum_by_place(users, weights, len(directions)), directions, seed)

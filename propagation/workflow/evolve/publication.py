@@ -48,7 +48,6 @@ CLIENTS_A_CALL = 2_000
 SMALL_TAIL = 500
 MAX_CATCH_UPS = 8
 EVOLVED = ("taste.", "seen_router")
-F32 = NDArray[np.float32]
 
 
 @dataclass
@@ -243,7 +242,7 @@ def _publication(
     texts: Sequence[ClientText],
 ) -> Publication:
     return Publication(
-        run=decided.run.model_copy(update={"changes": decided.numbering.changes}),
+        run=decided.run,
         map=change,
         start=start,
         texts=texts,
@@ -260,7 +259,7 @@ def _copy_totals(view: NumbersView) -> State:
     return view.state._replace(taste=taste._replace(total=taste.total.copy()))
 
 
-def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> F32:
+def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> NDArray[np.float32]:
     """Compute the centres [K after, D]; what is learned in the last moments does not turn them."""
     centres = evolved_centres(state.taste, change, decided.masses, state.content)
     if decided.centres is not None:
@@ -269,7 +268,9 @@ def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> F32:
     return centres
 
 
-def _evolved(state: State, change: RouterMap, decided: DecidedPlan, centres: F32) -> State:
+def _evolved(
+    state: State, change: RouterMap, decided: DecidedPlan, centres: NDArray[np.float32]
+) -> State:
     """Build the state with the next epoch's taste bank, in a thread, while nothing is learned."""
     return state._replace(
         taste=evolved_bank(state.taste, change, decided.masses, centres),

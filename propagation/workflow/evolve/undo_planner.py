@@ -48,6 +48,7 @@ async def plan_undo(store: GraphStore, view: NumbersView, run: int, through: int
     return DecidedPlan(
         run=EvolutionRun(
             undoes=run,
+            changes=numbering.changes,
             verdict=(
                 f"undoes run {run}: what was written since goes to its users' earlier routers;"
                 f" {pluralize(len(texts), 'router')} {say} again what was said before"

@@ -39,7 +39,6 @@ from propagation.workflow.learn.learned_weights import TASTE
 from propagation.workflow.views import NumbersView
 
 LEAST_CHANGE = 1e-6
-Vectors = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,9 @@ class History:
     item: NDArray[np.int64]
     weight: NDArray[np.float64]
     gone: NDArray[np.bool_]
-    then: Mapping[int, Vectors] = field(default_factory=dict)
+    then: Mapping[int, tuple[NDArray[np.float32], NDArray[np.float32]]] = field(
+        default_factory=dict
+    )
 
 
 @dataclass

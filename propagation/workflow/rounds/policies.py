@@ -121,8 +121,7 @@ class LiveTasteWeights:
         written = await self.store.taste_written(
             [arrival.sequence for arrival in arrivals if arrival.sequence]
         )
-        if written:
-            written = await self._in_current_routers(written)
+        written = await self._in_current_routers(written)
         return [written.get(arrival.sequence, ()) for arrival in arrivals]
 
     async def _in_current_routers(self, written: Mapping[int, Weights]) -> Mapping[int, Weights]:

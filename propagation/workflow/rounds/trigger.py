@@ -32,6 +32,7 @@ class PendingChanges:
     first: bool = False
 
 
+@dataclass
 class RoundTrigger:
     """Finds what the next round has to do.
 
@@ -39,35 +40,28 @@ class RoundTrigger:
         described: Returns the sequence up to which all clients are described, at most the given.
     """
 
-    def __init__(
-        self,
-        store: GraphStore,
-        policy: RoutingPolicy,
-        settings: WorkflowSettings,
-        described: Callable[[int], int],
-    ) -> None:
-        self._store = store
-        self._policy = policy
-        self._settings = settings
-        self._described = described
-        self._first_published = False
+    store: GraphStore
+    policy: RoutingPolicy
+    settings: WorkflowSettings
+    described: Callable[[int], int]
+    _first_published: bool = False
 
     async def is_due(self, clients: int) -> bool:
         """Tell whether enough of all `clients` have changed."""
         pending = await self.pending()
-        return len(pending.clients) >= self._settings.update_size_for(clients)
+        return len(pending.clients) >= self.settings.update_size_for(clients)
 
     async def pending(self) -> PendingChanges:
         """Find the clients that changed since the last round."""
-        last = await self._store.last_round()
+        last = await self.store.last_round()
         after = last.boundary if last else 0
-        through = max(after, self._described(await self._store.reasoned_through()))
+        through = max(after, self.described(await self.store.reasoned_through()))
         if not self._first_published:
             if await self._lacks_first(last):
-                clients = sorted(await self._store.text_versions())
+                clients = sorted(await self.store.text_versions())
                 return PendingChanges(clients, after=0, through=through, first=True)
             self._first_published = True
-        clients = list(await self._store.changed_clients(after, through))
+        clients = list(await self.store.changed_clients(after, through))
         return PendingChanges(clients, after=after, through=through)
 
     def expect_first(self) -> None:
@@ -75,11 +69,11 @@ class RoundTrigger:
         self._first_published = False
 
     async def _lacks_first(self, last: Round | None) -> bool:
-        current = await self._store.current_epoch() if self._policy.integrator is None else None
+        current = await self.store.current_epoch() if self.policy.integrator is None else None
         if current is None or (last is not None and last.sequence > current.sequence):
             return False
         era = next(
-            (epoch for epoch in await self._store.epochs() if epoch.number == current.era), current
+            (epoch for epoch in await self.store.epochs() if epoch.number == current.era), current
         )
         return last is None or last.sequence <= era.sequence
 

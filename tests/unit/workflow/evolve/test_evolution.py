@@ -442,7 +442,7 @@ async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_bet
                 raise VersionClash("another process wrote a text")
             yield
 
-    map_of = engine.evolution._publisher._map
+    map_of = engine.evolution.publisher._map
 
     async def begun_again(*given):
         begun.append(await engine.store.acquire_lease("learn", "another", 1_000))
