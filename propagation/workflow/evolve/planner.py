@@ -139,14 +139,21 @@ class _Draft:
     free: frozenset[int]
     room: int
     cases: list[tuple[RouterCase, RouterDecision]] = field(default_factory=list)
+    changes: list[EvolutionChange] = field(default_factory=list)
     communities: dict[int, Community] = field(default_factory=dict)
     undecided: dict[int, str] = field(default_factory=dict)
 
     def add(self, case: RouterCase, decision: RouterDecision, community: Community | None) -> None:
-        """Take a decision into the plan."""
+        """Take a decision into the plan.
+
+        Raises:
+            ReasonerFailed: It cannot be carried out.
+        """
+        change = _change(case, decision)
         self.cases.append((case, decision))
-        self.free -= set(_routers(case, decision))
-        if decision.kind == EvolutionKind.SPLIT and community is not None:
+        self.changes.append(change)
+        self.free -= set(change.before)
+        if change.kind == EvolutionKind.SPLIT and community is not None:
             self.communities[case.router.router] = community
             self.room -= 1
 
@@ -215,8 +222,7 @@ class Planner:
                 common,
             )
             await self._decide(case, community, draft)
-        changes = [_change(case, decision) for case, decision in draft.cases]
-        numbering = number_routers(changes, snapshot.routers, snapshot.retired)
+        numbering = number_routers(draft.changes, snapshot.routers, snapshot.retired)
         next_texts = [
             text
             for (case, decision), change in zip(draft.cases, numbering.changes, strict=True)
@@ -250,36 +256,31 @@ class Planner:
         try:
             decision = await self.reasoner.decide_router(case)
             if decision.kind is not None:
-                _check(case, decision)
                 draft.add(case, decision, community)
         except ReasonerFailed as error:
             draft.undecided[case.router.router] = str(error)
             log.warning("router %d stays as it is: %s", case.router.router, error)
 
 
-def _check(case: RouterCase, decision: RouterDecision) -> None:
-    """Raise ReasonerFailed if a decision cannot be carried out."""
+def _change(case: RouterCase, decision: RouterDecision) -> EvolutionChange:
+    """Return what a decision to change a router changes; its numbers afterwards are not known yet.
+
+    Raises:
+        ReasonerFailed: The decision cannot be carried out.
+    """
+    kind = decision.kind
     possible = {
         EvolutionKind.SPLIT: case.halves is not None,
         EvolutionKind.MERGE: case.nearest is not None,
         EvolutionKind.REWRITE: True,
     }
-    kind = decision.kind
     if kind is None or not possible[kind] or len(decision.texts) != TEXTS[kind]:
         raise ReasonerFailed(f"a {kind} cannot be made of the reasoner's answer")
-
-
-def _routers(case: RouterCase, decision: RouterDecision) -> tuple[int, ...]:
-    mine = case.router.router
-    if decision.kind == EvolutionKind.MERGE and case.nearest is not None:
-        return tuple(sorted((mine, case.nearest.router)))
-    return (mine,)
-
-
-def _change(case: RouterCase, decision: RouterDecision) -> EvolutionChange:
-    assert decision.kind is not None
+    before = {case.router.router}
+    if kind == EvolutionKind.MERGE and case.nearest is not None:
+        before.add(case.nearest.router)
     return EvolutionChange(
-        kind=decision.kind, before=_routers(case, decision), after=(), reason=decision.reason
+        kind=kind, before=tuple(sorted(before)), after=(), reason=decision.reason
     )
 
 

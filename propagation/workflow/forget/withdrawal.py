@@ -85,15 +85,18 @@ class Withdrawer:
         async with self.learner.hold_lease() as lease, self.leases.keep_rounds_out():
             weights = await self.store.learned_weights([row.sequence for row in rows])
             request = WithdrawalRequest(rows, weights, erased)
+            finder = TextChangeFinder(
+                self.store, self.min_support, self.vectors.canonical.targets, request
+            )
             own = self.store.stage_checkpoint(lease, await self.numbers.run(borrow_own_rows))
             async with (
-                background_task(self._changes(request)) as changes,
+                background_task(finder.find()) as changes,
                 background_task(own) as staged,
             ):
                 promoted = await self._subtract(request)
                 rest = await self.numbers.run(borrow_remainder, *_own_rows(request))
                 barrier = await self.store.stage_checkpoint(lease, rest, await staged)
-                return await self._commit(lease, barrier, await changes, promoted, request)
+                return await self._commit(lease, barrier, await changes, promoted, finder)
 
     async def _subtract(self, request: WithdrawalRequest) -> list[PromotedRepeat]:
         """Subtract the interactions from the numbers view.
@@ -115,8 +118,9 @@ class Withdrawer:
         self.learner.mark_ahead()
         async for histories in load_histories(self.store, self.embedder, users, gone, view):
             for start in range(0, len(histories), USERS_A_TURN):
-                turn = histories[start : start + USERS_A_TURN]
-                await self.numbers.run(subtraction.withdraw, turn)
+                await self.numbers.run(
+                    subtraction.withdraw, histories[start : start + USERS_A_TURN]
+                )
         await self.numbers.run(subtraction.finish, erased)
         return subtraction.promoted
 
@@ -126,27 +130,21 @@ class Withdrawer:
         barrier: StagedCheckpoint,
         changes: TextChanges,
         promoted: Sequence[PromotedRepeat],
-        request: WithdrawalRequest,
+        finder: TextChangeFinder,
     ) -> Withdrawn:
         """Commit; find the changes again if another process wrote newer texts meanwhile."""
         for attempt in range(ATTEMPTS):
-            withdrawal = _withdrawal(request, promoted, changes)
+            withdrawal = _withdrawal(finder.request, promoted, changes)
             try:
                 result = await self.store.withdraw(lease, withdrawal, barrier)
             except VersionClash:
                 if attempt == ATTEMPTS - 1:
                     raise
-                changes = await self._changes(request)
+                changes = await finder.find()
             else:
                 self.learner.mark_stored(result.sequence)
-                return Withdrawn(result, changes, request.erased)
+                return Withdrawn(result, changes, finder.request.erased)
         raise AssertionError("unreachable")
-
-    async def _changes(self, request: WithdrawalRequest) -> TextChanges:
-        finder = TextChangeFinder(
-            self.store, self.min_support, self.vectors.canonical.targets, request
-        )
-        return await finder.find()
 
     async def publish(self, withdrawn: Withdrawn) -> None:
         """Bring the vector index and the view's profile vectors up to date.

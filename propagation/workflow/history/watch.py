@@ -4,7 +4,7 @@ Nothing is queued for a watcher: it reads the graph at its own pace. Events that
 erasure dropped first are counted as missed, like those that a watcher left unread for too long.
 """
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -140,17 +140,14 @@ class Watcher:
     async def _evolutions(self) -> AsyncIterator[PositionedEvent]:
         if WatchEventKind.EVOLUTION not in self._kinds:
             return
-        for run in await self._runs_after(self.position.evolution):
-            yield self._advance(run, replace(self.position, evolution=run.run))
-
-    async def _runs_after(self, number: int) -> Sequence[EvolutionRun]:
-        """Return runs with a larger number, oldest first."""
         limit = 1  # mostly there is no new one
         newest = await self._store.evolution_runs(limit)
-        while len(newest) == limit and newest[-1].run > number:
+        while len(newest) == limit and newest[-1].run > self.position.evolution:
             limit *= 10
             newest = await self._store.evolution_runs(limit)
-        return [run for run in reversed(newest) if run.run > number]
+        for run in reversed(newest):
+            if run.run > self.position.evolution:
+                yield self._advance(run, replace(self.position, evolution=run.run))
 
     async def _merges(self, through: int) -> AsyncIterator[PositionedEvent]:
         """Yield a page of merges up to a number."""

@@ -157,14 +157,14 @@ async def test_a_plan_for_routers_that_another_process_evolved_meanwhile_is_not_
 ):
     monkeypatch.setattr(Verdict, "published", True)
     engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
-    publish = engine.evolution._publisher.publish
+    publish = engine.evolution.publisher.publish
 
     async def twice(decided, epoch):
         await publish(decided, epoch)
         return await publish(decided, epoch)
 
     with monkeypatch.context() as patched:
-        patched.setattr(engine.evolution._publisher, "publish", twice)
+        patched.setattr(engine.evolution.publisher, "publish", twice)
         with pytest.raises(LeaseLost, match="another process evolved the routers meanwhile"):
             await engine.evolve()
     assert [epoch.number for epoch in await engine.store.epochs()] == [1, 2]
@@ -449,7 +449,7 @@ async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_bet
         return await map_of(*given)
 
     monkeypatch.setattr(engine.learner, "suspend", refused_once)
-    monkeypatch.setattr(engine.evolution._publisher, "_map", begun_again)
+    monkeypatch.setattr(engine.evolution.publisher, "_map", begun_again)
     assert (await engine.evolve()).published
     assert begun == [None] * 4
     await mass_is_what_was_written(engine)
