@@ -62,9 +62,8 @@ class Evolution:
     async def run(self, *, dry_run: bool) -> EvolutionRun:
         """Plan, judge, and publish a plan that is no worse; a dry run stores nothing."""
         epoch = await self.store.current_epoch()
-        run = EvolutionRun(verdict=NOT_YET)
         if epoch is None:
-            return await self._save(run, dry_run)
+            return await self._save(EvolutionRun(verdict=NOT_YET), dry_run)
         maps = await self.store.router_maps()
         plan, verdict, run = await self._judged_plan(maps, epoch)
         if dry_run or verdict is None or not verdict.published:

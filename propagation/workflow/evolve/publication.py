@@ -95,8 +95,9 @@ class Publisher:
                     state, view.combiner, epoch.number + 1, decided.through
                 )
                 start = await self._stage_rest(learn, evolved, before, staged)
-                publication = _publication(decided, change, epoch, start, round_, texts)
-                run = await self.store.publish_evolution(learn, rounds, publication)
+                run = await self.store.publish_evolution(
+                    learn, rounds, _publication(decided, change, epoch, start, round_, texts)
+                )
                 await self.numbers.run(NumbersView.evolve, state, epoch.number + 1)
         await self.upkeep.follow_routers()
         await self.vectors.publish(texts)

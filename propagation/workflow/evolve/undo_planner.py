@@ -147,8 +147,7 @@ def reverse_numbering(change: RouterMap) -> Numbering:
         EvolutionChange(kind=EvolutionKind.SPLIT, before=(number,), after=parts)
         for number, parts in halves.items()
     )
-    retired = _retired_before(change)
-    return Numbering(home, halves, len(change.home), retired, tuple(changes))
+    return Numbering(home, halves, len(change.home), _retired_before(change), tuple(changes))
 
 
 def _merged_routers(change: RouterMap) -> dict[int, tuple[int, int]]:

@@ -24,8 +24,6 @@ def in_current_routers(
         rows: The interactions of the weights.
         maps: Maps of the evolutions that were published since.
     """
-    if not len(weights.sequence):
-        return weights
     user_of = {row.sequence: index_of(row.user) for row in rows}
     users = np.array([user_of[int(sequence)] for sequence in weights.sequence], np.int64)
     routers = weights.routers.copy()

@@ -228,8 +228,6 @@ def _sums_of(
 def _change_co_counts(state: State, before: _HistorySums, after: _HistorySums) -> None:
     """Add the difference of both histories to the co-counts, in both directions."""
     pairs = np.sort(np.concatenate([before.pairs, after.pairs]), axis=1)
-    if not len(pairs):
-        return
     keys, place = np.unique(pairs[:, 0] << 32 | pairs[:, 1], return_inverse=True)
     change = np.zeros(len(keys))
     np.add.at(

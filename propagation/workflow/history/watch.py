@@ -43,29 +43,21 @@ class PositionedEvent(NamedTuple):
     position: Position
 
 
+@dataclass
 class Watcher:
-    """One watcher, with its position."""
+    """One watcher.
 
-    def __init__(
-        self,
-        store: GraphStore,
-        kinds: Collection[WatchEventKind],
-        position: Position,
-        start: Position,
-        max_backlog: int = MAX_BACKLOG,
-    ) -> None:
-        """Start to watch.
+    Attributes:
+        position: What the watcher has got already.
+        start: The newest position when it began: only what comes later counts as unread.
+        max_backlog: Most unread events; more are skipped, and counted as a gap.
+    """
 
-        Args:
-            position: What the watcher has got already.
-            start: The newest position when it began: only what comes later counts as unread.
-            max_backlog: Most unread events; more are skipped, and counted as a gap.
-        """
-        self._store = store
-        self._kinds = frozenset(kinds)
-        self._start = start
-        self._max_backlog = max_backlog
-        self.position = position
+    store: GraphStore
+    kinds: Collection[WatchEventKind]
+    position: Position
+    start: Position
+    max_backlog: int = MAX_BACKLOG
 
     async def step(self) -> AsyncIterator[PositionedEvent]:
         """Yield some pages of new events; none if there are none.
@@ -73,7 +65,7 @@ class Watcher:
         The last merge is looked up first, and merges come last: the message of a merge always
         comes before it.
         """
-        through = await self._store.merges_through()
+        through = await self.store.merges_through()
         for events in (self._rounds(), self._evolutions(), self._merges(through)):
             async for event in events:
                 yield event
@@ -83,7 +75,7 @@ class Watcher:
         return PositionedEvent(event, position)
 
     async def _rounds(self) -> AsyncIterator[PositionedEvent]:
-        if not self._kinds & {WatchEventKind.ROUND, WatchEventKind.MESSAGE}:
+        if {WatchEventKind.ROUND, WatchEventKind.MESSAGE}.isdisjoint(self.kinds):
             return
         missed, last = await self._backlog()
         if missed and last is not None:
@@ -91,10 +83,10 @@ class Watcher:
                 Gap(missed, last.sequence),
                 replace(self.position, round=last.number, sent=last.touched, router=ALL_SENT),
             )
-        for round_ in await self._store.rounds_after(self.position.round - 1, PAGE):
+        for round_ in await self.store.rounds_after(self.position.round - 1, PAGE):
             if round_.number > self.position.round:
                 here = replace(self.position, round=round_.number, sent=0, router=-1)
-                if WatchEventKind.ROUND in self._kinds:
+                if WatchEventKind.ROUND in self.kinds:
                     yield self._advance(round_, here)
                 self.position = here
             async for event in self._messages(round_):
@@ -103,11 +95,11 @@ class Watcher:
     async def _messages(self, round_: Round) -> AsyncIterator[PositionedEvent]:
         """Yield the rest of one round's messages."""
         all_sent = self.position.router == ALL_SENT or self.position.sent >= round_.touched > 0
-        if WatchEventKind.MESSAGE not in self._kinds or all_sent:
+        if WatchEventKind.MESSAGE not in self.kinds or all_sent:
             return
         kept = [
             message
-            for message in await self._store.messages_of(round_.number)
+            for message in await self.store.messages_of(round_.number)
             if message.router > self.position.router
         ]
         missed = round_.touched - self.position.sent - len(kept)
@@ -123,28 +115,28 @@ class Watcher:
 
     async def _backlog(self) -> tuple[int, Round | None]:
         """Count the unread events if they are too many, with the last round; else (0, None)."""
-        if self.position.round < self._start.round:
+        if self.position.round < self.start.round:
             return 0, None
         rounds: list[Round] = []
-        while part := await self._store.rounds_after(
-            rounds[-1].number if rounds else self.position.round, self._max_backlog
+        while part := await self.store.rounds_after(
+            rounds[-1].number if rounds else self.position.round, self.max_backlog
         ):
             rounds.extend(part)
         events = sum(
-            (WatchEventKind.ROUND in self._kinds)
-            + (round_.touched if WatchEventKind.MESSAGE in self._kinds else 0)
+            (WatchEventKind.ROUND in self.kinds)
+            + (round_.touched if WatchEventKind.MESSAGE in self.kinds else 0)
             for round_ in rounds
         )
-        return (events, rounds[-1]) if events > self._max_backlog else (0, None)
+        return (events, rounds[-1]) if events > self.max_backlog else (0, None)
 
     async def _evolutions(self) -> AsyncIterator[PositionedEvent]:
-        if WatchEventKind.EVOLUTION not in self._kinds:
+        if WatchEventKind.EVOLUTION not in self.kinds:
             return
         limit = 1  # mostly there is no new one
-        newest = await self._store.evolution_runs(limit)
+        newest = await self.store.evolution_runs(limit)
         while len(newest) == limit and newest[-1].run > self.position.evolution:
             limit *= 10
-            newest = await self._store.evolution_runs(limit)
+            newest = await self.store.evolution_runs(limit)
         for run in reversed(newest):
             if run.run > self.position.evolution:
                 yield self._advance(run, replace(self.position, evolution=run.run))
@@ -152,15 +144,15 @@ class Watcher:
     async def _merges(self, through: int) -> AsyncIterator[PositionedEvent]:
         """Yield a page of merges up to a number."""
         position = self.position
-        if WatchEventKind.MERGE not in self._kinds or through <= position.merge:
+        if WatchEventKind.MERGE not in self.kinds or through <= position.merge:
             return
-        newest = await self._store.recorded_through()
-        if position.merge >= self._start.merge and through - position.merge > self._max_backlog:
+        newest = await self.store.recorded_through()
+        if position.merge >= self.start.merge and through - position.merge > self.max_backlog:
             yield self._advance(
                 Gap(through - position.merge, newest), replace(position, merge=through)
             )
             return
-        page = await self._store.merges_after(position.merge, through, PAGE)
+        page = await self.store.merges_after(position.merge, through, PAGE)
         for merge in page:
             if missed := merge.number - self.position.merge - 1:
                 yield self._advance(

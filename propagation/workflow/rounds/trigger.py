@@ -58,11 +58,11 @@ class RoundTrigger:
         through = max(after, self.described(await self.store.reasoned_through()))
         if not self._first_published:
             if await self._lacks_first(last):
-                clients = sorted(await self.store.text_versions())
-                return PendingChanges(clients, after=0, through=through, first=True)
+                everyone = sorted(await self.store.text_versions())
+                return PendingChanges(everyone, after=0, through=through, first=True)
             self._first_published = True
-        clients = list(await self.store.changed_clients(after, through))
-        return PendingChanges(clients, after=after, through=through)
+        changed = await self.store.changed_clients(after, through)
+        return PendingChanges(changed, after=after, through=through)
 
     def expect_first(self) -> None:
         """Look again whether an epoch was opened whose first round was not published."""

@@ -24,7 +24,7 @@ class Counting:
 
 async def test_a_run_goes_on_to_its_end_and_waits_for_the_next_step():
     store = Counting()
-    retention = Retention(store, kept=100, step=10)
+    retention = Retention(store, kept=100, advance=10)
     store.recorded = 109
     assert await retention.step() is None
     store.recorded = 110
