@@ -21,8 +21,7 @@ from benchmarks.run import Figures, Run
 from benchmarks.service.real_service import Service, serving
 from benchmarks.service.town import SIDES, Town, catalogue_town
 from propagation.numbers.learn import increments_of
-from propagation.numbers.rules.features import READ_ROUTERS
-from propagation.numbers.rules.trust import routing_weights
+from propagation.numbers.rules import READ_ROUTERS, routing_weights
 from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.views import NumbersView

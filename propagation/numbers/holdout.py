@@ -12,10 +12,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.numbers.rules.combiner import adopter_bin, maturity
-from propagation.numbers.rules.features import READ_ROUTERS
-from propagation.numbers.rules.mass import PRIOR, share_of
-from propagation.numbers.rules.trust import LIFT_CLIP, softmax_largest
+from propagation.numbers.rules import (
+    LIFT_CLIP,
+    PRIOR,
+    READ_ROUTERS,
+    adopter_bin,
+    maturity,
+    share_of,
+    softmax_largest,
+)
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]

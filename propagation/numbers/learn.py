@@ -1,22 +1,31 @@
-"""The learn pass: rules 1 to 5 for a block of interactions, in sequence order."""
+"""The learn pass: rules 1 to 5 for a block of interactions, in sequence order; and again."""
 
 import numpy as np
 from numba import njit
 
 from propagation.numbers.limits import allowed_mass, spend_mass, withheld
-from propagation.numbers.rules.combiner import (
+from propagation.numbers.rules import (
+    FEATURES,
+    LIFT_CLIP,
+    add_co_adoptions,
+    add_seen,
+    add_trust,
     adopter_bin,
+    fill_features,
+    has_seen,
     learn_pairs,
+    lifts,
     maturity,
     observe,
+    recent_popularity,
+    remember,
     score,
+    share,
+    softmax_largest,
     standardise,
+    unit,
+    write,
 )
-from propagation.numbers.rules.features import FEATURES, fill_features, recent_popularity, unit
-from propagation.numbers.rules.mass import lifts, share, write
-from propagation.numbers.rules.neighbours import add_co_adoptions, remember
-from propagation.numbers.rules.seen_items import add_seen, has_seen
-from propagation.numbers.rules.trust import LIFT_CLIP, add_trust, softmax_largest
 from propagation.numbers.seeded_hash import mixed
 
 CONTENT_DECAY = 0.95
@@ -239,3 +248,32 @@ def apply_block(state, users, items, days, trust, routers, weights):
     for row in range(len(users)):
         state.today[0] = days[row]
         apply_one(state, users[row], items[row], trust[row], routers[row], weights[row])
+
+
+@njit(cache=True, nogil=True)
+def relearn_block(
+    state, combiner, users, items, days, event_weights, negatives, cosines, routers, weights
+):
+    """Learn B interactions again from what was stored of them.
+
+    Args:
+        negatives: [B,4].
+        cosines: [B,5] of the profiles.
+        routers: [B,2,16]; likewise weights.
+    """
+    candidates = np.empty(1 + negatives.shape[1], np.int64)
+    raw = np.empty((len(candidates), FEATURES))
+    values = np.empty_like(raw)
+    bins = np.empty(len(candidates), np.int64)
+    trust = np.empty((2, max(state.session.mass.shape[1], state.taste.mass.shape[1])), np.float32)
+    for row in range(len(users)):
+        user, item = users[row], items[row]
+        used = 1 + np.sum(negatives[row] >= 0)
+        candidates[0] = item
+        candidates[1:used] = negatives[row, : used - 1]
+        fill_features(state, user, candidates[:used], raw[:used])
+        raw[:used, 9] = cosines[row, :used]
+        learn_arms(state, combiner, user, candidates[:used], raw[:used], values[:used], bins[:used])
+        state.today[0] = days[row]
+        increments_of(state, item, event_weights[row], trust)
+        apply_one(state, user, item, trust, routers[row], weights[row])

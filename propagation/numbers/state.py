@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.numbers.limits import NO_LIMITS
-from propagation.numbers.rules.neighbours import HISTORY, NEIGHBOURS
-from propagation.numbers.rules.seen_items import EMPTY
+from propagation.numbers.rules import EMPTY, HISTORY, NEIGHBOURS
 
 F32 = NDArray[np.float32]
 I32 = NDArray[np.int32]

@@ -9,10 +9,17 @@ import numpy as np
 from numba import njit
 
 from propagation.numbers.learn import CONTENT_DECAY, increments_of
-from propagation.numbers.rules.features import RECENT_HALF_LIFE, unit
-from propagation.numbers.rules.neighbours import CO_DECAY, CO_HISTORY, count_together, place_of
-from propagation.numbers.rules.seen_items import EMPTY, slot_of
-from propagation.numbers.rules.trust import add_trust
+from propagation.numbers.rules import (
+    CO_DECAY,
+    CO_HISTORY,
+    EMPTY,
+    RECENT_HALF_LIFE,
+    add_trust,
+    count_together,
+    place_of,
+    slot_of,
+    unit,
+)
 from propagation.numbers.seeded_hash import mixed
 
 LEAST_TOGETHER = 1e-6

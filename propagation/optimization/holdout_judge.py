@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import pluralize
-from propagation.numbers.rules.combiner import LEAST_DEVIATION, Combiner
-from propagation.numbers.rules.features import Feature
+from propagation.numbers.rules import LEAST_DEVIATION, Combiner, Feature
 from propagation.numbers.state import F32
 
 F64 = NDArray[np.float64]

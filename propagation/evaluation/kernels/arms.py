@@ -7,8 +7,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from propagation.numbers.rules.combiner import START_WEIGHT, Combiner, new_combiner
-from propagation.numbers.rules.features import FEATURES, Feature
+from propagation.numbers.rules import FEATURES, START_WEIGHT, Combiner, Feature, new_combiner
 
 
 class Control(IntEnum):

@@ -7,9 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from propagation.evaluation.kernels.arms import Control
-from propagation.numbers.rules.features import has_history
-from propagation.numbers.rules.mass import dots, readings, start_mass, write
-from propagation.numbers.rules.seen_items import seen_items
+from propagation.numbers.rules import dots, has_history, readings, seen_items, start_mass, write
 from propagation.numbers.state import Bank, State
 
 NEAREST_USERS = 50

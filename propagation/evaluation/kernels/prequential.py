@@ -6,10 +6,19 @@ from numba import njit
 from propagation.evaluation.kernels.controls import fill_controls, follow_controls
 from propagation.evaluation.kernels.expectation import DRAWN, DRAWN_MANY, expected
 from propagation.numbers.learn import draw_negatives, learn_arms, learn_numbers
-from propagation.numbers.rules.combiner import LEAST_DEVIATION, adopter_bin, maturity, weight_of
-from propagation.numbers.rules.features import fill_from, has_history, standpoint_of
-from propagation.numbers.rules.neighbours import gather_neighbours, release_neighbours
-from propagation.numbers.rules.seen_items import has_seen, seen_items
+from propagation.numbers.rules import (
+    LEAST_DEVIATION,
+    adopter_bin,
+    fill_from,
+    gather_neighbours,
+    has_history,
+    has_seen,
+    maturity,
+    release_neighbours,
+    seen_items,
+    standpoint_of,
+    weight_of,
+)
 
 BINS = 4
 

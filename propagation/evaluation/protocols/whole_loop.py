@@ -20,9 +20,15 @@ from propagation.model import (
     NewInteraction,
     index_of,
 )
-from propagation.numbers.rules.combiner import START_WEIGHT, Combiner, new_combiner
-from propagation.numbers.rules.features import FEATURES, PROPAGATED, Feature
-from propagation.numbers.rules.seen_items import has_seen
+from propagation.numbers.rules import (
+    FEATURES,
+    PROPAGATED,
+    START_WEIGHT,
+    Combiner,
+    Feature,
+    has_seen,
+    new_combiner,
+)
 from propagation.workflow.engine import Engine
 from propagation.workflow.read.scoring import ReadRequest
 from propagation.workflow.replay import replay

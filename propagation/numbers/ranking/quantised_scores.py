@@ -13,10 +13,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 from propagation.numbers.limits import withheld
-from propagation.numbers.rules.combiner import adopter_bin
-from propagation.numbers.rules.features import KNN_FLOOR, RECENT_FLOOR, recent_popularity
-from propagation.numbers.rules.mass import share
-from propagation.numbers.rules.neighbours import nearness
+from propagation.numbers.rules import (
+    KNN_FLOOR,
+    RECENT_FLOOR,
+    adopter_bin,
+    nearness,
+    recent_popularity,
+    share,
+)
 from propagation.numbers.state import State
 
 LANES = 64

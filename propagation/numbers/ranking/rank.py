@@ -18,22 +18,27 @@ from propagation.numbers.ranking.quantised_scores import (
     lift_neighbours,
 )
 from propagation.numbers.ranking.top_k import best_rows, in_order
-from propagation.numbers.rules.combiner import adopter_bin as bin_of
-from propagation.numbers.rules.combiner import maturity, score, standardise, weight_of
-from propagation.numbers.rules.features import (
+from propagation.numbers.rules import (
     FEATURES,
     KNN_FLOOR,
+    PRIOR,
     READ_ROUTERS,
     Feature,
     Standpoint,
     fill_from,
+    gather_neighbours,
     has_history,
+    has_seen,
+    maturity,
+    release_neighbours,
+    score,
+    seen_items,
+    softmax_largest,
+    standardise,
     standpoint_of,
+    weight_of,
 )
-from propagation.numbers.rules.mass import PRIOR
-from propagation.numbers.rules.neighbours import gather_neighbours, release_neighbours
-from propagation.numbers.rules.seen_items import has_seen, seen_items
-from propagation.numbers.rules.trust import softmax_largest
+from propagation.numbers.rules import adopter_bin as bin_of
 
 SLOPES = 9
 POPULARITY, RECENT = Feature.POPULARITY.value, Feature.RECENT.value

@@ -27,7 +27,7 @@ from propagation.numbers.holdout import (
 )
 from propagation.numbers.learn import CONTENT_DECAY
 from propagation.numbers.limits import LEAST_SUPPORT
-from propagation.numbers.rules.features import Feature
+from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict, judge, lift_slopes, running_deviation
 from propagation.ports import GraphStore
 from propagation.workflow.evolve.plan import Plan

@@ -21,8 +21,7 @@ from propagation.model import (
     index_of,
     kind_of,
 )
-from propagation.numbers.rules.mass import write
-from propagation.numbers.rules.neighbours import CO_HISTORY, HISTORY
+from propagation.numbers.rules import CO_HISTORY, HISTORY, write
 from propagation.numbers.state import INTERACTIONS, SEEN, State
 from propagation.numbers.subtract import (
     add_together,

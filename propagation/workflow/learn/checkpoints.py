@@ -16,12 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import Checkpoint, StoreCorrupt
-from propagation.numbers.csr_packing import packed_neighbours, refill_seen, unpack_neighbours
 from propagation.numbers.evolve import retire_spare_rows
 from propagation.numbers.limits import NO_LIMITS
-from propagation.numbers.resize import with_room
-from propagation.numbers.rules.combiner import packed, unpack
+from propagation.numbers.rules import packed, unpack
 from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, SEEN, Bank
+from propagation.numbers.state_arrays import (
+    packed_neighbours,
+    refill_seen,
+    unpack_neighbours,
+    with_room,
+)
 from propagation.workflow.views import NumbersView
 
 ROWS, VALUES, WHOLE = "@rows", "@values", "@whole"

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import Author, BankName, ClientText, Line, RouterVersion
-from propagation.numbers.rules.features import PROPAGATED, Feature
+from propagation.numbers.rules import PROPAGATED, Feature
 from propagation.ports import Embedder, RoundStore
 from propagation.workflow.index.embedding import embed_within_deadline
 from propagation.workflow.read.scoring import BankCommunities, ReadResult

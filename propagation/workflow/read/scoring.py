@@ -27,8 +27,7 @@ from propagation.numbers.ranking.rank import (
     rank_rows,
     standpoint_for,
 )
-from propagation.numbers.rules.combiner import Combiner, for_newcomers
-from propagation.numbers.rules.mass import lifts, share
+from propagation.numbers.rules import Combiner, for_newcomers, lifts, share
 from propagation.workflow.views import CorePool, NumbersView
 
 SHORTLIST, SHORTLIST_A_PLACE = 48, 4

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from propagation.model import Client, ClientKind, index_of, kind_of, ref_of
 from propagation.numbers.limits import withheld
-from propagation.numbers.rules.mass import lifts, share
+from propagation.numbers.rules import lifts, share
 from propagation.numbers.seeded_hash import mixed
 from propagation.ports import ClientStore
 from propagation.workflow.views import NumbersOwner, NumbersView

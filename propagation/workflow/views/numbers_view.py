@@ -15,17 +15,25 @@ from propagation.model import (
     kind_of,
 )
 from propagation.numbers.evolve import retired
-from propagation.numbers.learn import RECORDED, apply_block, learn_block
+from propagation.numbers.learn import RECORDED, apply_block, learn_block, relearn_block
 from propagation.numbers.limits import NO_LIMITS
-from propagation.numbers.ranking.top_routers import BY_TEXT, NO_ROUTER, taste_rows
-from propagation.numbers.relearn import relearn_block
-from propagation.numbers.resize import with_room
-from propagation.numbers.rules.combiner import START_WEIGHT, Combiner, new_combiner, packed, unpack
-from propagation.numbers.rules.features import FEATURES, PROPAGATED, Feature
-from propagation.numbers.rules.mass import START_SHARPNESS, start_mass
-from propagation.numbers.rules.trust import softmax_largest
+from propagation.numbers.ranking.top_k import BY_TEXT, NO_ROUTER, taste_rows
+from propagation.numbers.rules import (
+    FEATURES,
+    PROPAGATED,
+    START_SHARPNESS,
+    START_WEIGHT,
+    Combiner,
+    Feature,
+    new_combiner,
+    packed,
+    softmax_largest,
+    start_mass,
+    unpack,
+)
 from propagation.numbers.seeded_hash import mixed
 from propagation.numbers.state import ITEMS, USERS, State, new_state
+from propagation.numbers.state_arrays import with_room
 
 ON, OFF = 0, 1
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from propagation.numbers.learn import learn_block
-from propagation.numbers.rules.combiner import Combiner
-from propagation.numbers.rules.mass import start_mass
+from propagation.numbers.rules import Combiner, start_mass
 from propagation.numbers.state import ITEMS, USERS, State, new_state
 from propagation.workflow.views.numbers_view import live_combiner
 

@@ -5,7 +5,9 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 
-from propagation.numbers.rules.combiner import (
+from propagation.numbers.rules import (
+    FEATURES,
+    Feature,
     adopter_bin,
     learn_pairs,
     maturity,
@@ -16,7 +18,6 @@ from propagation.numbers.rules.combiner import (
     standardise,
     unpack,
 )
-from propagation.numbers.rules.features import FEATURES, Feature
 
 
 def one_feature():

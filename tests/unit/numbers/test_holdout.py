@@ -4,7 +4,7 @@ readings that were."""
 import numpy as np
 import pytest
 
-from propagation.numbers.rules.features import fill_features
+from propagation.numbers.rules import fill_features
 from propagation.workflow.evolve.holdout import (
     Holdout,
     replay_holdout,

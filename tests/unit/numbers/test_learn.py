@@ -5,12 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propagation.numbers.learn import apply_block
-from propagation.numbers.rules.features import FEATURES, fill_features, fill_from, standpoint_of
-from propagation.numbers.rules.neighbours import (
+from propagation.numbers.rules import (
+    FEATURES,
     KEPT,
     NEIGHBOURS,
+    fill_features,
+    fill_from,
     gather_neighbours,
     release_neighbours,
+    standpoint_of,
 )
 from tests.unit.numbers.states import arrays, learn, small_state
 

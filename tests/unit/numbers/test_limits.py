@@ -7,7 +7,7 @@ import pytest
 from propagation.model import Interactions
 from propagation.numbers.limits import LEAST_SUPPORT, MASS_A_DAY
 from propagation.numbers.ranking.rank import Asker, rank_rows
-from propagation.numbers.rules.features import FEATURES, Feature, fill_features
+from propagation.numbers.rules import FEATURES, Feature, fill_features
 from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest
 from propagation.workflow.views import CorePool, NumbersView, seeded_directions
 from tests.unit.numbers.states import K, learn, small_state

@@ -9,14 +9,17 @@ import pytest
 from propagation.model import Interactions
 from propagation.numbers.ranking.quantised_scores import LANES, up_to_date
 from propagation.numbers.ranking.rank import Asker, adopters_by_router, standpoint_for
-from propagation.numbers.rules.combiner import (
+from propagation.numbers.rules import (
+    FEATURES,
+    READ_ROUTERS,
+    Feature,
     adopter_bin,
+    fill_features,
     for_newcomers,
     maturity,
     score,
     standardise,
 )
-from propagation.numbers.rules.features import FEATURES, READ_ROUTERS, Feature, fill_features
 from propagation.workflow.read.read_batching import ReadBatcher
 from propagation.workflow.read.scoring import CatalogueScorer, ReadRequest, communities_of
 from propagation.workflow.views import (

@@ -5,8 +5,17 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from propagation.numbers.rules.mass import lifts, readings, share, start_mass, write
-from propagation.numbers.rules.trust import add_trust, largest, routing_weights, softmax_largest
+from propagation.numbers.rules import (
+    add_trust,
+    largest,
+    lifts,
+    readings,
+    routing_weights,
+    share,
+    softmax_largest,
+    start_mass,
+    write,
+)
 from propagation.numbers.state import SESSION_DISCOUNT, new_state
 from tests.unit.numbers.states import learn, small_state
 

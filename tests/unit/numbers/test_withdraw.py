@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from propagation.numbers.rules.neighbours import CO_HISTORY
-from propagation.numbers.rules.seen_items import EMPTY, add_key, slot_of
+from propagation.numbers.rules import CO_HISTORY, EMPTY, add_key, slot_of
 from propagation.numbers.subtract import (
     add_together,
     drop_keys,

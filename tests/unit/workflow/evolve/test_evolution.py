@@ -20,7 +20,7 @@ from propagation.model import (
     RouterDecision,
     StoreBusy,
 )
-from propagation.numbers.rules.features import Feature
+from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict
 from propagation.ports import VersionClash
 from propagation.workflow.compose import Ports, Process

@@ -16,7 +16,7 @@ from propagation.model import (
     StoreCorrupt,
     StoreFull,
 )
-from propagation.numbers.rules.combiner import packed
+from propagation.numbers.rules import packed
 from propagation.numbers.state import State
 from propagation.workflow.concurrency import Leases
 from propagation.workflow.learn import learner as learning

@@ -2,7 +2,7 @@
 
 import pytest
 
-from propagation.numbers.rules.features import Feature
+from propagation.numbers.rules import Feature
 from propagation.workflow.read.explanation import NO_REASON, ScorePart, explain_in_words
 
 

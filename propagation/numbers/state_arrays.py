@@ -1,11 +1,12 @@
-"""Room in a state: capacities double, values stay."""
+"""Arrays of a state: capacities double in memory, and checkpoints store no empty places."""
 
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from propagation.numbers.evolve import retire_spare_rows
-from propagation.numbers.rules.seen_items import rehash
+from propagation.numbers.rules import add_key, rehash
 from propagation.numbers.state import BY_ITEM, BY_USER, SEEN, Bank, State
 
 
@@ -63,3 +64,43 @@ def _with_users(bank: Bank, rows: int) -> Bank:
 
 def _with_items(bank: Bank, rows: int) -> Bank:
     return bank._replace(mass=_taller(bank.mass, rows))
+
+
+@njit(cache=True, nogil=True)
+def packed_neighbours(neighbour, together, counts):
+    """Return the used places of every item, one item after another (values of a CSR matrix).
+
+    Args:
+        counts: [I] places that item i uses.
+    """
+    size = np.sum(counts.astype(np.int64))
+    items = np.empty(size, np.int32)
+    weights = np.empty(size, np.float32)
+    start = 0
+    for row in range(len(counts)):
+        end = start + counts[row]
+        items[start:end] = neighbour[row, : counts[row]]
+        weights[start:end] = together[row, : counts[row]]
+        start = end
+    return items, weights
+
+
+@njit(cache=True, nogil=True)
+def unpack_neighbours(items, weights, counts, neighbour, together):
+    """Fill neighbour and together [I,384] from the result of `packed_neighbours`."""
+    start = 0
+    for row in range(len(counts)):
+        end = start + counts[row]
+        neighbour[row, : counts[row]] = items[start:end]
+        together[row, : counts[row]] = weights[start:end]
+        start = end
+
+
+@njit(cache=True, nogil=True)
+def refill_seen(seen_set, seen_last, seen_item, seen_before):
+    """Fill an empty hash set from the users' linked lists."""
+    for user in range(len(seen_last)):
+        place = seen_last[user]
+        while place >= 0:
+            add_key(seen_set, np.int64(user) << 32 | np.int64(seen_item[place]))
+            place = seen_before[place]
