@@ -17,6 +17,7 @@ from propagation.model import (
     NewInteraction,
     ReasonerUnavailable,
 )
+from propagation.numbers.rules import Feature
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.read.recommend import RecommendRequest
@@ -112,7 +113,7 @@ async def test_learning_waits_for_the_embedder_without_starting_over_and_reads_g
         before = [await engine.recommender.recommend(wish) for wish in wishes]
         assert any(item.explanation.messages for answer in before for item in answer.items)
         assert any(
-            part.feature == "content" and part.raw
+            part.feature == Feature.CONTENT and part.raw
             for item in before[0].items
             for part in item.explanation.parts
         )
@@ -123,7 +124,7 @@ async def test_learning_waits_for_the_embedder_without_starting_over_and_reads_g
     assert not any(item.explanation.messages for answer in after for item in answer.items)
     assert after[0].cold
     assert not any(
-        part.feature == "content" and part.raw
+        part.feature == Feature.CONTENT and part.raw
         for item in after[0].items
         for part in item.explanation.parts
     )

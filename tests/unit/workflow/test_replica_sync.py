@@ -31,6 +31,7 @@ from services.runtime.process import SystemClock
 from tests.unit.workflow.learn.comparison import differing_arrays
 
 SETTINGS = WorkflowSettings(
+    lease_seconds=1,
     session=BankSettings(k=4),
     taste=BankSettings(k=4),
     table_edges=2,

@@ -31,6 +31,7 @@ SETTINGS = WorkflowSettings(
 @contextlib.asynccontextmanager
 async def opened(folder, **changed):
     settings = SETTINGS.model_copy(update=changed)
+    folder.mkdir(exist_ok=True)
     engine = build_engine(
         Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings)
     )
