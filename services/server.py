@@ -13,8 +13,7 @@ import structlog
 from propagation.ports import Clock
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
-from services.config.path_redaction import path_redaction_for
-from services.config.settings import MonitoringSettings, Settings
+from services.config.settings import MonitoringSettings, Settings, path_redaction_for
 from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, new_server
 from services.monitoring.monitoring import Monitoring

@@ -55,12 +55,6 @@ class CodedColumn:
         """The distinct values, by code."""
         return list(self.numbers)
 
-    def array(self, size: int) -> NDArray[np.int32]:
-        """Return the codes [size]; ABSENT for events past the end."""
-        out = np.full(size, ABSENT, np.int32)
-        out[: len(self.codes)] = np.asarray(self.codes, np.int32)
-        return out
-
 
 @dataclass
 class Events:
@@ -230,7 +224,8 @@ class Dataset:
             return self
         order = self.order[:events]
         names = self.log.users.values
-        active = {names[code] for code in set(self.log.users.array(len(self.log))[order].tolist())}
+        codes = np.asarray(self.log.users.codes, np.int64)[order]
+        active = {names[code] for code in set(codes.tolist())}
         note = (
             f"Only the earliest {events:,} of {len(self):,} events are used, with their"
             f" {pluralize(len(active), 'user')}."

@@ -47,11 +47,10 @@ class Wave:
 
 @dataclass(frozen=True)
 class Town:
-    """A dataset and what was planted in it: communities of users, their own items, and waves."""
+    """A dataset and what was planted in it: communities of users, and waves."""
 
     dataset: Dataset
     communities: dict[str, str]
-    own_items: dict[str, tuple[str, ...]]
     waves: tuple[Wave, ...]
 
 
@@ -99,11 +98,7 @@ def generate_town(seed: int, users: int = USERS, events: int = EVENTS) -> Town:
         (note,),
         generated=True,
     )
-    own = {
-        QUARTERS[place]: tuple(plan.items[row].key.id for row in rows.tolist())
-        for place, rows in enumerate(plan.own)
-    }
-    return Town(dataset, homes, own, waves)
+    return Town(dataset, homes, waves)
 
 
 def _plan(rng: Generator, users: int) -> _Plan:

@@ -69,11 +69,6 @@ class ProcessDrafter:
         self._timeout: asyncio.Timeout | None = None
         self.part_timeout = PART_TIMEOUT_SECONDS
 
-    @property
-    def pid(self) -> int | None:
-        """The child's process id while it runs."""
-        return self._process.pid if self._process else None
-
     async def draft(
         self, works: Sequence[ReasonWork], seconds: float, wanted: Callable[[], bool]
     ) -> AsyncGenerator[DraftedPart[PackedReasoned], None]:

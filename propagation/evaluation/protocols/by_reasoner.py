@@ -7,24 +7,80 @@ run that was stopped goes on where it was.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from math import log2
 from random import Random
 from typing import TypeVar
 
+import orjson
+
 from propagation.datasets.dataset import Dataset
-from propagation.evaluation.run_times import time_run
 from propagation.model import (
     ClientChange,
     NewInteraction,
     PromptCost,
+    PropagationError,
     ReasonerUnavailable,
     Term,
     Usage,
 )
+from propagation.ports import BlobStore
+from propagation.workflow.concurrency import background_task
 from propagation.workflow.engine import Engine
 from propagation.workflow.read.recommend import RecommendRequest
+
+PLACE = "evaluation_runs"
+WRITE_SECONDS = 2.0
+
+
+@dataclass
+class RunTimes:
+    """Times of all runs on one database.
+
+    Args:
+        runs: Runs, this one included.
+        before: Seconds of the other runs.
+    """
+
+    runs: int
+    before: float
+    _begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of this run so far."""
+        return time.monotonic() - self._begun
+
+    @property
+    def seconds_in_all(self) -> float:
+        """Seconds of every run; a killed run lacks its last WRITE_SECONDS."""
+        return self.before + self.seconds
+
+
+@asynccontextmanager
+async def time_run(store: BlobStore) -> AsyncIterator[RunTimes]:
+    """Measure one run, and store its time while it runs."""
+    runs, before = orjson.loads(await store.get_blob(PLACE) or b"[0, 0.0]")
+    times = RunTimes(runs + 1, before)
+
+    async def save() -> None:
+        await store.put_blob(PLACE, orjson.dumps([times.runs, times.seconds_in_all]))
+
+    async def save_repeatedly() -> None:
+        while True:
+            with suppress(PropagationError):  # it is saved again after WRITE_SECONDS
+                await save()
+            await asyncio.sleep(WRITE_SECONDS)
+
+    try:
+        async with background_task(save_repeatedly()):
+            yield times
+    finally:
+        await save()
+
 
 NINE = 9
 CUTS = (1, 5, 10)

@@ -1,11 +1,17 @@
 """The generated town: equal seeds give equal towns, and the planted structure is in the data."""
 
 import hashlib
+from collections import Counter
 
 import pytest
 
 from propagation.datasets.dataset import Dataset
-from propagation.datasets.generated_town import generate_town
+from propagation.datasets.generated_town import (
+    OWN_ITEMS_A_STYLE,
+    STYLES_A_COMMUNITY,
+    generate_town,
+)
+from propagation.datasets.town_words import QUARTERS
 
 
 def digest(data: Dataset) -> str:
@@ -65,8 +71,12 @@ def test_nobody_has_an_item_twice(town):
 
 
 def test_a_community_keeps_to_its_own_places(town):
-    own = [
-        event.item_id in town.own_items[town.communities[event.user_id]]
-        for event in town.dataset.events
-    ]
-    assert sum(own) > 0.4 * len(own)
+    visits = Counter(
+        (town.communities[event.user_id], event.item_id) for event in town.dataset.events
+    )
+    for community in QUARTERS:
+        places = Counter({item: n for (home, item), n in visits.items() if home == community})
+        own = {item for item, _ in places.most_common(STYLES_A_COMMUNITY * OWN_ITEMS_A_STYLE)}
+        others = [(item, n) for (home, item), n in visits.items() if home != community]
+        assert sum(places[item] for item in own) > 0.4 * places.total()
+        assert sum(n for item, n in others if item in own) < 0.3 * sum(n for _, n in others)

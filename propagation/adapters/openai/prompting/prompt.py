@@ -113,13 +113,6 @@ def _those(node: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: node[name] for name in names if name in node}
 
 
-def _unbounded(shape: Any) -> Any:
-    """Leave out the bounds of texts and lists."""
-    if isinstance(shape, dict):
-        return {name: _unbounded(value) for name, value in shape.items() if name not in BOUNDS}
-    return [_unbounded(one) for one in shape] if isinstance(shape, list) else shape
-
-
 def describe_shape(parts: Mapping[str, Wanted]) -> str:
     """Describe the answer's form in words, for models without a grammar."""
     return (

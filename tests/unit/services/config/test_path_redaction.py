@@ -6,8 +6,7 @@ import pytest
 
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.openai.options import EmbeddingOptions, OpenAIOptions
-from services.config.path_redaction import path_redaction_for
-from services.config.settings import QdrantSettings, Settings
+from services.config.settings import QdrantSettings, Settings, path_redaction_for
 
 redact = path_redaction_for(
     Settings(

@@ -84,7 +84,7 @@ async def test_the_same_texts_messages_and_vectors_as_on_the_loop(tmp_path):
         await engine.open()
         await begin(engine)
         await live(engine, 3, 90)
-        assert (getattr(engine.reasoning.drafting, "pid", None) is not None) == (where == "process")
+        assert isinstance(engine.reasoning.drafting, beside.ProcessDrafter) == (where == "process")
         versions = await engine.store.router_versions(range(8))
         users = await engine.index.vectors(
             Collection.USERS, sorted(await engine.index.versions(Collection.USERS))
@@ -111,7 +111,7 @@ async def test_the_same_texts_messages_and_vectors_as_on_the_loop(tmp_path):
 async def test_a_process_that_is_killed_is_started_again_and_its_claim_redone(engine):
     await push(engine, 100, 30)
     await engine.reason(limit=10)
-    os.kill(engine.reasoning.drafting.pid, signal.SIGKILL)
+    os.kill(engine.reasoning.drafting._process.pid, signal.SIGKILL)
     with pytest.raises(PropagationError, match="exit code -9"):
         await engine.reason()
     assert await all_is_reasoned(engine)
@@ -121,7 +121,7 @@ async def test_a_process_that_is_stopped_is_given_up(engine):
     await push(engine, 100, 30)
     await engine.reason(limit=10)
     engine.reasoning.drafting.part_timeout = 0.3
-    os.kill(engine.reasoning.drafting.pid, signal.SIGSTOP)
+    os.kill(engine.reasoning.drafting._process.pid, signal.SIGSTOP)
     with pytest.raises(PropagationError, match="sent nothing"):
         await engine.reason()
     engine.reasoning.drafting.part_timeout = 60
@@ -132,7 +132,7 @@ async def test_a_stop_does_not_wait_for_a_process_that_hangs(engine, monkeypatch
     monkeypatch.setattr(beside, "CLOSING_SECONDS", 0.2)
     await push(engine, 100, 30)
     await engine.reason(limit=10)
-    pid = engine.reasoning.drafting.pid
+    pid = engine.reasoning.drafting._process.pid
     os.kill(pid, signal.SIGSTOP)
     reasoning = asyncio.create_task(engine.reason())
     await asyncio.sleep(0.1)
@@ -280,11 +280,11 @@ async def test_who_leaves_while_texts_are_being_shown_takes_nothing_along(engine
 async def test_signals_to_the_group_leave_it_to_the_service_to_end(engine):
     await push(engine, 100, 30)
     await engine.reason(limit=10)
-    pid = engine.reasoning.drafting.pid
+    pid = engine.reasoning.drafting._process.pid
     for sent in (signal.SIGINT, signal.SIGTERM):
         os.kill(pid, sent)
     await engine.drain()
-    assert engine.reasoning.drafting.pid == pid
+    assert engine.reasoning.drafting._process.pid == pid
     await engine.reasoning.drafting.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
