@@ -11,8 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset, Events, assembled
-from propagation.datasets.line_reader import IdChecker, Place, csv_rows, find, lines_of
-from propagation.datasets.text_cleaning import cleaned, entries, split_list
+from propagation.datasets.line_reader import (
+    IdChecker,
+    Place,
+    cleaned,
+    csv_rows,
+    entries,
+    find,
+    lines_of,
+    split_list,
+)
 from propagation.model import (
     TEXT_MAX_CHARS,
     ClientChange,

@@ -7,11 +7,13 @@ from propagation.datasets.dataset import Dataset, Events, assembled
 from propagation.datasets.line_reader import (
     IdChecker,
     Place,
+    cleaned,
+    entries,
     find_all,
     lines_of,
     plain_name,
+    split_list,
 )
-from propagation.datasets.text_cleaning import cleaned, entries, split_list
 from propagation.model import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
 
 TYPES = ("token", "token_seq", "float", "float_seq")

@@ -303,8 +303,8 @@ class PropagationServiceServicer:
 
         INVALID_ARGUMENT: the run cannot be undone, or not before a later one. FAILED_PRECONDITION
         (INCOMPATIBLE_SETTINGS): propagation is switched off; dry_run and undo_run still work. ABORTED
-        (LEASE_LOST), UNAVAILABLE (LEASE_HELD): another process is learning or running a round; try
-        again.
+        (LEASE_LOST, VERSION_CLASH), UNAVAILABLE (LEASE_HELD): another process is learning, running a
+        round, or wrote the same texts first; try again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

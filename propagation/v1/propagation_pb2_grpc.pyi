@@ -194,8 +194,8 @@ class PropagationServiceStub:
 
     INVALID_ARGUMENT: the run cannot be undone, or not before a later one. FAILED_PRECONDITION
     (INCOMPATIBLE_SETTINGS): propagation is switched off; dry_run and undo_run still work. ABORTED
-    (LEASE_LOST), UNAVAILABLE (LEASE_HELD): another process is learning or running a round; try
-    again.
+    (LEASE_LOST, VERSION_CLASH), UNAVAILABLE (LEASE_HELD): another process is learning, running a
+    round, or wrote the same texts first; try again.
     """
     ListEvolutionRuns: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.ListEvolutionRunsRequest, _propagation_pb2.ListEvolutionRunsResponse]
     """List evolution runs, the newest first, published or not.
@@ -359,8 +359,8 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
 
     INVALID_ARGUMENT: the run cannot be undone, or not before a later one. FAILED_PRECONDITION
     (INCOMPATIBLE_SETTINGS): propagation is switched off; dry_run and undo_run still work. ABORTED
-    (LEASE_LOST), UNAVAILABLE (LEASE_HELD): another process is learning or running a round; try
-    again.
+    (LEASE_LOST, VERSION_CLASH), UNAVAILABLE (LEASE_HELD): another process is learning, running a
+    round, or wrote the same texts first; try again.
     """
     ListEvolutionRuns: _aio.UnaryUnaryMultiCallable[_propagation_pb2.ListEvolutionRunsRequest, _propagation_pb2.ListEvolutionRunsResponse]  # type: ignore[assignment]
     """List evolution runs, the newest first, published or not.
@@ -599,8 +599,8 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
 
         INVALID_ARGUMENT: the run cannot be undone, or not before a later one. FAILED_PRECONDITION
         (INCOMPATIBLE_SETTINGS): propagation is switched off; dry_run and undo_run still work. ABORTED
-        (LEASE_LOST), UNAVAILABLE (LEASE_HELD): another process is learning or running a round; try
-        again.
+        (LEASE_LOST, VERSION_CLASH), UNAVAILABLE (LEASE_HELD): another process is learning, running a
+        round, or wrote the same texts first; try again.
         """
 
     @_abc_1.abstractmethod

@@ -46,10 +46,13 @@ async def collect_report(stub: Stub) -> ReportData:
     """
     status = await stub.GetStatus(pb.GetStatusRequest(history=True))
     reach = {found.router: found for found in status.reach}
-    clients = {found.router: found.clients for found in status.reach}
     routers = sorted(
         await list_routers(stub, pb.BANK_TASTE),
-        key=lambda router: (-clients.get(router.number, 0), -router.members, router.number),
+        key=lambda router: (
+            -reach[router.number].clients if router.number in reach else 0,
+            -router.members,
+            router.number,
+        ),
     )
     chosen = routers[:MAX_ROUTERS]
     slots = asyncio.Semaphore(CONCURRENT_CALLS)

@@ -37,6 +37,7 @@ class WorkerContext:
     Attributes:
         stopping: Set when the worker stops.
         wakes: By the name of a step: set when the step may have work.
+        pending_merges: Clients that were read with pending messages, oldest request first.
     """
 
     engine: Engine
@@ -49,6 +50,7 @@ class WorkerContext:
     wakes: defaultdict[str, asyncio.Event] = field(
         default_factory=lambda: defaultdict(asyncio.Event)
     )
+    pending_merges: dict[int, None] = field(default_factory=dict)
 
 
 async def repeat_step(
@@ -152,27 +154,23 @@ async def update_index(context: WorkerContext) -> int:
     return done
 
 
-class MergeStep:
-    """Merges the pending messages of clients that were read, oldest request first."""
+def queue_merge(context: WorkerContext, ref: int) -> None:
+    """Queue a client for `merge`, unless thousands are queued already."""
+    if len(context.pending_merges) < MAX_PENDING_MERGES:
+        context.pending_merges[ref] = None
+    context.wakes["merge"].set()
 
-    def __init__(self) -> None:
-        self.pending: dict[int, None] = {}
 
-    def add(self, ref: int) -> None:
-        """Queue a client, unless thousands are queued already."""
-        if len(self.pending) < MAX_PENDING_MERGES:
-            self.pending[ref] = None
-
-    async def run(self, context: WorkerContext) -> int:
-        """Merge one client's messages; return 0 if none is pending."""
-        if not self.pending:
-            return 0
-        ref = next(iter(self.pending))
-        del self.pending[ref]
-        await context.priority.yield_to_calls()
-        with suppress(NotFound):  # the client may have been forgotten since
-            await context.engine.profiles.read_merged(ref)
-        return 1
+async def merge(context: WorkerContext) -> int:
+    """Merge the messages of the client that was queued first; return 0 if none is pending."""
+    if not context.pending_merges:
+        return 0
+    ref = next(iter(context.pending_merges))
+    del context.pending_merges[ref]
+    await context.priority.yield_to_calls()
+    with suppress(NotFound):  # the client may have been forgotten since
+        await context.engine.profiles.read_merged(ref)
+    return 1
 
 
 class FollowStep:

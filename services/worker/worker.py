@@ -16,10 +16,11 @@ from services.worker.reason_step import ReasonStep
 from services.worker.steps import (
     INTERVAL_JOB,
     FollowStep,
-    MergeStep,
     ReachableReport,
     WorkerContext,
     learn,
+    merge,
+    queue_merge,
     repeat_job,
     repeat_step,
     retain,
@@ -55,13 +56,12 @@ class Worker:
         self.timings = self._context.timings
         self.counters = self._context.failures.counters
         self.failing = self._context.failures.reasons
-        self._merges = MergeStep()
         self._follow = FollowStep()
         self._steps: dict[str, Callable[[WorkerContext], Awaitable[int]]] = {
             "learn": learn,
             "reason": ReasonStep().run,
             "round": run_due_round,
-            "merge": self._merges.run,
+            "merge": merge,
             "retention": retain,
             "index": update_index,
             "follow": self._follow.run,
@@ -75,7 +75,7 @@ class Worker:
     @property
     def merges_waiting(self) -> int:
         """Count the clients that were read with pending messages and are not merged yet."""
-        return len(self._merges.pending)
+        return len(self._context.pending_merges)
 
     def start(self, report_reachable: ReachableReport | None = None) -> None:
         """Start all loops and jobs.
@@ -133,8 +133,7 @@ class Worker:
 
     def merge_later(self, ref: int) -> None:
         """Merge a client's pending messages in the background, as it was just read."""
-        self._merges.add(ref)
-        self._context.wakes["merge"].set()
+        queue_merge(self._context, ref)
 
     async def run_round(self, *, drain: bool) -> Round | None:
         """Run a round within a call, whether due or not.

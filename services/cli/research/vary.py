@@ -16,7 +16,6 @@ from propagation.evaluation.protocols.vary import (
     SHOWN,
     UNEVOLVED,
     Effect,
-    EffectPoint,
     loop_point,
     numbers_point,
 )
@@ -138,8 +137,16 @@ def _of_numbers(
         points.append(numbers_point(of, value, report))
         ranked = report.ranked
     bases = {name: base for name, base in BASES.items() if name in SHOWN[of]}
-    return _effect(
-        of, stream.name, len(stream.user), ranked, len(options.seeds), bases, points, begun
+    return Effect(
+        of=of,
+        dataset=stream.name,
+        events=len(stream.user),
+        ranked=ranked,
+        seeds=len(options.seeds),
+        bases=bases,
+        points=points,
+        seconds=time.monotonic() - begun,
+        commit=release(),
     )
 
 
@@ -158,8 +165,16 @@ def _of_loop(
         first = first or looped
         points.append(loop_point(value, looped, counts, first if of == "evolution" else None))
     bases = {**LOOP_BASES, EVOLVED: UNEVOLVED} if of == "evolution" else LOOP_BASES
-    return _effect(
-        of, dataset.name, len(dataset), len(first.user) if first else 0, 1, bases, points, begun
+    return Effect(
+        of=of,
+        dataset=dataset.name,
+        events=len(dataset),
+        ranked=len(first.user) if first else 0,
+        seeds=1,
+        bases=bases,
+        points=points,
+        seconds=time.monotonic() - begun,
+        commit=release(),
     )
 
 
@@ -205,26 +220,3 @@ async def _evolved(engine: Engine) -> dict[str, int]:
         **{f"{kind.value}s": kinds.count(kind) for kind in EvolutionKind},
         "routers": len(engine.numbers.view.routers),
     }
-
-
-def _effect(
-    of: str,
-    name: str,
-    events: int,
-    ranked: int,
-    seeds: int,
-    bases: dict[str, str],
-    points: list[EffectPoint],
-    begun: float,
-) -> Effect:
-    return Effect(
-        of=of,
-        dataset=name,
-        events=events,
-        ranked=ranked,
-        seeds=seeds,
-        bases=bases,
-        points=points,
-        seconds=time.monotonic() - begun,
-        commit=release(),
-    )

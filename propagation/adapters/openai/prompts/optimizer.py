@@ -102,19 +102,18 @@ def profile_question(
     """Ask for a profile's edits; one part: client."""
 
     def read(answer: ProfileEdits) -> OptimizeAnswer:
-        no_letters = Letters(())
-        return OptimizeAnswer(own_edits(party.profile, answer.edits, no_letters, work.sequence))
+        edits = own_edits(party.profile, answer.edits, Letters(()), work.sequence)
+        return OptimizeAnswer(edits)
 
-    data = {
-        "outcome": outcome(reward),
-        "client_is": name,
-        "client": show_party(party),
-        "it_met": show_party(other),
-        "gradients": asked_of(gradients),
-    }
     return Question(
         PROFILE,
-        data,
+        {
+            "outcome": outcome(reward),
+            "client_is": name,
+            "client": show_party(party),
+            "it_met": show_party(other),
+            "gradients": asked_of(gradients),
+        },
         {"client": Wanted(ProfileEdits, read)},
         PROFILE_TOKENS,
     )
@@ -129,16 +128,15 @@ def filter_question(
     def read(answer: FilterRules) -> OptimizeAnswer:
         return OptimizeAnswer((), rules_of(work, party, letters, answer.rules))
 
-    data = {
-        "outcome": outcome(reward),
-        "client_is": name,
-        "messages": letters.show(),
-        "client": show_party(party, letters),
-        "gradients": asked_of(gradients),
-    }
     return Question(
         FILTER,
-        data,
+        {
+            "outcome": outcome(reward),
+            "client_is": name,
+            "messages": letters.show(),
+            "client": show_party(party, letters),
+            "gradients": asked_of(gradients),
+        },
         {"client": Wanted(FilterRules, read)},
         RULES_TOKENS,
     )

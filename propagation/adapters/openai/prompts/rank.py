@@ -45,13 +45,14 @@ class Ranking(Answer):
 
 def build_question(user: Party, candidates: Sequence[Party]) -> Question:
     """One part: ranking."""
-    data = {
-        "user": show_party(user),
-        "candidates": {str(place): brief(one, LINES) for place, one in enumerate(candidates, 1)},
-    }
     return Question(
         PROMPT,
-        data,
+        {
+            "user": show_party(user),
+            "candidates": {
+                str(place): brief(one, LINES) for place, one in enumerate(candidates, 1)
+            },
+        },
         {"ranking": Wanted(Ranking, lambda answer: read_order(answer, len(candidates)))},
         TOKENS + TOKENS_A_CANDIDATE * len(candidates),
     )

@@ -8,7 +8,7 @@ import pytest
 from propagation.model import IndexUnavailable, NotFound, StoreUnreachable
 from services.worker import steps
 from services.worker.call_priority import CallPriority
-from services.worker.steps import FollowStep, MergeStep, WorkerContext
+from services.worker.steps import FollowStep, WorkerContext
 
 
 def context_of(**engine):
@@ -44,18 +44,18 @@ async def test_a_forgotten_client_is_passed_over_when_merging():
     context = context_of(
         profiles=SimpleNamespace(read_merged=returning(NotFound("user", "ann"), None))
     )
-    step = MergeStep()
-    step.add(3)
-    step.add(4)
-    assert [await step.run(context) for _ in range(3)] == [1, 1, 0]
+    steps.queue_merge(context, 3)
+    steps.queue_merge(context, 4)
+    assert context.wakes["merge"].is_set()
+    assert [await steps.merge(context) for _ in range(3)] == [1, 1, 0]
 
 
 def test_merges_beyond_the_limit_are_dropped(monkeypatch):
     monkeypatch.setattr(steps, "MAX_PENDING_MERGES", 2)
-    step = MergeStep()
+    context = context_of()
     for ref in (1, 2, 3):
-        step.add(ref)
-    assert list(step.pending) == [1, 2]
+        steps.queue_merge(context, ref)
+    assert list(context.pending_merges) == [1, 2]
 
 
 async def test_retention_waits_for_a_stop_and_for_uninterrupted_work():

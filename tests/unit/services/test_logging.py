@@ -6,7 +6,7 @@ import sys
 
 SCRIPT = """
 import logging, structlog
-from services.runtime.logging_setup import configure_logging
+from services.server import configure_logging
 configure_logging("json")
 structlog.get_logger().info("ours", count=2)
 try:
