@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
-import math
 import time
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 
 import numpy as np
+from cachetools import TTLCache
 from numpy.typing import NDArray
 
 from propagation.adapters.openai.blob_cache import BlobCache
@@ -17,6 +18,7 @@ from propagation.model import IncompatibleSettings, ReasonerGaveUp
 from propagation.ports import BlobStore
 
 REFUSED_SECONDS = 900.0
+MOST_REFUSED = 65_536
 TEXT_CHARS = 8_000
 log = logging.getLogger(__name__)
 
@@ -40,8 +42,8 @@ class OpenAIEmbedder(EndpointAdapter):
         self.name = f"openai:{options.model}"
         self.dimension = options.dimension
         self._cache = BlobCache(store, "embedding", options.cached)
-        self._refused: dict[str, float] = {}
-        self._clock = clock
+        # Digests, so that the text of a client that is forgotten does not stay in memory.
+        self._refused: TTLCache[bytes, bool] = TTLCache(MOST_REFUSED, REFUSED_SECONDS, clock)
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts.
@@ -94,7 +96,7 @@ class OpenAIEmbedder(EndpointAdapter):
                 len(part[0]),
                 error,
             )
-            self._refused[part[0]] = self._clock()
+            self._refused[_digest(part[0])] = True
             return np.zeros((1, self.dimension), np.float32)
         await asyncio.gather(
             *(
@@ -137,7 +139,7 @@ class OpenAIEmbedder(EndpointAdapter):
         return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32)
 
     async def _kept(self, text: str) -> NDArray[np.float32] | None:
-        if self._clock() - self._refused.get(text, -math.inf) < REFUSED_SECONDS:
+        if _digest(text) in self._refused:
             return np.zeros(self.dimension, np.float32)
         blob = await self._cache.get(self._key(text))
         if blob is None or len(blob) != 4 * self.dimension:
@@ -146,3 +148,7 @@ class OpenAIEmbedder(EndpointAdapter):
 
     def _key(self, text: str) -> bytes:
         return f"{self._model}\n{text}".encode()
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
