@@ -1,13 +1,13 @@
 """Embeddings through the endpoint: in order, unit rows, kept; what is none is refused by name."""
 
 import asyncio
-import time
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from propagation.adapters.openai.build import openai_embedder
+from propagation.adapters.openai.embedder import OpenAIEmbedder
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model import (
     ClientChange,
@@ -105,8 +105,12 @@ async def test_a_text_that_the_server_refuses_is_a_row_of_zeros_and_the_others_a
 async def test_a_text_that_was_refused_is_asked_for_again_after_a_while(embedding):
     now = [0.0]
     async with embedding(("filtered_embeddings",)) as asked:
-        opened = openai_embedder(asked.reasoner.endpoint, asked.store)
-        opened._clock = lambda: now[0]
+        opened = OpenAIEmbedder(
+            asked.reasoner.endpoint,
+            asked.store,
+            asked.reasoner.endpoint.options.embeddings,
+            clock=lambda: now[0],
+        )
         assert not (await opened.embed(["forbidden words"])).any()
         asked.server.script = Script()
         now[0] = 899.0
@@ -132,7 +136,7 @@ async def test_an_item_whose_text_was_refused_is_embedded_in_the_end(tmp_path):
         drawn = engine.numbers.view.state.content[index_of(ref)].copy()
         assert await engine.refused_texts.again() == 0, "it is refused still"
         server.script = Script()
-        engine.embedder._clock = lambda: time.monotonic() + 901
+        engine.embedder._refused.clear()  # as after a quarter of an hour
         assert await engine.retain() == 0, "not due"
         engine.refused_texts._due = 0.0
         assert await engine.retain() == 1
