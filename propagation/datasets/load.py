@@ -1,16 +1,199 @@
 """Load a folder as a dataset, whose files tell the format."""
 
-from collections.abc import Callable
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
-from propagation.datasets.dataset import Dataset
-from propagation.datasets.json_lines import load_json_lines
-from propagation.datasets.line_reader import find, find_all, plain_name
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from propagation.datasets.dataset import Dataset, Events, assembled
+from propagation.datasets.line_reader import IdChecker, Place, find, find_all, lines_of, plain_name
 from propagation.datasets.movielens import load_movielens, load_movielens_100k
 from propagation.datasets.recbole import load_recbole
-from propagation.model import BrokenData
+from propagation.model import (
+    BrokenData,
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    check_metadata,
+    check_negative,
+    check_weight,
+)
+
+CLIENTS, EVENTS = "clients.jsonl", "events.jsonl"
+KINDS = {"user": ClientKind.USER, "item": ClientKind.ITEM}
+LISTS = ("attributes", "categories")
+Id = str | int
+Metadata = dict[str, str | int | float | bool | None]
+
+
+class JsonObject(BaseModel):
+    """An object of a file, whose fields have exactly these JSON types; null counts as missing."""
+
+    model_config = ConfigDict(strict=True)
+    metadata: Metadata | None = None
+
+    def metadata_texts(self, place: Place) -> Mapping[str, str]:
+        """Check the metadata; values that are not strings are kept as JSON writes them."""
+        plain = {
+            name: part if isinstance(part, str) else json.dumps(part)
+            for name, part in (self.metadata or {}).items()
+            if part is not None
+        }
+        return place.check(check_metadata, plain, "metadata")
+
+
+class ClientObject(JsonObject):
+    """A line of clients.jsonl."""
+
+    kind: Literal["user", "item"]
+    id: Id
+    title: str | None = None
+    description: str | None = None
+    attributes: list[str] | None = None
+    categories: list[str] | None = None
+    hidden: bool | None = None
+
+
+class EventObject(JsonObject):
+    """A line of events.jsonl."""
+
+    user_id: Id
+    item_id: Id
+    event_id: Id | None = None
+    negative_item_id: Id | None = None
+    time: int | float | str | None = None
+    weight: int | float | None = None
+
+    def milliseconds(self, place: Place) -> int | None:
+        """Check the time and return it in milliseconds since 1970."""
+        if self.time is None:
+            return None
+        if isinstance(self.time, str):
+            return place.iso_time(self.time, "time")
+        return place.unix_time(repr(self.time), "time")
+
+    def checked_weight(self, place: Place) -> float:
+        """Check the weight; it is 1 if missing."""
+        if self.weight is None:
+            return 1.0
+        # An integer of hundreds of digits does not fit into a float, and is above the limit.
+        fits = abs(self.weight) < sys.float_info.max
+        return place.check(check_weight, float(self.weight) if fits else math.inf, "weight")
+
+
+Kind = TypeVar("Kind", bound=JsonObject)
+
+
+def load_json_lines(folder: Path, seed: int) -> Dataset:
+    """Load clients.jsonl and events.jsonl; either may be missing.
+
+    Raises:
+        BrokenData: The first line that cannot be read.
+    """
+    ids = IdChecker(strip=False)
+    clients = _clients(folder, ids)
+    events = _events(folder, ids)
+    return assembled(folder.name, clients[ClientKind.ITEM], clients[ClientKind.USER], events, seed)
+
+
+def _objects(path: Path | None, kind: type[Kind]) -> Iterator[tuple[Place, Kind]]:
+    for place, text in lines_of(path):
+        values = _parse(text, place)
+        for name in values.keys() - kind.model_fields.keys():
+            known = ", ".join(sorted(kind.model_fields))
+            raise place.refusal(_printable(name), f"is not known here; the fields are {known}")
+        try:
+            row = kind.model_validate(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name, *inner = map(str, first["loc"])
+            field = f"{name}[{inner[0]}]" if name in LISTS and inner else name
+            raise place.refusal(field, first["msg"]) from None
+        yield place, row
+
+
+def _parse(text: str, place: Place) -> Mapping[str, object]:
+    try:
+        values = json.loads(text, object_pairs_hook=partial(_object, place))
+    except json.JSONDecodeError as error:
+        raise place.refusal("", f"is not JSON ({error})") from None
+    except (ValueError, RecursionError):
+        raise place.refusal(
+            "", "is not read: it nests too deeply, or holds a number of thousands of digits"
+        ) from None
+    if not isinstance(values, dict):
+        raise place.refusal("", "is not a JSON object")
+    return values
+
+
+def _object(place: Place, pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        second = next(name for at, name in enumerate(names) if name in names[:at])
+        raise place.refusal(_printable(second), "stands twice in one object; keep one of them")
+    return values
+
+
+def _printable(name: str) -> str:
+    return name[:60].encode(errors="backslashreplace").decode()
+
+
+def _clients(folder: Path, ids: IdChecker) -> dict[ClientKind, dict[str, ClientChange]]:
+    found: dict[ClientKind, dict[str, ClientChange]] = {kind: {} for kind in ClientKind}
+    for place, row in _objects(find(folder, CLIENTS), ClientObject):
+        kind, name = KINDS[row.kind], ids.check(str(row.id), place, "id")
+        place.refuse_second(found[kind], name, "id")
+        change = ClientChange(
+            key=ClientKey(kind=kind, id=name),
+            title=row.title,
+            description=row.description,
+            attributes=tuple(row.attributes or ()) or None,
+            categories=tuple(row.categories or ()) or None,
+            hidden=row.hidden,
+            metadata=row.metadata_texts(place) or None,
+        )
+        found[kind][name] = place.client(change)
+    return found
+
+
+def _events(folder: Path, ids: IdChecker) -> Events:
+    log, timed, event_ids = Events("jsonl"), None, set[str]()
+    for place, row in _objects(find(folder, EVENTS), EventObject):
+        time = row.milliseconds(place)
+        timed = time is not None if timed is None else timed
+        if timed != (time is not None):
+            raise place.refusal("time", "is on some lines only; give it on all lines or on none")
+        item = ids.check(str(row.item_id), place, "item_id")
+        event_id = _optional_id(row.event_id, place, "event_id", ids)
+        negative = _optional_id(row.negative_item_id, place, "negative_item_id", ids)
+        if event_id in event_ids:
+            raise place.refusal(
+                "event_id", f"{event_id!r} was used on an earlier line; give this event its own id"
+            )
+        if event_id is not None:
+            event_ids.add(event_id)
+        log.append(
+            ids.check(str(row.user_id), place, "user_id"),
+            item,
+            len(log) if time is None else time,
+            row.metadata_texts(place),
+            event_id=event_id,
+            negative=place.check(partial(check_negative, item), negative, "negative_item_id"),
+            weight=row.checked_weight(place),
+        )
+    log.timed = timed is not False
+    return log
+
+
+def _optional_id(value: Id | None, place: Place, field: str, ids: IdChecker) -> str | None:
+    return None if value is None else ids.check(str(value), place, field)
+
 
 Loader = Callable[[Path, int], Dataset]
 

@@ -18,10 +18,16 @@ from propagation.model import (
     sender_router,
 )
 from propagation.ports import Collection, GraphStore, VectorIndex
-from propagation.routing.adoption_policy import AdoptionPolicy, TasteWeights, Weights
-from propagation.routing.integration import integrated_attributes
-from propagation.routing.policy import Arrival, ArrivalsByRouter, UpdatedRouters
-from propagation.routing.routing_table import RoutingTable
+from propagation.routing import (
+    AdoptionPolicy,
+    Arrival,
+    ArrivalsByRouter,
+    RoutingTable,
+    TasteWeights,
+    UpdatedRouters,
+    Weights,
+    integrated_attributes,
+)
 from propagation.workflow.rounds.policies import LiveTasteWeights, PolicyFactory, PolicyPorts
 from propagation.workflow.views import NumbersOwner
 

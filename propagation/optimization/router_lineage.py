@@ -23,7 +23,7 @@ from propagation.model import (
     index_of,
     kind_of,
 )
-from propagation.routing.routing_table import TableChange
+from propagation.routing import TableChange
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import RouterVersion
-from propagation.routing.integration import largest_weights
+from propagation.routing import largest_weights
 
 ITEMS_A_PART = 8_192
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import RouterHalf, RouterVersion, index_of
-from propagation.routing.integration import largest_weights
+from propagation.routing import largest_weights
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]

@@ -4,3 +4,73 @@ One file for each step: attribute_extraction (eq. 1), initial_clustering (2.2.1)
 (eq. 2), integration (eq. 3), multicast (eq. 4) with its threshold tau, and the routing table.
 `policy.py` is the interface of a routing policy; adoption_policy and semantic_policy implement it.
 """
+
+from propagation.routing.adoption_policy import AdoptionPolicy, TasteWeights, Weights
+from propagation.routing.attribute_extraction import (
+    changed_attributes,
+    own_attributes,
+    recount_holders,
+)
+from propagation.routing.canonical_attributes import canonical_names, to_canonical, words_likeness
+from propagation.routing.initial_clustering import (
+    nearest_centres,
+    random_directions,
+    spherical_kmeans,
+)
+from propagation.routing.integration import (
+    integrated_attributes,
+    integration_requests,
+    largest_weights,
+    mean_shares,
+    next_version,
+)
+from propagation.routing.perception import CentrePerception, group_by_router
+from propagation.routing.policy import (
+    Arrival,
+    ArrivalsByRouter,
+    Perception,
+    RoutingPolicy,
+    UpdatedRouters,
+)
+from propagation.routing.routing_table import (
+    RoutingTable,
+    TableChange,
+    stage_table_change,
+    table_changes,
+)
+from propagation.routing.semantic_policy import SemanticPolicy
+from propagation.routing.threshold import FixedThreshold, quantile_tau
+
+__all__ = [
+    "AdoptionPolicy",
+    "Arrival",
+    "ArrivalsByRouter",
+    "CentrePerception",
+    "FixedThreshold",
+    "Perception",
+    "RoutingPolicy",
+    "RoutingTable",
+    "SemanticPolicy",
+    "TableChange",
+    "TasteWeights",
+    "UpdatedRouters",
+    "Weights",
+    "canonical_names",
+    "changed_attributes",
+    "group_by_router",
+    "integrated_attributes",
+    "integration_requests",
+    "largest_weights",
+    "mean_shares",
+    "nearest_centres",
+    "next_version",
+    "own_attributes",
+    "quantile_tau",
+    "random_directions",
+    "recount_holders",
+    "spherical_kmeans",
+    "stage_table_change",
+    "table_changes",
+    "to_canonical",
+    "words_likeness",
+]

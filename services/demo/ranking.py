@@ -11,12 +11,11 @@ from rich.console import Console
 from rich.table import Table
 
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.evaluation.protocols.metrics import ArmReport, Paired
-from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
+from propagation.evaluation.protocols import ArmReport, Paired, Report, evaluate_prequential
 from propagation.evaluation.reports.table import FOOTNOTE
 from propagation.evaluation.stream import EvaluationSettings, stream_of
 from propagation.model import InvalidInput, pluralize
-from services.client.errors import ChildFailed
+from services.client import ChildFailed
 from services.demo.data import make_script
 from services.demo.printing import say
 from services.demo.processes import child, exit_in_words, keep_log, last_lines

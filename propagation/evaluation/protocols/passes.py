@@ -21,7 +21,7 @@ from propagation.numbers.rules import start_mass
 from propagation.numbers.state import ITEMS, USERS, State, new_state
 from propagation.numbers.state_arrays import with_room
 from propagation.ports import FittableEmbedder
-from propagation.routing.initial_clustering import random_directions, spherical_kmeans
+from propagation.routing import random_directions, spherical_kmeans
 from propagation.workflow.views import usable_cores
 
 I64 = NDArray[np.int64]

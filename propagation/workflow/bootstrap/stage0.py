@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 
 from propagation.model import Client, ClientKind, Epoch, LearnedBlock, LeaseHeld
 from propagation.ports import Embedder, FittableEmbedder, GraphStore, Lease
-from propagation.routing.attribute_extraction import own_attributes
-from propagation.routing.initial_clustering import spherical_kmeans
-from propagation.routing.semantic_policy import SemanticPolicy
+from propagation.routing import SemanticPolicy, own_attributes, spherical_kmeans
 from propagation.workflow.concurrency import ROUND_LEASE, Activity, Exclusion, Leases
 from propagation.workflow.data_settings import (
     OpenData,

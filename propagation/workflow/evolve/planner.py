@@ -34,7 +34,7 @@ from propagation.optimization.router_split import (
     split_community,
 )
 from propagation.ports import GraphStore, Reasoner
-from propagation.routing.integration import mean_shares
+from propagation.routing import mean_shares
 from propagation.workflow.evolve.holdout import Snapshot
 from propagation.workflow.evolve.plan import ATTRIBUTES, Plan
 from propagation.workflow.learn.learned_weights import Written, gather, sum_by_place

@@ -30,7 +30,7 @@ from propagation.numbers.evolve import evolved_bank, evolved_centres, evolved_se
 from propagation.numbers.state import State
 from propagation.optimization.router_lineage import follow_edges, follow_rules, moved_routers
 from propagation.ports import Collection, GraphStore, IndexChange, Lease, Publication
-from propagation.routing.routing_table import TableChange, stage_table_change
+from propagation.routing import TableChange, stage_table_change
 from propagation.workflow.concurrency import Activity, Exclusion, Leases
 from propagation.workflow.evolve.plan import DecidedPlan, catch_up
 from propagation.workflow.index.maintenance import IndexMaintenance

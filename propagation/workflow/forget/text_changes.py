@@ -18,8 +18,7 @@ from propagation.model import (
     ref_of,
 )
 from propagation.ports import GraphStore
-from propagation.routing.attribute_extraction import own_attributes, recount_holders
-from propagation.routing.canonical_attributes import to_canonical
+from propagation.routing import own_attributes, recount_holders, to_canonical
 from propagation.workflow.forget.name_matching import ErasedClient, OwnWords
 from propagation.workflow.forget.redaction import (
     Gone,

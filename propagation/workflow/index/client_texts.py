@@ -7,7 +7,7 @@ from cachetools import LRUCache
 
 from propagation.model import ClientText, value
 from propagation.ports import InteractionReader
-from propagation.routing.attribute_extraction import own_attributes
+from propagation.routing import own_attributes
 
 K = TypeVar("K")
 V = TypeVar("V")

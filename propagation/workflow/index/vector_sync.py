@@ -10,7 +10,7 @@ import numpy as np
 
 from propagation.model import ClientKind, ClientText, Round, RouterVersion, kind_of
 from propagation.ports import Collection, Embedder, GraphStore, IndexChange, IndexWriter, Point
-from propagation.routing.canonical_attributes import to_canonical
+from propagation.routing import to_canonical
 from propagation.workflow.index.client_texts import (
     IndexedText,
     LruCache,

@@ -6,10 +6,15 @@ from dataclasses import dataclass, replace
 
 from propagation.model import Attribute
 from propagation.ports import Embedder, FittableEmbedder, GraphStore, VectorIndex
-from propagation.routing.attribute_extraction import changed_attributes, recount_holders
-from propagation.routing.canonical_attributes import canonical_names, to_canonical, words_likeness
-from propagation.routing.perception import CentrePerception
-from propagation.routing.policy import Arrival
+from propagation.routing import (
+    Arrival,
+    CentrePerception,
+    canonical_names,
+    changed_attributes,
+    recount_holders,
+    to_canonical,
+    words_likeness,
+)
 from propagation.workflow.index.client_texts import ClientTextCache, IndexedText
 from propagation.workflow.rounds.trigger import PendingChanges
 from propagation.workflow.settings import WorkflowSettings

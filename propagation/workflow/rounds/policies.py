@@ -8,10 +8,15 @@ from numpy.typing import NDArray
 
 from propagation.model import IncompatibleSettings, LeaseHeld, RouterMapChain, index_of
 from propagation.ports import Collection, Embedder, GraphStore, VectorIndex
-from propagation.routing.adoption_policy import AdoptionPolicy, Weights
-from propagation.routing.policy import Arrival, RoutingPolicy
-from propagation.routing.semantic_policy import SemanticPolicy
-from propagation.routing.threshold import FixedThreshold, quantile_tau
+from propagation.routing import (
+    AdoptionPolicy,
+    Arrival,
+    FixedThreshold,
+    RoutingPolicy,
+    SemanticPolicy,
+    Weights,
+    quantile_tau,
+)
 from propagation.workflow.concurrency import ROUND_LEASE, Leases
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views import NumbersOwner

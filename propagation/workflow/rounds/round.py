@@ -14,9 +14,17 @@ from propagation.model import (
     kind_of,
 )
 from propagation.ports import AnswerPart, GraphStore, Integration, Lease, Reasoner, Summary
-from propagation.routing.integration import integration_requests, next_version
-from propagation.routing.policy import ArrivalsByRouter, Perception, RoutingPolicy, UpdatedRouters
-from propagation.routing.routing_table import TableChange, stage_table_change, table_changes
+from propagation.routing import (
+    ArrivalsByRouter,
+    Perception,
+    RoutingPolicy,
+    TableChange,
+    UpdatedRouters,
+    integration_requests,
+    next_version,
+    stage_table_change,
+    table_changes,
+)
 from propagation.workflow.concurrency import ROUND_LEASE, Leases, background_task
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.rounds.perception import AttributePerception, PerceivedAttributes

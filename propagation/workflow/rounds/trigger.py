@@ -13,8 +13,13 @@ import orjson
 
 from propagation.model import Round
 from propagation.ports import GraphStore, Lease
-from propagation.routing.perception import group_by_router
-from propagation.routing.policy import Arrival, ArrivalsByRouter, Perception, RoutingPolicy
+from propagation.routing import (
+    Arrival,
+    ArrivalsByRouter,
+    Perception,
+    RoutingPolicy,
+    group_by_router,
+)
 from propagation.workflow.settings import WorkflowSettings
 
 

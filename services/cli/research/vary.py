@@ -8,7 +8,7 @@ from pathlib import Path
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.dataset import Dataset
-from propagation.evaluation.protocols.vary import (
+from propagation.evaluation.protocols import (
     BASES,
     EVOLVED,
     LOOP_BASES,
@@ -16,10 +16,11 @@ from propagation.evaluation.protocols.vary import (
     SHOWN,
     UNEVOLVED,
     Effect,
+    LoopRanking,
     loop_point,
     numbers_point,
+    rank_in_loop,
 )
-from propagation.evaluation.protocols.whole_loop import LoopRanking, rank_in_loop
 from propagation.evaluation.reports.plot import plot_effect
 from propagation.evaluation.reports.table import FOOTNOTE, effect_gains, effect_levels
 from propagation.evaluation.stream import EvaluationSettings, Stream
@@ -28,7 +29,7 @@ from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.cli.research.datasets import checked
 from services.cli.research.protocols import Outcome, print_cost, rank_stream
-from services.client.errors import UsageProblem
+from services.client import UsageProblem
 from services.config.settings import Settings
 from services.runtime.console import console, print_table, progress_of
 from services.runtime.process import release

@@ -11,7 +11,7 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import normalize_name
 from propagation.ports import Collection, Point
-from propagation.routing.canonical_attributes import canonical_names, words_likeness
+from propagation.routing import canonical_names, words_likeness
 from services.runtime.process import SystemClock
 
 LEAST = 0.92

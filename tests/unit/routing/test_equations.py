@@ -19,16 +19,18 @@ from propagation.model import (
 )
 from propagation.ports import Collection, Point, Summary
 from propagation.reception.message_buffer import Buffer, fill_buffer
-from propagation.routing.attribute_extraction import (
+from propagation.routing import (
+    Arrival,
+    FixedThreshold,
+    SemanticPolicy,
+    canonical_names,
     changed_attributes,
+    integration_requests,
+    next_version,
     own_attributes,
+    quantile_tau,
     recount_holders,
 )
-from propagation.routing.canonical_attributes import canonical_names
-from propagation.routing.integration import integration_requests, next_version
-from propagation.routing.policy import Arrival
-from propagation.routing.semantic_policy import SemanticPolicy
-from propagation.routing.threshold import FixedThreshold, quantile_tau
 from services.runtime.process import SystemClock
 
 ANN, BOB, RECORD = 0, 2, 1

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from propagation.routing.initial_clustering import nearest_centres, spherical_kmeans
+from propagation.routing import nearest_centres, spherical_kmeans
 
 
 def _clumps(seed, clumps=6, each=50, dimension=16):

@@ -18,7 +18,7 @@ from propagation.model import (
     index_of,
 )
 from propagation.workflow.concurrency import Leases, leases
-from propagation.workflow.forget.learned_histories import in_current_routers
+from propagation.workflow.forget.withdrawal import in_current_routers
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.views import NumbersOwner

@@ -16,8 +16,7 @@ from propagation.model import (
     NewInteraction,
     kind_of,
 )
-from propagation.routing.initial_clustering import spherical_kmeans
-from propagation.routing.semantic_policy import SemanticPolicy
+from propagation.routing import SemanticPolicy, spherical_kmeans
 from propagation.workflow.rounds.policies import ROUTING_POLICIES, PolicyPorts, build_policy
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
