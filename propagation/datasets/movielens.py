@@ -100,8 +100,7 @@ def load_movielens_100k(folder: Path, seed: int) -> Dataset:
     items = _films_of_100k(folder, ids, descriptions)
     users = _users(_rows(folder, "u.user", USERS_100K, "|"), USERS_100K, ids)
     # Any white space: there are copies of u.data in which some tabs became spaces.
-    rows = _rows(folder, "u.data", RATINGS_100K, None)
-    log = _ratings("ml-100k", rows, RATINGS_100K, ids)
+    log = _ratings("ml-100k", _rows(folder, "u.data", RATINGS_100K, None), RATINGS_100K, ids)
     return assembled(folder.name, items, users, log, seed, _note(items, descriptions))
 
 

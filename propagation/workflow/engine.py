@@ -157,8 +157,7 @@ class Engine(EngineParts):
 
     async def round_is_due(self) -> bool:
         """Return whether enough clients have changed since the last round."""
-        clients = self.numbers.view.users + self.numbers.view.items
-        return await self.rounds.trigger.is_due(clients)
+        return await self.rounds.trigger.is_due(self.numbers.view.users + self.numbers.view.items)
 
     async def run_round(self) -> Round | None:
         """Run a round now, whether due or not.

@@ -148,8 +148,11 @@ def _reach(data: ReportData) -> list[Child]:
 
 def _reach_row(router: pb.Router, reach: pb.RouterReach, most: int) -> Sequence[Child]:
     figures = (reach.clients, router.version, reach.merged, reach.filtered, reach.fell_out)
-    bar = _bar(reach.clients / max(most, 1))
-    return (name_of(router), bar, *(f"{figure:,}" for figure in figures))
+    return (
+        name_of(router),
+        _bar(reach.clients / max(most, 1)),
+        *(f"{figure:,}" for figure in figures),
+    )
 
 
 def _parts(status: pb.GetStatusResponse) -> list[Child]:

@@ -86,8 +86,7 @@ def reinforce_audience(work: ReasonWork, party: Party, other: Party, room: int) 
 
     It speaks of tastes that choices showed, never of what a user says of itself.
     """
-    catalogue = frozenset(list_names(party.client))
-    names = leading_attributes(other.profile, besides=catalogue)
+    names = leading_attributes(other.profile, besides=frozenset(list_names(party.client)))
     if not names:
         return []
     line = _closest(party.profile, names)

@@ -202,8 +202,7 @@ class ColdStart:
         change = catalogue_change(text, edits)
         if not change:
             return text
-        profile = text.profile.apply_edits(change, self._settings.profile_lines)
-        return replace(text, profile=profile)
+        return replace(text, profile=text.profile.apply_edits(change, self._settings.profile_lines))
 
     async def _welcome(
         self, refs: Sequence[int], clients: Mapping[int, Client], texts: Mapping[int, ClientText]

@@ -46,8 +46,7 @@ def rebase_interaction(
         ref = party.client.ref
         moved: Mapping[int, int] = {}
         if ref in draft.first_edits and not rebased.now[ref].profile.version:
-            edits = draft.first_edits[ref]
-            rebased.add(ref, first_profile(rebased.now[ref], edits, max_lines))
+            rebased.add(ref, first_profile(rebased.now[ref], draft.first_edits[ref], max_lines))
         current = rebased.now[ref]
         # What another writer has received meanwhile is not received again.
         if current.watermark == inbox.text.watermark and inbox.messages:
@@ -83,8 +82,7 @@ def _rebase_optimization(
     if isinstance(answer, ReasonerFailed):
         return answer
     _check_rules(answer.rules, party.filter_memory, current.filter_memory)
-    edits = rebase_edits(answer.edits, party.profile, current.profile, moved)
-    return replace(answer, edits=edits)
+    return replace(answer, edits=rebase_edits(answer.edits, party.profile, current.profile, moved))
 
 
 def rebase_edits(

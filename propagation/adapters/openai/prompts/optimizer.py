@@ -102,8 +102,7 @@ def profile_question(
     """Ask for a profile's edits; one part: client."""
 
     def read(answer: ProfileEdits) -> OptimizeAnswer:
-        edits = own_edits(party.profile, answer.edits, Letters(()), work.sequence)
-        return OptimizeAnswer(edits)
+        return OptimizeAnswer(own_edits(party.profile, answer.edits, Letters(()), work.sequence))
 
     return Question(
         PROFILE,
