@@ -20,7 +20,7 @@ from benchmarks.life.states import copy_of
 from benchmarks.run import Figures, Run
 from benchmarks.service.real_service import Service, serving
 from benchmarks.service.town import SIDES, Town, catalogue_town
-from propagation.numbers.learn import increments_of
+from propagation.numbers import increments_of
 from propagation.numbers.rules import READ_ROUTERS, routing_weights
 from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb

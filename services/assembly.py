@@ -109,7 +109,7 @@ class ModelPorts:
 
         The key is read from the environment here and nowhere else.
         """
-        from propagation.adapters.openai.build import openai_endpoint
+        from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
 
         options = self.settings.openai
         key = os.environ.get(options.key_variable)
@@ -123,7 +123,7 @@ def offline_reasoner(ports: ModelPorts) -> Reasoner:
 
 def openai_reasoner(ports: ModelPorts) -> Reasoner:
     """Build the reasoner behind an endpoint, with the offline one as its fallback if so set."""
-    from propagation.adapters.openai.build import openai_reasoner
+    from propagation.adapters.openai.paper_reasoner import openai_reasoner
 
     reasoner = openai_reasoner(ports.endpoint, ports.store)
     fallback = ports.settings.openai.stand_in
@@ -141,7 +141,7 @@ def fitted_embedder(ports: ModelPorts) -> Embedder:
 
 def openai_embedder(ports: ModelPorts) -> Embedder:
     """Build the embedder behind an endpoint."""
-    from propagation.adapters.openai.build import openai_embedder
+    from propagation.adapters.openai.embedder import openai_embedder
 
     return openai_embedder(ports.endpoint, ports.store)
 

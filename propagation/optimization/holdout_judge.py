@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import pluralize
+from propagation.numbers import F32
 from propagation.numbers.rules import LEAST_DEVIATION, Combiner, Feature
-from propagation.numbers.state import F32
 
 F64 = NDArray[np.float64]
 LEAST_USERS = 2

@@ -14,13 +14,7 @@ from propagation.model import (
     RouterMaps,
     ref_of,
 )
-from propagation.numbers.evolve import (
-    Written,
-    evolved_bank,
-    evolved_mass,
-    evolved_seen,
-    evolved_trust,
-)
+from propagation.numbers import Written, evolved_bank, evolved_mass, evolved_seen, evolved_trust
 from propagation.numbers.ranking.quantised_scores import follow_recent, up_to_date
 from propagation.workflow.evolve.holdout import (
     Holdout,

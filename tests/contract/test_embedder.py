@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.adapters.openai.build import openai_embedder, openai_endpoint
+from propagation.adapters.openai.embedder import openai_embedder
+from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
 from propagation.adapters.openai.options import EmbeddingOptions, OpenAIOptions
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import IncompatibleSettings

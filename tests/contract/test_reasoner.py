@@ -10,8 +10,9 @@ import pytest
 
 from propagation.adapters.fallback.reasoner import FallbackReasoner
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.openai.build import openai_endpoint, openai_reasoner
+from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
+from propagation.adapters.openai.paper_reasoner import openai_reasoner
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import (
     AddLine,

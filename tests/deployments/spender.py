@@ -8,7 +8,7 @@ from pathlib import Path
 
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.neo4j.store import Neo4jStore
-from propagation.adapters.openai.build import openai_endpoint
+from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ReasonerUnavailable

@@ -152,3 +152,16 @@ class OpenAIEmbedder(EndpointAdapter):
 
 def _digest(text: str) -> bytes:
     return blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+
+
+def openai_embedder(endpoint: Endpoint, store: BlobStore) -> OpenAIEmbedder:
+    """Build the embedder on the reasoner's endpoint.
+
+    It gets an endpoint of its own, with the same budgets, if embeddings have another address.
+    """
+    options = endpoint.options
+    address = options.embeddings.base_url
+    if address is not None and address != options.base_url:
+        options = options.model_copy(update={"base_url": address})
+        endpoint = Endpoint(options, endpoint.key, endpoint.ledger)
+    return OpenAIEmbedder(endpoint, store, options.embeddings)

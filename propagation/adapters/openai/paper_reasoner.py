@@ -6,7 +6,9 @@ gradients, three profiles and three filter memories), and one router a call.
 
 from collections.abc import Sequence
 
-from propagation.adapters.openai.answers.questions import Answered
+from propagation.adapters.openai.answers.questions import Answered, QuestionAsker
+from propagation.adapters.openai.endpoint.budget import LedgerStore
+from propagation.adapters.openai.endpoint.endpoint import Endpoint
 from propagation.adapters.openai.prompts import (
     gradient,
     merge,
@@ -128,3 +130,9 @@ def _once(gradients: Sequence[Gradient]) -> list[Gradient]:
     for one in gradients:
         out.setdefault((one.module, one.owner), one)
     return list(out.values())
+
+
+def openai_reasoner(endpoint: Endpoint, store: LedgerStore) -> OpenAIReasoner:
+    """Build the reasoner; `store` keeps answers, and what is known of the server."""
+    build = OpenAIReasoner if endpoint.options.fused else PaperReasoner
+    return build(endpoint, QuestionAsker(endpoint, store))

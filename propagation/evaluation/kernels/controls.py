@@ -7,8 +7,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from propagation.evaluation.kernels.arms import Control
+from propagation.numbers import Bank, State
 from propagation.numbers.rules import dots, has_history, readings, seen_items, start_mass, write
-from propagation.numbers.state import Bank, State
 
 NEAREST_USERS = 50
 POINT_FLOOR = 0.01

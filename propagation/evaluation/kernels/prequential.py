@@ -3,9 +3,9 @@
 import numpy as np
 from numba import njit
 
+from propagation.evaluation.kernels.arms import DRAWN, DRAWN_MANY, expected
 from propagation.evaluation.kernels.controls import fill_controls, follow_controls
-from propagation.evaluation.kernels.expectation import DRAWN, DRAWN_MANY, expected
-from propagation.numbers.learn import draw_negatives, learn_arms, learn_numbers
+from propagation.numbers import draw_negatives, learn_arms, learn_numbers
 from propagation.numbers.rules import (
     LEAST_DEVIATION,
     adopter_bin,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.evaluation.kernels.expectation import DRAWN, expected, log_factorials
+from propagation.evaluation.kernels.arms import DRAWN, expected, log_factorials
 from propagation.model import (
     ClientChange,
     ClientKey,

@@ -15,18 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import WRITTEN, RouterMap
-from propagation.numbers.evolve import Written, evolved_mass, evolved_total, evolved_trust, retired
-from propagation.numbers.holdout import (
+from propagation.numbers import (
+    CONTENT_DECAY,
+    LEAST_SUPPORT,
     MOST_BACK,
     Events,
     Tastes,
+    Written,
     copied,
+    evolved_mass,
+    evolved_total,
+    evolved_trust,
     replay,
+    retired,
     rewind,
     rewind_content,
 )
-from propagation.numbers.learn import CONTENT_DECAY
-from propagation.numbers.limits import LEAST_SUPPORT
 from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict, judge, lift_slopes, running_deviation
 from propagation.ports import GraphStore

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import EvolutionKind, EvolutionRun, Halves, RouterMaps, RouterVersion
-from propagation.numbers.evolve import Written as WrittenMass
+from propagation.numbers import Written as WrittenMass
 from propagation.optimization.router_lineage import Numbering
 from propagation.optimization.router_split import (
     Community,

@@ -24,7 +24,7 @@ from propagation.model import (
     RouterVersion,
     rank_by_distinctiveness,
 )
-from propagation.numbers.seeded_hash import mixed
+from propagation.numbers import mixed
 from propagation.optimization.router_lineage import number_routers
 from propagation.optimization.router_merge import merged_standing, router_similarities
 from propagation.optimization.router_rewrite import rewritten_standing

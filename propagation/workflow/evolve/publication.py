@@ -26,8 +26,7 @@ from propagation.model import (
     RouterVersion,
     StagedCheckpoint,
 )
-from propagation.numbers.evolve import evolved_bank, evolved_centres, evolved_seen
-from propagation.numbers.state import State
+from propagation.numbers import State, evolved_bank, evolved_centres, evolved_seen
 from propagation.optimization.router_lineage import follow_edges, follow_rules, moved_routers
 from propagation.ports import Collection, GraphStore, IndexChange, Lease, Publication
 from propagation.routing import TableChange, stage_table_change

@@ -21,7 +21,7 @@ from propagation.model import (
     pluralize,
     rank_by_distinctiveness,
 )
-from propagation.numbers.evolve import Written as WrittenMass
+from propagation.numbers import Written as WrittenMass
 from propagation.optimization.router_lineage import Numbering
 from propagation.ports import GraphStore
 from propagation.workflow.evolve.plan import ATTRIBUTES, DecidedPlan, Division

@@ -21,9 +21,10 @@ from propagation.model import (
     index_of,
     kind_of,
 )
-from propagation.numbers.rules import CO_HISTORY, HISTORY, write
-from propagation.numbers.state import INTERACTIONS, SEEN, State
-from propagation.numbers.subtract import (
+from propagation.numbers import (
+    INTERACTIONS,
+    SEEN,
+    State,
     add_together,
     drop_keys,
     drop_neighbour,
@@ -34,6 +35,7 @@ from propagation.numbers.subtract import (
     own_trust,
     unwrite,
 )
+from propagation.numbers.rules import CO_HISTORY, HISTORY, write
 from propagation.workflow.learn.learned_weights import TASTE
 from propagation.workflow.views import NumbersView
 

@@ -16,16 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import Checkpoint, StoreCorrupt
-from propagation.numbers.evolve import retire_spare_rows
-from propagation.numbers.limits import NO_LIMITS
-from propagation.numbers.rules import packed, unpack
-from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, SEEN, Bank
-from propagation.numbers.state_arrays import (
+from propagation.numbers import (
+    BY_ITEM,
+    BY_SEEN,
+    BY_USER,
+    NO_LIMITS,
+    SEEN,
+    Bank,
     packed_neighbours,
     refill_seen,
+    retire_spare_rows,
     unpack_neighbours,
     with_room,
 )
+from propagation.numbers.rules import packed, unpack
 from propagation.workflow.views import NumbersView
 
 ROWS, VALUES, WHOLE = "@rows", "@values", "@whole"

@@ -21,7 +21,7 @@ from propagation.model import (
     PropagationError,
     StoreCorrupt,
 )
-from propagation.numbers.state import INTERACTIONS
+from propagation.numbers import INTERACTIONS
 from propagation.ports import Embedder, GraphStore, Lease
 from propagation.workflow.concurrency import LEARN_LEASE, WAIT_SECONDS, Leases
 from propagation.workflow.data_settings import OpenData

@@ -7,7 +7,7 @@ import numpy as np
 from cachetools import TTLCache
 
 from propagation.model import BankName, ClientKind, ref_of
-from propagation.numbers.limits import LEAST_SUPPORT
+from propagation.numbers import LEAST_SUPPORT
 from propagation.ports import GraphStore
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.views import NumbersOwner, NumbersView

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.numbers.limits import withheld
+from propagation.numbers import withheld
 from propagation.numbers.ranking.quantised_scores import (
     BINS,
     LANES,

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import Client, ClientKind, index_of, kind_of, ref_of
-from propagation.numbers.limits import withheld
+from propagation.numbers import mixed, withheld
 from propagation.numbers.rules import lifts, share
-from propagation.numbers.seeded_hash import mixed
 from propagation.ports import ClientStore
 from propagation.workflow.views import NumbersOwner, NumbersView
 

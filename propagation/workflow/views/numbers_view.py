@@ -14,9 +14,20 @@ from propagation.model import (
     index_of,
     kind_of,
 )
-from propagation.numbers.evolve import retired
-from propagation.numbers.learn import RECORDED, apply_block, learn_block, relearn_block
-from propagation.numbers.limits import NO_LIMITS
+from propagation.numbers import (
+    ITEMS,
+    NO_LIMITS,
+    RECORDED,
+    USERS,
+    State,
+    apply_block,
+    learn_block,
+    mixed,
+    new_state,
+    relearn_block,
+    retired,
+    with_room,
+)
 from propagation.numbers.ranking.top_k import BY_TEXT, NO_ROUTER, taste_rows
 from propagation.numbers.rules import (
     FEATURES,
@@ -31,9 +42,6 @@ from propagation.numbers.rules import (
     start_mass,
     unpack,
 )
-from propagation.numbers.seeded_hash import mixed
-from propagation.numbers.state import ITEMS, USERS, State, new_state
-from propagation.numbers.state_arrays import with_room
 
 ON, OFF = 0, 1
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from propagation.adapters.openai.build import openai_endpoint, openai_reasoner
 from propagation.adapters.openai.endpoint import endpoint
+from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
+from propagation.adapters.openai.paper_reasoner import openai_reasoner
 from propagation.adapters.openai.reasoner import OpenAIReasoner
 from propagation.adapters.sqlite.store import SqliteStore
 from services.fake_llm.script import Script

@@ -5,7 +5,7 @@ from math import log2
 import numpy as np
 import pytest
 
-from propagation.evaluation.kernels.expectation import DRAWN, DRAWN_MANY, expected, log_factorials
+from propagation.evaluation.kernels.arms import DRAWN, DRAWN_MANY, expected, log_factorials
 from propagation.evaluation.protocols import level, over_time, paired
 
 LOGS = log_factorials(200)

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from propagation.numbers.learn import learn_block
+from propagation.numbers import ITEMS, USERS, State, learn_block, new_state
 from propagation.numbers.rules import Combiner, start_mass
-from propagation.numbers.state import ITEMS, USERS, State, new_state
 from propagation.workflow.views.numbers_view import live_combiner
 
 K, DIMENSION = 20, 8

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from propagation.numbers.learn import apply_block
+from propagation.numbers import apply_block
 from propagation.numbers.rules import (
     FEATURES,
     KEPT,

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from propagation.model import Interactions
-from propagation.numbers.limits import LEAST_SUPPORT, MASS_A_DAY
+from propagation.numbers import LEAST_SUPPORT, MASS_A_DAY
 from propagation.numbers.ranking.rank import Asker, rank_rows
 from propagation.numbers.rules import FEATURES, Feature, fill_features
 from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest

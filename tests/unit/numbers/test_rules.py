@@ -5,6 +5,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
+from propagation.numbers import SESSION_DISCOUNT, new_state
 from propagation.numbers.rules import (
     add_trust,
     largest,
@@ -16,7 +17,6 @@ from propagation.numbers.rules import (
     start_mass,
     write,
 )
-from propagation.numbers.state import SESSION_DISCOUNT, new_state
 from tests.unit.numbers.states import learn, small_state
 
 ROUTERS = np.eye(2, dtype=np.float32)

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from propagation.numbers.rules import CO_HISTORY, EMPTY, add_key, slot_of
-from propagation.numbers.subtract import (
+from propagation.numbers import (
     add_together,
     drop_keys,
     drop_neighbour,
@@ -14,6 +13,7 @@ from propagation.numbers.subtract import (
     own_sums,
     unwrite,
 )
+from propagation.numbers.rules import CO_HISTORY, EMPTY, add_key, slot_of
 from tests.unit.numbers.states import learn, small_state
 
 KEYS = st.lists(st.integers(0, 60), min_size=1, max_size=24, unique=True)

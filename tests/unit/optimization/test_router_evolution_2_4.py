@@ -21,7 +21,7 @@ from propagation.model import (
     RoutingEdge,
     ref_of,
 )
-from propagation.numbers.evolve import Written, evolved_mass, evolved_total, evolved_trust
+from propagation.numbers import Written, evolved_mass, evolved_total, evolved_trust
 from propagation.optimization.holdout_judge import Verdict, judge
 from propagation.optimization.router_lineage import follow_edges, follow_rules, number_routers
 from propagation.optimization.router_merge import router_similarities

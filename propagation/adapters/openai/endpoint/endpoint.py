@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from propagation.adapters.openai.endpoint.budget import BudgetLedger
+from propagation.adapters.openai.endpoint.budget import BudgetLedger, LedgerStore
 from propagation.adapters.openai.endpoint.call_limits import (
     CallShutdown,
     CircuitBreaker,
@@ -348,3 +348,10 @@ class EndpointAdapter:
         """Close the connections and write down what was spent."""
         await self.endpoint.client.close()
         await self.endpoint.ledger.save(closing=True)
+
+
+def openai_endpoint(
+    options: OpenAIOptions, key: str | None, store: LedgerStore, holder: str
+) -> Endpoint:
+    """Build the endpoint; `store` keeps the budgets, `holder` names this process."""
+    return Endpoint(options, key, BudgetLedger(store, options, holder))

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from propagation.adapters.openai.answers.json_mode import Mode
-from propagation.adapters.openai.build import openai_embedder, openai_endpoint, openai_reasoner
+from propagation.adapters.openai.embedder import openai_embedder
+from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
+from propagation.adapters.openai.paper_reasoner import openai_reasoner
 from propagation.model import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from services.assembly import build_engine
 from services.config.settings import Settings

@@ -6,8 +6,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from propagation.adapters.openai.build import openai_embedder
-from propagation.adapters.openai.embedder import OpenAIEmbedder
+from propagation.adapters.openai.embedder import OpenAIEmbedder, openai_embedder
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model import (
     ClientChange,

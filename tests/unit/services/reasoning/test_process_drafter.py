@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propagation.model import AddLine, Author, ClientText, Line, PropagationError, StoreCorrupt
-from propagation.numbers.seeded_hash import mixed
+from propagation.numbers import mixed
 from propagation.optimization.prediction import seeded_word
 from propagation.ports import Collection
 from propagation.workflow.reason.interaction import clients_of_all

@@ -1,6 +1,6 @@
 """Comparison of numbers, bit by bit."""
 
-from propagation.numbers.state import State
+from propagation.numbers import State
 from propagation.workflow.learn.checkpoints import borrow_checkpoint
 from propagation.workflow.views.numbers_view import NumbersView, live_combiner
 

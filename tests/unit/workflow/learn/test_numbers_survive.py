@@ -16,8 +16,8 @@ from propagation.model import (
     StoreCorrupt,
     StoreFull,
 )
+from propagation.numbers import State
 from propagation.numbers.rules import packed
-from propagation.numbers.state import State
 from propagation.workflow.concurrency import Leases
 from propagation.workflow.learn import learner as learning
 from propagation.workflow.learn.checkpoints import (

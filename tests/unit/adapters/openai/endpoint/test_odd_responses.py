@@ -9,10 +9,11 @@ import httpx2
 import pytest
 
 from propagation.adapters.openai.answers.json_mode import Mode
-from propagation.adapters.openai.build import openai_endpoint, openai_reasoner
 from propagation.adapters.openai.endpoint.client import LimitedStream
+from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
 from propagation.adapters.openai.endpoint.failures import requested_pause
 from propagation.adapters.openai.options import OpenAIOptions
+from propagation.adapters.openai.paper_reasoner import openai_reasoner
 from propagation.model import ReasonerFailed, ReasonerUnavailable
 from tests.unit.adapters.openai.test_server_habits import parties
 from tests.unit.parties import work

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from propagation.adapters.openai.answers.json_mode import Mode
-from propagation.adapters.openai.build import openai_embedder
+from propagation.adapters.openai.embedder import openai_embedder
 from propagation.model import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from tests.unit.adapters.openai.other_server import BADLY, READ, other_server
 from tests.unit.adapters.openai.test_answer_forms import both, reasoner_of
