@@ -1,10 +1,12 @@
 """The graph store on Neo4j: every port, one database, any number of processes."""
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase
-from propagation.adapters.neo4j.connection.leases import Neo4jLeases
-from propagation.adapters.neo4j.connection.schema import open_database
-from propagation.adapters.neo4j.connection.settings import Neo4jSettings
-from propagation.adapters.neo4j.connection.statements import load_statements
+from propagation.adapters.neo4j.connection import (
+    Neo4jDatabase,
+    Neo4jLeases,
+    Neo4jSettings,
+    load_statements,
+    open_database,
+)
 from propagation.adapters.neo4j.forget.client_export import Neo4jExport
 from propagation.adapters.neo4j.forget.erasure import Neo4jErasure
 from propagation.adapters.neo4j.forget.retention import Neo4jRetention

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from propagation.adapters.sqlite.connection.schema import Reader
+from propagation.adapters.sqlite.connection import Reader
 from propagation.adapters.sqlite.reason.texts import newest_versions, texts_or_none_yet
 from propagation.adapters.sqlite.record.clients import clients_of
 from propagation.adapters.sqlite.rounds.messages import waiting_messages

@@ -3,9 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from propagation.adapters.sqlite.connection.client_ids import Directory
-from propagation.adapters.sqlite.connection.database import Database
-from propagation.adapters.sqlite.connection.leases import SqliteLeases, free_all
+from propagation.adapters.sqlite.connection import Database, Directory, SqliteLeases, free_all
 from propagation.adapters.sqlite.forget.client_export import SqliteExport
 from propagation.adapters.sqlite.forget.erasure import SqliteErasure
 from propagation.adapters.sqlite.forget.retention import SqliteRetention

@@ -29,6 +29,19 @@ class EvolutionChange(Term):
     reason: str = ""
 
 
+class LineageStep(Term):
+    """What one router became in a run.
+
+    Attributes:
+        kind: split, merge or rewrite.
+    """
+
+    run: int
+    before: int
+    after: int
+    kind: str
+
+
 class EvolutionRun(Term):
     """Report of one run.
 
@@ -64,15 +77,11 @@ class EvolutionRun(Term):
     log_loss_after: float | None = None
     standard_error: float | None = None
 
-
-class LineageStep(Term):
-    """What one router became in a run.
-
-    Attributes:
-        kind: split, merge or rewrite.
-    """
-
-    run: int
-    before: int
-    after: int
-    kind: str
+    def lineage(self) -> list[LineageStep]:
+        """List what each router became in this run."""
+        return [
+            LineageStep(run=self.run, before=before, after=after, kind=change.kind.value)
+            for change in self.changes
+            for before in change.before
+            for after in change.after
+        ]

@@ -3,7 +3,7 @@ where the file says so."""
 
 import pytest
 
-from propagation.adapters.neo4j.connection.statements import load_statements
+from propagation.adapters.neo4j.connection import load_statements
 from propagation.model import Attribute
 from services.inspection.queries import load_queries
 from tests.contract.graph_store import (

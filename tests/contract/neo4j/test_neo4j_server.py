@@ -7,9 +7,12 @@ import shutil
 import pytest
 from pydantic import SecretStr
 
-from propagation.adapters.neo4j.connection import statements
-from propagation.adapters.neo4j.connection.schema import check_version, schema_steps
-from propagation.adapters.neo4j.connection.settings import Neo4jSettings
+from propagation.adapters.neo4j.connection import (
+    Neo4jSettings,
+    check_version,
+    schema_steps,
+    statements,
+)
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.model import (
     ClientKind,

@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from propagation.adapters.sqlite.connection.schema import connect
+from propagation.adapters.sqlite.connection import connect
 from propagation.adapters.sqlite.forget import wiping
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientKind, StoreBusy

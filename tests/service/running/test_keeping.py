@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from propagation.adapters.sqlite.connection.schema import DEVELOPMENT_APPLICATION_ID
+from propagation.adapters.sqlite.connection import DEVELOPMENT_APPLICATION_ID
 from propagation.v1 import propagation_pb2 as pb
 
 COMMAND = [sys.executable, "-m", "services.cli.main"]

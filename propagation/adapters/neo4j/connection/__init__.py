@@ -1,1 +1,24 @@
 """The connection to the server: statements, transactions, errors, schema, leases."""
+
+from propagation.adapters.neo4j.connection.call_batcher import CallBatcher
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
+from propagation.adapters.neo4j.connection.leases import Neo4jLeases, check_fence, execute_fenced
+from propagation.adapters.neo4j.connection.schema import check_version, open_database, schema_steps
+from propagation.adapters.neo4j.connection.settings import Neo4jSettings
+from propagation.adapters.neo4j.connection.statements import load_statements, parse_statement
+
+__all__ = [
+    "CallBatcher",
+    "Neo4jDatabase",
+    "Neo4jLeases",
+    "Neo4jSettings",
+    "StorePart",
+    "Transaction",
+    "check_fence",
+    "check_version",
+    "execute_fenced",
+    "load_statements",
+    "open_database",
+    "parse_statement",
+    "schema_steps",
+]

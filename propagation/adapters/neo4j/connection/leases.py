@@ -1,6 +1,6 @@
 """Leases with fencing tokens, and named facts (LeaseStore and BlobStore)."""
 
-from propagation.adapters.neo4j.connection.database import StorePart, Transaction
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
 from propagation.model import LeaseLost
 from propagation.ports import Lease
 
@@ -57,3 +57,19 @@ async def check_fence(transaction: Transaction, lease: Lease) -> None:
         raise LeaseLost(
             f"lease {lease.name!r} was taken over by token {token}; this holder had {lease.token}"
         )
+
+
+async def execute_fenced(
+    database: Neo4jDatabase, lease: Lease, name: str, /, **parameters: object
+) -> None:
+    """Run one statement that writes, while a lease is held.
+
+    Raises:
+        LeaseLost: Another holder has taken the lease over.
+    """
+
+    async def work(transaction: Transaction) -> None:
+        await check_fence(transaction, lease)
+        await transaction.execute(name, **parameters)
+
+    await database.write(work)

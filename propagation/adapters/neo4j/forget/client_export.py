@@ -5,11 +5,11 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.neo4j.connection.database import StorePart
+from propagation.adapters.neo4j.connection import StorePart
 from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of
 from propagation.adapters.neo4j.index.outbox import COLLECTIONS
 from propagation.adapters.neo4j.maintenance.sweeper import CLIENT_MODULES
-from propagation.adapters.neo4j.reason.text_nodes import text_of
+from propagation.adapters.neo4j.reason.texts import text_of
 from propagation.adapters.shared.learned_blocks import written_records
 from propagation.model import ClientKind, Line, Source, kind_of, ref_of
 from propagation.ports import ExportRecord

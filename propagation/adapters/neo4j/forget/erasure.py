@@ -5,13 +5,12 @@ from collections.abc import Sequence
 
 import orjson
 
-from propagation.adapters.neo4j.connection.database import Transaction
+from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of, write_marked_rows
 from propagation.adapters.neo4j.forget.withdrawal import withdraw
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
 from propagation.adapters.neo4j.reason.reason import interaction_of
-from propagation.adapters.neo4j.reason.text_nodes import text_of
-from propagation.adapters.neo4j.reason.texts import merged_of
+from propagation.adapters.neo4j.reason.texts import merged_of, text_of
 from propagation.adapters.neo4j.record.forgotten_events import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import ascii_word, says

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.learn.learned_blocks import (
     block_of,
     draw_columns,

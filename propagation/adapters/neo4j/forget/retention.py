@@ -8,7 +8,7 @@ client may be merged meanwhile, so each batch looks its facts up again in its ow
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
+from propagation.adapters.neo4j.connection import Neo4jDatabase, StorePart, Transaction
 from propagation.graph_rules.retention import (
     MessageState,
     may_drop_edge,

@@ -9,12 +9,16 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
-from propagation.adapters.neo4j.connection.leases import check_fence
+from propagation.adapters.neo4j.connection import (
+    Neo4jDatabase,
+    Transaction,
+    check_fence,
+    execute_fenced,
+)
 from propagation.adapters.neo4j.forget.learned_rows import mark_rows
 from propagation.adapters.neo4j.index.outbox import COLLECTIONS, enqueue_messages, enqueue_texts
 from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
-from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, text_rows
+from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, text_row
 from propagation.adapters.neo4j.record.forgotten_events import store_forgotten_events
 from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.messages import SENDERS_KEPT
@@ -57,8 +61,8 @@ async def withdraw(
     while await database.write(discard) >= ROWS_PER_COMMIT:
         pass
     for start in range(0, len(past), ROWS_PER_STATEMENT):
-        rows = text_rows([(text, 0) for text in past[start : start + ROWS_PER_STATEMENT]])
-        await _update_past_texts(database, lease, rows)
+        rows = [text_row(text, 0) for text in past[start : start + ROWS_PER_STATEMENT]]
+        await execute_fenced(database, lease, "forget/withdrawal/update_texts", rows=rows)
     return await database.write(
         lambda transaction: WithdrawalCommit(transaction, lease, withdrawal, barrier, current).run()
     )
@@ -77,16 +81,6 @@ def _separate_past(withdrawal: Withdrawal) -> tuple[list[ClientText], list[Clien
     for text in withdrawal.rewritten:
         (current if (text.profile.ref, text.profile.version) in follow else past).append(text)
     return past, current
-
-
-async def _update_past_texts(
-    database: Neo4jDatabase, lease: Lease, rows: Sequence[list[object]]
-) -> None:
-    async def work(transaction: Transaction) -> None:
-        await check_fence(transaction, lease)
-        await transaction.execute("forget/withdrawal/update_texts", rows=rows)
-
-    await database.write(work)
 
 
 @dataclass
@@ -213,13 +207,11 @@ class WithdrawalCommit:
             some = self.current[start : start + ROWS_PER_STATEMENT]
             await self.transaction.execute(
                 "forget/withdrawal/update_texts",
-                rows=text_rows([(text, self.sequence) for text in some]),
+                rows=[text_row(text, self.sequence) for text in some],
             )
         texts = self.withdrawal.texts
         await enqueue_texts(self.transaction, texts)
-        await create_texts(
-            self.transaction, text_rows([(text, self.sequence) for text in texts]), ()
-        )
+        await create_texts(self.transaction, [text_row(text, self.sequence) for text in texts], ())
 
     async def _erase_client(self) -> None:
         ref = self.withdrawal.erased

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import orjson
 
-from propagation.adapters.neo4j.connection.database import StorePart, Transaction
-from propagation.adapters.neo4j.connection.leases import check_fence
+from propagation.adapters.neo4j.connection import StorePart, Transaction, execute_fenced
 from propagation.adapters.shared.json_text import without_nul
 from propagation.model import ClientKind, ClientText, Round, RouterVersion, kind_of
 from propagation.ports import Collection, IndexChange, Lease
@@ -23,12 +22,9 @@ class Neo4jOutbox(StorePart):
             _row(change.collection, change.key, round_.number, change.version) for change in changes
         )
         without_nul(orjson.dumps(rows))
-
-        async def work(transaction: Transaction) -> None:
-            await check_fence(transaction, lease)
-            await transaction.execute("index/outbox/stage_changes", rows=rows, round=round_.number)
-
-        await self._database.write(work)
+        await execute_fenced(
+            self._database, lease, "index/outbox/stage_changes", rows=rows, round=round_.number
+        )
 
     async def pending_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
         rows = await self._database.rows(

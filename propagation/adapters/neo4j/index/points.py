@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from propagation.adapters.neo4j.connection.database import StorePart, Transaction
+from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.ports import Point
 
 DESCRIPTION = "vector_index"

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.neo4j.connection.database import Transaction
-from propagation.adapters.neo4j.connection.leases import check_fence
+from propagation.adapters.neo4j.connection import Transaction, check_fence
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
 from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint, StoreCorrupt
 from propagation.ports import Lease

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from propagation.adapters.neo4j.connection.database import Transaction
-from propagation.adapters.neo4j.connection.leases import check_fence
+from propagation.adapters.neo4j.connection import Transaction, check_fence, execute_fenced
 from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, publish_checkpoint
 from propagation.adapters.neo4j.learn.learned_blocks import block_of, properties_of
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
@@ -101,11 +100,7 @@ class Neo4jLearn(Neo4jCheckpoints):
         return epochs[-1] if epochs else None
 
     async def fix_tau(self, lease: Lease, number: int, tau: float) -> None:
-        async def work(transaction: Transaction) -> None:
-            await check_fence(transaction, lease)
-            await transaction.execute("learn/epochs/set_tau", number=number, tau=tau)
-
-        await self._database.write(work)
+        await execute_fenced(self._database, lease, "learn/epochs/set_tau", number=number, tau=tau)
 
     async def epochs(self) -> Sequence[Epoch]:
         return [

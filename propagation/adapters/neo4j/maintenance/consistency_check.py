@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase
+from propagation.adapters.neo4j.connection import Neo4jDatabase
 
 FINDINGS_PER_QUERY = 5
 QUERIES = {

@@ -6,7 +6,7 @@ later. What a crash leaves goes with the next sweep.
 
 import asyncio
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart
+from propagation.adapters.neo4j.connection import Neo4jDatabase, StorePart
 from propagation.model import Module
 
 LARGE_ROWS, SMALL_ROWS = 16, 2_000

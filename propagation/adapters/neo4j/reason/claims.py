@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from propagation.adapters.neo4j.connection.database import Transaction
+from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.learn.learned_blocks import draw_columns
 from propagation.graph_rules.claims import (
     ClaimedInteraction,

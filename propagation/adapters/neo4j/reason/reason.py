@@ -4,10 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from propagation.adapters.neo4j.connection.database import StorePart, Transaction
+from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.adapters.neo4j.index.outbox import enqueue_texts
 from propagation.adapters.neo4j.reason.claims import choose_pending, load_work
-from propagation.adapters.neo4j.reason.text_nodes import text_of
 from propagation.adapters.neo4j.reason.texts import (
     check_no_withdrawal,
     create_gradients,
@@ -16,7 +15,8 @@ from propagation.adapters.neo4j.reason.texts import (
     gradient_of,
     lock_clients,
     merged_of,
-    text_rows,
+    text_of,
+    text_row,
 )
 from propagation.model import (
     ClientText,
@@ -113,7 +113,7 @@ class Neo4jReason(StorePart):
         if unclaimed := [result.sequence for result in reasoned if result.sequence not in claimed]:
             raise LeaseLost(f"claim {claim.token} does not hold interaction {unclaimed[0]}")
         texts = [(text, result) for result in reasoned for text in result.texts]
-        rows = text_rows([(text, result.written_at) for text, result in texts])
+        rows = [text_row(text, result.written_at) for text, result in texts]
 
         async def work(transaction: Transaction) -> None:
             if await transaction.value("reason/claims/lock_claim", token=claim.token) is None:
@@ -145,7 +145,7 @@ class Neo4jReason(StorePart):
         after_withdrawal: int | None = None,
         written_by: str = "",
     ) -> None:
-        rows = text_rows([(text, sequence) for text in texts])
+        rows = [text_row(text, sequence) for text in texts]
 
         async def work(transaction: Transaction) -> None:
             await lock_clients(transaction, texts)

@@ -1,4 +1,7 @@
-"""Writes and reads texts, merges and gradients."""
+"""Writes and reads texts, merges and gradients.
+
+Lines of a text are stored as lists of one length, so that Cypher can read them.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,11 +9,137 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
-from propagation.adapters.neo4j.reason.text_nodes import text_of, text_row
+from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.shared.json_text import without_nul
-from propagation.model import ClientText, Gradient, MessageMerge, Module, ReasonedInteraction
+from propagation.model import (
+    Author,
+    ClientText,
+    FilterMemory,
+    FilterRule,
+    Gradient,
+    Line,
+    MessageMerge,
+    Module,
+    Profile,
+    ReasonedInteraction,
+    Source,
+)
 from propagation.ports import VersionClash
+
+NONE = -1
+"""Stands for None in lists of numbers, which have no gaps on the server."""
+
+
+def text_row(text: ClientText, sequence: int) -> list[object]:
+    """Convert a text to a row of cypher/reason/texts/create_texts.
+
+    Raises:
+        InvalidInput: A text holds U+0000.
+    """
+    profile = text.profile
+    sources = [(line.id, source) for line in profile.lines for source in line.sources]
+    rules = [_rule_row(rule) for rule in text.filter_memory.rules]
+    texts = [line.text for line in profile.lines]
+    names = [name for line in profile.lines for name in line.attributes]
+    without_nul(orjson.dumps((texts, names, rules)))
+    return [
+        profile.ref,
+        profile.version,
+        sequence,
+        profile.next_id,
+        text.watermark,
+        text.dropped,
+        [line.id for line in profile.lines],
+        texts,
+        [float(line.weight) for line in profile.lines],
+        [line.author.value for line in profile.lines],
+        [line.id for line in profile.lines for _ in line.attributes],
+        names,
+        [id_ for id_, _ in sources],
+        [_number(source.sequence) for _, source in sources],
+        [_number(source.router) for _, source in sources],
+        [_number(source.version) for _, source in sources],
+        orjson.dumps(rules).decode() if rules else None,
+        [rule.router for rule in text.filter_memory.rules if rule.router is not None],
+    ]
+
+
+def text_of(row: Sequence[Any]) -> ClientText:
+    """Convert a row of cypher/reason/texts/current_texts to a text."""
+    (
+        ref,
+        version,
+        next_id,
+        watermark,
+        dropped,
+        ids,
+        texts,
+        weights,
+        authors,
+        attribute_lines,
+        attributes,
+        source_lines,
+        sequences,
+        routers,
+        versions,
+        rules,
+    ) = row
+    named: dict[int, list[str]] = {}
+    for id_, name in zip(attribute_lines, attributes, strict=True):
+        named.setdefault(id_, []).append(name)
+    cited: dict[int, list[Source]] = {}
+    for id_, sequence, router, message in zip(
+        source_lines, sequences, routers, versions, strict=True
+    ):
+        cited.setdefault(id_, []).append(
+            Source(sequence=_maybe(sequence), router=_maybe(router), version=_maybe(message))
+        )
+    lines = tuple(
+        Line(
+            id=id_,
+            text=text,
+            attributes=tuple(named.get(id_, ())),
+            weight=weight,
+            sources=tuple(cited.get(id_, ())),
+            author=Author(author),
+        )
+        for id_, text, weight, author in zip(ids, texts, weights, authors, strict=True)
+    )
+    memory = (
+        FilterMemory(rules=tuple(_rule(rule) for rule in orjson.loads(rules)))
+        if rules
+        else FilterMemory()
+    )
+    return ClientText(
+        profile=Profile(ref=ref, version=version, next_id=next_id, lines=lines),
+        filter_memory=memory,
+        watermark=watermark,
+        dropped=dropped,
+    )
+
+
+def _number(value: int | None) -> int:
+    return NONE if value is None else value
+
+
+def _maybe(value: int) -> int | None:
+    return None if value == NONE else value
+
+
+def _rule_row(rule: FilterRule) -> dict[str, object]:
+    return {
+        "router": rule.router,
+        "attribute": rule.attribute,
+        "factor": rule.factor,
+        "text": rule.text,
+        "evidence": rule.evidence,
+        "age": rule.age,
+    }
+
+
+def _rule(row: dict[str, Any]) -> FilterRule:
+    return FilterRule(**{**row, "evidence": tuple(row["evidence"])})
+
 
 INTERACTIONS_PER_STATEMENT = 500
 TEXTS_PER_READ, CONCURRENT_READS = 2_000, 2
@@ -59,7 +188,7 @@ async def create_texts(
     """Create versions of texts and merges, with the next commit numbers.
 
     Args:
-        rows: As `text_rows` makes them.
+        rows: As `text_row` makes them.
         merged: Merges with their sequences.
         interactions: The interaction that wrote each text, or None.
         written_by: The prompts or the fallback of texts that no interaction wrote.
@@ -181,8 +310,3 @@ def gradient_of(row: Sequence[Any]) -> Gradient:
         attributes=tuple(row[6]),
         epoch=row[7],
     )
-
-
-def text_rows(texts: Sequence[tuple[ClientText, int]]) -> list[list[object]]:
-    """Convert texts, each with the sequence that it is written for, to rows."""
-    return [text_row(text, sequence) for text, sequence in texts]

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.neo4j.connection.database import StorePart, Transaction
+from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.graph_rules.event_outcome import NamedClient
 from propagation.model import Client, ClientKey, ClientKind, kind_of
 

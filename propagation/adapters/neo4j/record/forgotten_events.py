@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from propagation.adapters.neo4j.connection.database import Transaction
+from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.shared.erasure import hash_of, new_key
 
 

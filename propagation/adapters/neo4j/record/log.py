@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from propagation.adapters.neo4j.connection.database import StorePart, Transaction
+from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.model import ClientKind, EntryKind, Interactions, LogEntry, LogSlice, ref_of
 
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from propagation.adapters.neo4j.connection.call_batcher import CallBatcher
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection import CallBatcher, Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.record.clients import (
     Refs,
     clients_of,

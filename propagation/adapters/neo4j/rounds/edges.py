@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
+from propagation.adapters.neo4j.connection import Neo4jDatabase, StorePart, Transaction
 from propagation.model import Round, RoutingEdge
 
 EDGES_PER_COMMIT = 20_000

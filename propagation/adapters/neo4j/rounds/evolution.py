@@ -3,14 +3,13 @@
 One transaction publishes an evolution; its barrier and its round were staged before.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from propagation.adapters.neo4j.connection.database import Transaction
-from propagation.adapters.neo4j.connection.leases import check_fence
+from propagation.adapters.neo4j.connection import Transaction, check_fence
 from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
 from propagation.adapters.neo4j.learn.learn import create_epoch
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, text_rows
+from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, text_row
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.rounds import check_round_is_next, publish_staged_round
@@ -45,7 +44,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
             await lock_clients(transaction, publication.texts)
             await create_texts(
                 transaction,
-                text_rows([(text, sequence) for text in publication.texts]),
+                [text_row(text, sequence) for text in publication.texts],
                 (),
             )
             await transaction.execute("reason/claims/delete_claims")
@@ -63,13 +62,14 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
                 publication.map,
                 epoch.number,
             )
-            steps = list(_lineage_rows(run))
+            steps = run.lineage()
             await transaction.execute(
                 "rounds/staging/create_routers",
-                rows=sorted({number for step in steps for number in (step[1], step[2])}),
+                rows=sorted({number for step in steps for number in (step.before, step.after)}),
             )
             await transaction.execute(
-                "rounds/evolution/create_lineage", rows=[list(step) for step in steps]
+                "rounds/evolution/create_lineage",
+                rows=[[step.run, step.before, step.after, step.kind] for step in steps],
             )
             return run
 
@@ -142,10 +142,3 @@ async def _create_run(
         map=map_body(map_) if map_ else None,
     )
     return numbered
-
-
-def _lineage_rows(run: EvolutionRun) -> Iterator[tuple[int, int, int, str]]:
-    for change in run.changes:
-        for before in change.before:
-            for after in change.after:
-                yield run.run, before, after, change.kind.value

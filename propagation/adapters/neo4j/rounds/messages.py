@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
-from propagation.adapters.neo4j.connection.database import StorePart, Transaction
+from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.model import IntegratedAttribute, RouterVersion
 from propagation.reception.message_buffer import (
     ClientEdge,

@@ -9,9 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import orjson
 
-from propagation.adapters.neo4j.connection.call_batcher import CallBatcher
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
-from propagation.adapters.neo4j.connection.leases import check_fence
+from propagation.adapters.neo4j.connection import (
+    CallBatcher,
+    Neo4jDatabase,
+    Transaction,
+    check_fence,
+)
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages, parts_of, properties_of

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import orjson
 
 from propagation.adapters.shared.erasure import ascii_word, says
-from propagation.adapters.sqlite.connection.json_rows import one
+from propagation.adapters.sqlite.connection import one
 from propagation.adapters.sqlite.reason.text_bodies import BodyReader, plain_body
 from propagation.model import Citations, CitationSearch, ClientText, Profile, StoredText
 

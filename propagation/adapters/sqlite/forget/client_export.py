@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from propagation.adapters.shared.learned_blocks import written_records
-from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads
+from propagation.adapters.sqlite.connection import SqlitePart, reads
 from propagation.adapters.sqlite.forget.learned_rows import written_by
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
 from propagation.model import ClientKind, kind_of, ref_of

@@ -4,8 +4,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from propagation.adapters.sqlite.connection.json_rows import TAKEN_BACK, dumped, progress_of
-from propagation.adapters.sqlite.connection.transactions import reads
+from propagation.adapters.sqlite.connection import TAKEN_BACK, dumped, progress_of, reads
 from propagation.adapters.sqlite.forget.citation_search import Needles, is_said, naming, texts_along
 from propagation.adapters.sqlite.forget.learned_rows import written_by
 from propagation.adapters.sqlite.forget.wiping import SqliteWiping

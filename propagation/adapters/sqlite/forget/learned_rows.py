@@ -17,7 +17,7 @@ from propagation.adapters.shared.learned_blocks import (
     row_of,
     row_parts,
 )
-from propagation.adapters.sqlite.connection.json_rows import dumped
+from propagation.adapters.sqlite.connection import dumped
 from propagation.model import LearnedWeights, PromotedRepeat
 
 

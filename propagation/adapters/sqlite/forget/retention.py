@@ -9,13 +9,15 @@ looks at what ended since the last run, and at what a dropped message held.
 import sqlite3
 from collections.abc import AsyncGenerator, Sequence
 
-from propagation.adapters.sqlite.connection.json_rows import (
+from propagation.adapters.sqlite.connection import (
+    SqlitePart,
     dumped,
     one,
     progress_of,
     raise_progress,
+    reads,
+    writes,
 )
-from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads, writes
 from propagation.adapters.sqlite.reason.reason import REASONED
 from propagation.adapters.sqlite.reason.text_bodies import cited_messages
 from propagation.adapters.sqlite.rounds.messages import last_round

@@ -8,8 +8,7 @@ file anew removes the first, emptying the log the second.
 import asyncio
 import sqlite3
 
-from propagation.adapters.sqlite.connection.json_rows import progress_of
-from propagation.adapters.sqlite.connection.transactions import reads, writes
+from propagation.adapters.sqlite.connection import progress_of, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.model import StoreBusy
 

@@ -4,9 +4,10 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from propagation.adapters.sqlite.connection.client_ids import Directory
-from propagation.adapters.sqlite.connection.json_rows import (
+from propagation.adapters.sqlite.connection import (
     TAKEN_BACK,
+    Directory,
+    check_fence,
     counted,
     dumped,
     progress_of,
@@ -14,7 +15,6 @@ from propagation.adapters.sqlite.connection.json_rows import (
     raise_progress,
     set_progress,
 )
-from propagation.adapters.sqlite.connection.transactions import check_fence
 from propagation.adapters.sqlite.forget.learned_rows import empty_rows, promote_rows
 from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT, drop_texts
 from propagation.adapters.sqlite.forget.wiping import TO_WIPE

@@ -5,10 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import orjson
 
-from propagation.adapters.sqlite.connection.json_rows import dumped, one, put
-from propagation.adapters.sqlite.connection.transactions import (
+from propagation.adapters.sqlite.connection import (
     SqlitePart,
     check_fence,
+    dumped,
+    one,
+    put,
     reads,
     writes,
 )

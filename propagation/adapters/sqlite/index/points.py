@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import orjson
 
-from propagation.adapters.sqlite.connection.json_rows import dumped, one
-from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads, writes
+from propagation.adapters.sqlite.connection import SqlitePart, dumped, one, reads, writes
 from propagation.ports import Point
 
 DESCRIPTION = "vector_index"

@@ -11,10 +11,11 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from propagation.adapters.sqlite.connection.json_rows import counted, dumped
-from propagation.adapters.sqlite.connection.transactions import (
+from propagation.adapters.sqlite.connection import (
     SqlitePart,
     check_fence,
+    counted,
+    dumped,
     reads,
     writes,
 )

@@ -4,8 +4,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from propagation.adapters.shared.learned_blocks import packed, taste_written_by, unpacked
-from propagation.adapters.sqlite.connection.json_rows import one
-from propagation.adapters.sqlite.connection.transactions import check_fence, reads, writes
+from propagation.adapters.sqlite.connection import check_fence, one, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints, completed, covers
 from propagation.adapters.sqlite.record.record import append_entry
 from propagation.model import (

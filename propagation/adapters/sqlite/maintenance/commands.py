@@ -13,17 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from propagation.adapters.sqlite.connection.atomic_file import (
+from propagation.adapters.sqlite.connection import (
     BESIDE,
     begun,
-    drop_begun,
-    made_in_place,
-)
-from propagation.adapters.sqlite.connection.lock import held
-from propagation.adapters.sqlite.connection.schema import (
     check_ours,
     connect,
+    drop_begun,
     errors_translated,
+    held,
+    made_in_place,
     newest_version,
     open_file,
     open_reader,

@@ -3,9 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 
-from propagation.adapters.sqlite.connection.client_ids import recorded_through
-from propagation.adapters.sqlite.connection.json_rows import progress_of
-from propagation.adapters.sqlite.connection.leases import free_all
+from propagation.adapters.sqlite.connection import free_all, progress_of, recorded_through
 from propagation.adapters.sqlite.learn.learn import learned_through
 from propagation.adapters.sqlite.reason.reason import REASONED
 from propagation.adapters.sqlite.rounds.messages import last_round

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from propagation.adapters.sqlite.connection.schema import create_tables, newest_version
+from propagation.adapters.sqlite.connection import create_tables, newest_version
 from propagation.adapters.sqlite.reason.text_bodies import packed_body, plain_body
 from propagation.model import BrokenData, SchemaTooNew
 

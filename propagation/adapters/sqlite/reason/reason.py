@@ -6,16 +6,17 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.sqlite.connection.json_rows import (
+from propagation.adapters.sqlite.connection import (
     TAKEN_BACK,
     counted,
     dumped,
     many,
     one,
     progress_of,
+    reads,
     set_progress,
+    writes,
 )
-from propagation.adapters.sqlite.connection.transactions import reads, writes
 from propagation.adapters.sqlite.learn.learn import block_of, learned_through
 from propagation.adapters.sqlite.reason.reasoned_rows import (
     GRADIENT,

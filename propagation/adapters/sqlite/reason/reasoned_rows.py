@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from propagation.adapters.sqlite.connection.json_rows import dumped, fields, put_json
+from propagation.adapters.sqlite.connection import dumped, fields, put_json
 from propagation.adapters.sqlite.reason.texts import TextRows, put_texts, text_rows
 from propagation.model import (
     ClientText,

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from propagation.adapters.sqlite.connection.json_rows import dumped, many, one
-from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads
+from propagation.adapters.sqlite.connection import SqlitePart, dumped, many, one, reads
 from propagation.adapters.sqlite.index.outbox import put_texts_out
 from propagation.adapters.sqlite.reason.text_bodies import body_of, parts_of
 from propagation.model import ClientText, NumberedText, Profile

@@ -6,8 +6,7 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.sqlite.connection.json_rows import dumped, fields
-from propagation.adapters.sqlite.connection.transactions import SqlitePart
+from propagation.adapters.sqlite.connection import SqlitePart, dumped, fields
 from propagation.model import Client, ClientKey, ClientKind
 
 CONTENT = ("title", "description", "attributes", "categories", "hidden", "metadata", "sequence")

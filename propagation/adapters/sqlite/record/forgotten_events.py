@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from propagation.adapters.shared.erasure import hash_of, new_key
-from propagation.adapters.sqlite.connection.json_rows import one
+from propagation.adapters.sqlite.connection import one
 
 KEY = "forgetting_key"
 

@@ -7,13 +7,15 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from propagation.adapters.sqlite.connection.client_ids import (
+from propagation.adapters.sqlite.connection import (
     Directory,
+    SqlitePart,
+    dumped,
+    fields,
+    many,
     recorded_through,
     sequence_at,
 )
-from propagation.adapters.sqlite.connection.json_rows import dumped, fields, many
-from propagation.adapters.sqlite.connection.transactions import SqlitePart
 from propagation.adapters.sqlite.record.clients import clients_of, put_clients
 from propagation.adapters.sqlite.record.forgotten_events import forgotten_among
 from propagation.graph_rules.client_upsert import keys_to_create, merge_changes

@@ -6,10 +6,11 @@ Changes of unpublished rounds are skipped by their number.
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from propagation.adapters.sqlite.connection.json_rows import dumped, fields
-from propagation.adapters.sqlite.connection.transactions import (
+from propagation.adapters.sqlite.connection import (
     SqlitePart,
     check_fence,
+    dumped,
+    fields,
     reads,
     writes,
 )

@@ -2,11 +2,10 @@
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
-from propagation.adapters.sqlite.connection.json_rows import counted
-from propagation.adapters.sqlite.connection.transactions import check_fence, reads, writes
+from propagation.adapters.sqlite.connection import check_fence, counted, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints, completed, covers
 from propagation.adapters.sqlite.learn.learn import put_epoch
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
@@ -68,7 +67,8 @@ class SqliteEvolution(SqliteCheckpoints):
                 (run.run, publication.map.from_epoch, epoch.number, map_body(publication.map)),
             )
             connection.executemany(
-                "INSERT INTO evolved_into VALUES (?, ?, ?, ?)", list(_steps(run))
+                "INSERT INTO evolved_into VALUES (?, ?, ?, ?)",
+                [(step.run, step.before, step.after, step.kind) for step in run.lineage()],
             )
             return run
 
@@ -135,10 +135,3 @@ class SqliteEvolution(SqliteCheckpoints):
             )
             after = rows[-1][0]
         return found
-
-
-def _steps(run: EvolutionRun) -> Iterator[tuple[int, int, int, str]]:
-    for change in run.changes:
-        for before in change.before:
-            for after in change.after:
-                yield run.run, before, after, change.kind

@@ -8,8 +8,7 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.sqlite.connection.json_rows import dumped, many, one
-from propagation.adapters.sqlite.connection.transactions import SqlitePart, reads
+from propagation.adapters.sqlite.connection import SqlitePart, dumped, many, one, reads
 from propagation.model import IntegratedAttribute, RouterVersion
 
 WAITING_ROWS, MESSAGE_ROWS = 32, 4

@@ -4,14 +4,16 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from propagation.adapters.sqlite.connection.json_rows import (
+from propagation.adapters.sqlite.connection import (
+    check_fence,
     dumped,
     many,
     progress_of,
     put,
+    reads,
     set_progress,
+    writes,
 )
-from propagation.adapters.sqlite.connection.transactions import check_fence, reads, writes
 from propagation.adapters.sqlite.index.outbox import publish_changes
 from propagation.adapters.sqlite.record.record import append_entry
 from propagation.adapters.sqlite.rounds.edges import SqliteEdges, discard_edges

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase
-from propagation.adapters.neo4j.connection.schema import schema_steps
-from propagation.adapters.neo4j.connection.settings import Neo4jSettings
-from propagation.adapters.neo4j.connection.statements import load_statements, parse_statement
+from propagation.adapters.neo4j.connection import (
+    Neo4jDatabase,
+    Neo4jSettings,
+    load_statements,
+    parse_statement,
+    schema_steps,
+)
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.model import BrokenData
 
