@@ -127,9 +127,8 @@ def _circumstances() -> str:
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     load = ", ".join(f"{value:.2f}" for value in os.getloadavg())
     return (
-        f"commit {commit.stdout.strip() or 'unknown'}; load average {load}; {os.cpu_count()} "
-        "cores; "
-        f"Python {platform.python_version()}, {versions}"
+        f"commit {commit.stdout.strip() or 'unknown'}; load average {load}; {os.cpu_count()} cores;"
+        f" Python {platform.python_version()}, {versions}"
     )
 
 

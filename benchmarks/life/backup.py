@@ -35,9 +35,9 @@ def measure(run: Run) -> Figures:
     ):
         reads = measured(service.address, "recommend", users, 1, run.seconds(LEAST_SECONDS))
     run.note(
-        f"{len(took)} back-ups of {copy.stat().st_size / 1e6:,.0f} MB: "
-        f"{', '.join(f'{each:.1f}' for each in took)} s; "
-        f"Recommend p50 {reads['p50_ms']:.1f} ms meanwhile"
+        f"{len(took)} back-ups of {copy.stat().st_size / 1e6:,.0f} MB:"
+        f" {', '.join(f'{each:.1f}' for each in took)} s; Recommend p50 {reads['p50_ms']:.1f} ms"
+        " meanwhile"
     )
     yield "recommend_p99_during_backup_ms", reads["p99_ms"]
     yield "backup_s_1m_interactions", max(took)

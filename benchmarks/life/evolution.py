@@ -38,9 +38,9 @@ def measure(run: Run) -> Figures:
             f"{'published' if done.published else 'not published'}: {done.verdict}"
         )
         run.note(
-            f"{len(reads)} reads: p50 {np.percentile(reads, 50) * 1e3:.1f} ms, longest "
-            f"{max(reads) * 1e3:.0f} ms; memory "
-            f"{before:,.0f} MB before, {service.rss_mb():,.0f} MB after"
+            f"{len(reads)} reads: p50 {np.percentile(reads, 50) * 1e3:.1f} ms, longest"
+            f" {max(reads) * 1e3:.0f} ms; memory {before:,.0f} MB before, {service.rss_mb():,.0f}"
+            " MB after"
         )
         yield "evolution_s_100k_clients", seconds
         yield "recommend_p99_during_evolution_ms", float(np.percentile(reads, 99) * 1e3)

@@ -19,9 +19,9 @@ def measure(run: Run) -> Figures:
     dropped = asyncio.run(_retained(database))
     before, after = SqliteFiles(database).compact()
     run.note(
-        f"{dropped:,} rows dropped by retention; {before / 1e6:,.0f} MB, compacted "
-        f"{after / 1e6:,.0f} MB; "
-        f"{town.users + town.items:,} clients, {town.interactions:,} interactions"
+        f"{dropped:,} rows dropped by retention; {before / 1e6:,.0f} MB, compacted"
+        f" {after / 1e6:,.0f} MB; {town.users + town.items:,} clients, {town.interactions:,}"
+        " interactions"
     )
     yield "file_bytes_per_interaction", after / town.interactions
 

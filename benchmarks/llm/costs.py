@@ -61,10 +61,9 @@ async def _costs(run: Run, dataset: Dataset) -> list[tuple[str, float]]:
             status = await stub.GetStatus(pb.GetStatusRequest())
     number = len(dataset)
     run.note(
-        f"{number} interactions of {len(list(dataset.clients))} clients in {seconds:.1f} s; "
-        "first extraction apart: "
-        f"{extraction.total_calls} calls, {extraction.total_prompt:,} and "
-        f"{extraction.total_completion:,} tokens"
+        f"{number} interactions of {len(list(dataset.clients))} clients in {seconds:.1f} s; first"
+        f" extraction apart: {extraction.total_calls} calls, {extraction.total_prompt:,} and"
+        f" {extraction.total_completion:,} tokens"
     )
     _note(run, counts, number, status.last_round.number)
     return [
@@ -128,9 +127,8 @@ async def _faults(run: Run, dataset: Dataset) -> list[tuple[str, float]]:
             await _reasoned(stub)
     found = outcomes_of(database)
     run.note(
-        f"killed in the middle: {found.reasoned} reasoned, {found.dead} of them dead "
-        "letters, of "
-        f"{len(dataset)}"
+        f"killed in the middle: {found.reasoned} reasoned, {found.dead} of them dead letters, of"
+        f" {len(dataset)}"
     )
     return [
         ("llm_calls_ratio_under_faults", faulty / plain),
@@ -240,7 +238,7 @@ def _note(run: Run, counts: Counts, number: int, rounds: int) -> None:
     run.note(f"calls: {by_prompt}; {rounds} rounds; most at once {counts.most_at_once}")
     heard = counts.with_message / max(counts.receptions, 1)
     run.note(
-        f"{counts.receptions / number:.1f} receptions an interaction, {heard:.0%} of them with a "
-        "message; "
-        f"{counts.profile_words:.0f} words a profile in prompts; words in answers: {counts.words}"
+        f"{counts.receptions / number:.1f} receptions an interaction, {heard:.0%} of them with a"
+        f" message; {counts.profile_words:.0f} words a profile in prompts; words in answers:"
+        f" {counts.words}"
     )

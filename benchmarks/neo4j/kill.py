@@ -86,9 +86,8 @@ def measure(run: Run) -> Figures:
         lost, doubled = _counted(server, pushing)
         wrong = asyncio.run(_checked(server))
     run.note(
-        f"{of_service} kills of the service, {of_server} of Neo4j; {len(pushing.acked):,} events "
-        "acknowledged; check: "
-        f"{wrong or 'sound'}"
+        f"{of_service} kills of the service, {of_server} of Neo4j; {len(pushing.acked):,} events"
+        f" acknowledged; check: {wrong or 'sound'}"
     )
     if wrong:
         raise RuntimeError(f"the graph is not sound: {wrong[0]}")
@@ -152,9 +151,8 @@ def _counted(server: Neo4jServer, pushing: Pushing) -> tuple[int, int]:
     }
     total = server.run("MATCH (i:Interaction) RETURN count(i) - count(DISTINCT i.event_id)")[0][0]
     twice = server.run(
-        "MATCH (i:Interaction)-[:WROTE]->(p:ProfileVersion) WITH i, p.ref AS ref, count(p) AS "
-        "versions"
-        " WHERE versions > 1 RETURN count(DISTINCT i)"
+        "MATCH (i:Interaction)-[:WROTE]->(p:ProfileVersion) WITH i, p.ref AS ref, count(p) AS"
+        " versions WHERE versions > 1 RETURN count(DISTINCT i)"
     )[0][0]
     assert isinstance(total, int)
     assert isinstance(twice, int)

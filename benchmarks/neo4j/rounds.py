@@ -151,7 +151,6 @@ def _with_text(town: Town) -> Iterator[ClientChange]:
 
 def _said(done: Round) -> str:
     return (
-        f"{done.changed:,} clients changed, {done.touched} routers touched, "
-        f"{done.edges_opened:,} edges opened and"
-        f" {done.edges_closed:,} closed"
+        f"{done.changed:,} clients changed, {done.touched} routers touched, {done.edges_opened:,}"
+        f" edges opened and {done.edges_closed:,} closed"
     )

@@ -24,9 +24,9 @@ def measure(run: Run) -> Figures:
     for setting in report.known:
         live, bare = setting.arm(LIVE), setting.arm("off")
         run.note(
-            f"{KNOWING[setting.name]}: N@10 of 10 {live.n10:.4f}, of 100 {live.n10_of_100:.4f}; "
-            "without propagation and kNN "
-            f"{bare.n10:.4f}, {bare.n10_of_100:.4f}; {setting.targets} targets"
+            f"{KNOWING[setting.name]}: N@10 of 10 {live.n10:.4f}, of 100 {live.n10_of_100:.4f};"
+            f" without propagation and kNN {bare.n10:.4f}, {bare.n10_of_100:.4f}; {setting.targets}"
+            " targets"
         )
     for key, value in figures_of(report).items():
         if isinstance(value, float):

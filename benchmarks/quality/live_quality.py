@@ -31,10 +31,9 @@ def measure_live(run: Run, dataset: Dataset) -> Figures:
         difference = paired(looped.values[:, place], plain, looped.user)
         if difference is not None and difference.t is not None:
             run.note(
-                f"with {name}: {difference.mean:+.4f} by user (t = {difference.t:.1f}) against "
-                "neither "
-                f"({level(plain):.4f}), {len(plain):,} events ranked, {looped.ruled:.0%} of them "
-                "under a rule"
+                f"with {name}: {difference.mean:+.4f} by user (t = {difference.t:.1f}) against"
+                f" neither ({level(plain):.4f}), {len(plain):,} events ranked, {looped.ruled:.0%}"
+                " of them under a rule"
             )
     yield "n10_rules", float(looped.values[:, RULES].mean())
     yield "n10_text", float(looped.values[:, TEXT].mean())

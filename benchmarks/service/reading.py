@@ -41,10 +41,9 @@ def measure(run: Run) -> Figures:
             profiles = measured(service.address, "profile", users, 1, seconds)
         yield "get_profile_p99_ms", profiles["p99_ms"]
         run.note(
-            f"Recommend by {CALLERS}: p50 {together['p50_ms']:.1f} ms, p99 "
-            f"{together['p99_ms']:.1f} ms; "
-            f"GetProfile p50 {profiles['p50_ms']:.1f} ms, {profiles['per_s']:,.0f}/s; "
-            f"service holds {service.rss_mb():,.0f} MB"
+            f"Recommend by {CALLERS}: p50 {together['p50_ms']:.1f} ms, p99 {together['p99_ms']:.1f}"
+            f" ms; GetProfile p50 {profiles['p50_ms']:.1f} ms, {profiles['per_s']:,.0f}/s; service"
+            f" holds {service.rss_mb():,.0f} MB"
         )
         yield (
             "recommend_overlap",

@@ -85,8 +85,8 @@ class Stream:
         if self.items < LEAST_ITEMS:
             raise InvalidInput(
                 "items",
-                f"{self.name} has {pluralize(self.items, 'item')}; "
-                f"an evaluation needs at least {LEAST_ITEMS}",
+                f"{self.name} has {pluralize(self.items, 'item')}; an evaluation needs at least"
+                f" {LEAST_ITEMS}",
             )
 
     def shuffled(self, seed: int) -> "Stream":

@@ -101,14 +101,13 @@ from propagation.model.interactions.withdrawal import (
     WithdrawalResult,
 )
 from propagation.model.plurals import pluralize
-from propagation.model.routers.epoch import BankName, Epoch
+from propagation.model.routers.epochs_and_rounds import BankName, Epoch, Round
 from propagation.model.routers.evolution import (
     EvolutionChange,
     EvolutionKind,
     EvolutionRun,
     LineageStep,
 )
-from propagation.model.routers.round import Round
 from propagation.model.routers.router import (
     FIRST_SENDER,
     IntegratedAttribute,

@@ -47,11 +47,10 @@ class Verdict:
         places = _places(difference, self.standard_error)
         return (
             f"{words} the routers that are: log-loss {self.before:.{places}f} becomes"
-            f" {self.after:.{places}f}"
-            f" ({difference:+.{places}f}, one standard error is {self.standard_error:.{places}f})"
-            f" over {self.users:,} users and {self.interactions:,} of the"
-            f" {pluralize(self.held_out, 'newest interaction')}"
-            f"{'' if self.interactions == self.held_out else ' (the others had no prediction)'}"
+            f" {self.after:.{places}f} ({difference:+.{places}f}, one standard error is"
+            f" {self.standard_error:.{places}f}) over {self.users:,} users and"
+            f" {self.interactions:,} of the"
+            f" {pluralize(self.held_out, 'newest interaction')}{'' if self.interactions == self.held_out else ' (the others had no prediction)'}"
         )
 
 

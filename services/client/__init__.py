@@ -1,7 +1,16 @@
 """A client of the service for the command line, the demo and the benchmarks."""
 
-from services.client.errors import ChildFailed, Refused, Unreachable, UsageProblem
-from services.client.stub import Credentials, Stub, connect, explain_failure, list_routers
+from services.client.stub import (
+    ChildFailed,
+    Credentials,
+    Refused,
+    Stub,
+    Unreachable,
+    UsageProblem,
+    connect,
+    explain_failure,
+    list_routers,
+)
 from services.client.upload import (
     BYTES_A_CALL,
     UploadReport,

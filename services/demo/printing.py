@@ -54,11 +54,10 @@ def show_data(console: Console, script: DemoScript) -> None:
     if script.wave:
         say(
             console,
-            f"  Watched here: the wave of “{script.wave.attribute}” in the community "
-            f"{script.wave.community}, "
-            f"begun by {len(script.wave.pioneers)} pioneers; and the {len(script.watched)} of "
-            "its people who have chosen "
-            f"nothing of it by event {script.after:,}.",
+            f"  Watched here: the wave of “{script.wave.attribute}” in the community"
+            f" {script.wave.community}, begun by {len(script.wave.pioneers)} pioneers; and the"
+            f" {len(script.watched)} of its people who have chosen nothing of it by event"
+            f" {script.after:,}.",
         )
 
 
@@ -95,17 +94,16 @@ def show_path(console: Console, script: DemoScript, story: Story) -> None:
     say(
         console,
         (
-            f"The line “{story.line.text}” stands in the profile of {story.user}, who {part}. "
-            "How it "
-            "got there:"
+            f"The line “{story.line.text}” stands in the profile of {story.user}, who {part}. How"
+            " it got there:"
         ),
     )
     if story.path is None:
         say(
             console,
             (
-                "  Its path is no longer kept: what it rests on "
-                "is older than what the service retains."
+                "  Its path is no longer kept: what it rests on is older than what the service"
+                " retains."
             ),
         )
         return
@@ -244,11 +242,10 @@ def how_chosen(showcase: Showcase) -> str:
         else "the one that fell least"
     )
     return (
-        f"How it was chosen: there are {showcase.candidates:,} pairs of a watched user and an "
-        "item of what that user heard of "
-        f"({showcase.users} users). With propagation {showcase.rose:,} of them stand higher than "
-        "with it switched off, "
-        f"{showcase.fell:,} lower and {same:,} the same. Shown is {which} (heard of: {told})."
+        f"How it was chosen: there are {showcase.candidates:,} pairs of a watched user and an item"
+        f" of what that user heard of ({showcase.users} users). With propagation {showcase.rose:,}"
+        f" of them stand higher than with it switched off, {showcase.fell:,} lower and {same:,} the"
+        f" same. Shown is {which} (heard of: {told})."
     )
 
 
@@ -256,9 +253,9 @@ def where_it_stands(advice: Advice, showcase: Showcase) -> str:
     """Return both places, and the part of the score that moved the item most."""
     shown = showcase.shown
     stands = (
-        f"“{advice.chosen.title or advice.chosen.item_id}” is {_place(shown.place)} for "
-        f"{shown.story.user}; "
-        f"with propagation switched off it would be {_place(shown.place_without)}."
+        f"“{advice.chosen.title or advice.chosen.item_id}” is {_place(shown.place)} for"
+        f" {shown.story.user}; with propagation switched off it would be"
+        f" {_place(shown.place_without)}."
     )
     if shown.rise == 1:
         return stands

@@ -69,9 +69,9 @@ def show_ranking(console: Console, report: Report | str) -> None:
         return
     say(
         console,
-        f"Every event is predicted, then learned. Reported: the later {report.ranked:,} of "
-        f"{pluralize(report.events, 'event')}. "
-        "N@10: 1 where the item that was chosen stands first among ten, .29 where last.",
+        f"Every event is predicted, then learned. Reported: the later {report.ranked:,} of"
+        f" {pluralize(report.events, 'event')}. N@10: 1 where the item that was chosen stands first"
+        " among ten, .29 where last.",
     )
     table = Table(box=None, padding=(0, 3, 0, 0))
     for column in ("", "N@10", "first of ten", "against off, by user", "t"):
@@ -107,9 +107,8 @@ def verdict(on: Paired | None, placebo: Paired | None) -> str:
         else "the placebo does nothing, as it should"
     )
     return (
-        f"{told}; {control}. (t: paired over users. Clear is a difference with t of at least "
-        f"{CLEAR_T:g} that is larger than"
-        " the placebo's.)"
+        f"{told}; {control}. (t: paired over users. Clear is a difference with t of at least"
+        f" {CLEAR_T:g} that is larger than the placebo's.)"
     )
 
 

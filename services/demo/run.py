@@ -127,9 +127,9 @@ async def _tell(
     if not script.watched:
         say(
             console,
-            f"There is too little to show: with {pluralize(len(script.dataset), 'event')} nobody "
-            "has a profile to compare "
-            "with a later one. It takes two at least, and some hundreds to see something.",
+            f"There is too little to show: with {pluralize(len(script.dataset), 'event')} nobody"
+            " has a profile to compare with a later one. It takes two at least, and some hundreds"
+            " to see something.",
         )
         return None
     stories = await find_stories(stub, script, before)
@@ -250,9 +250,8 @@ async def search(stub: Stub, console: Console, dataset: Dataset, sequence: int) 
     say(
         console,
         (
-            f"{dataset.name} is a catalogue alone: it has no events, so there is nothing to rank "
-            "and "
-            "nothing to propagate."
+            f"{dataset.name} is a catalogue alone: it has no events, so there is nothing to rank"
+            " and nothing to propagate."
         ),
     )
 

@@ -70,17 +70,15 @@ STOP = frozenset(
     }
 )
 FILLING = (
-    "and those who know it well keep coming back for its sound, its mood and the stories it "
-    "tells over the years"
-    " between friends"
+    "and those who know it well keep coming back for its sound, its mood and the stories it tells"
+    " over the years between friends"
 )
 GRADIENT_WORDS = 12
 FILL = tuple(FILLING.split(" "))
 WHY = (
-    "The profile of the reader speaks of {taste}; the candidate speaks of {item}, which shares "
-    "more of these words than the other one does, and nothing that was heard around speaks "
-    "against it, so that by everything the lines say it is the"
-    " likelier one of the two."
+    "The profile of the reader speaks of {taste}; the candidate speaks of {item}, which shares more"
+    " of these words than the other one does, and nothing that was heard around speaks against it,"
+    " so that by everything the lines say it is the likelier one of the two."
 )
 
 

@@ -101,9 +101,8 @@ def run_query(
             ]
     except (ConnectionUnavailable, ConnectionBroken, OSError) as error:
         raise Unreachable(
-            f"no Neo4j answers at {settings.uri}, or none that takes this password; see"
-            " neo4j.uri and"
-            " neo4j.password"
+            f"no Neo4j answers at {settings.uri}, or none that takes this password; see neo4j.uri"
+            " and neo4j.password"
         ) from error
     except Neo4jError as error:
         if error.category == "Statement":

@@ -164,8 +164,8 @@ def _round_column(report: pb.RoundReport, x: float, step: float, most: int) -> E
     return with_tooltip(
         column,
         f"round {report.number}: {report.changed_clients:,} clients had changed,"
-        f" {report.touched_routers:,} routers sent,"
-        f" {report.reached_clients:,} clients newly reached",
+        f" {report.touched_routers:,} routers sent, {report.reached_clients:,} clients newly"
+        " reached",
     )
 
 

@@ -27,8 +27,8 @@ PARTS_NOTE = (
     " waiting included."
 )
 EVOLUTION_NOTE = (
-    "Each run is judged on what happened last before it is published;"
-    " a refused one changes nothing."
+    "Each run is judged on what happened last before it is published; a refused one changes"
+    " nothing."
 )
 
 

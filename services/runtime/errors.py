@@ -56,6 +56,6 @@ class NotInstalled(PropagationError):
 
     def __init__(self, setting: str, extra: str) -> None:
         super().__init__(
-            f"{setting} needs a package that is not installed;"
-            f" pip install 'preference-propagation[{extra}]'"
+            f"{setting} needs a package that is not installed; pip install"
+            f" 'preference-propagation[{extra}]'"
         )

@@ -18,14 +18,12 @@ STYLES = ("opera", "jazz", "folk", "dub")
 KILLED_AFTER = (9, 30, 52)  # calls: in the first profiles, between rounds, and while it ranks
 TEXTS = (
     (
-        "SELECT ref, version, sequence, next_id, body, watermark, dropped FROM profile_version "
-        "ORDER "
-        "BY 1, 2"
+        "SELECT ref, version, sequence, next_id, body, watermark, dropped FROM profile_version"
+        " ORDER BY 1, 2"
     ),
     (
-        "SELECT sequence, module, owner, writer, reward, text, attributes FROM gradient ORDER BY "
-        "1, "
-        "2, 3"
+        "SELECT sequence, module, owner, writer, reward, text, attributes FROM gradient ORDER BY 1,"
+        " 2, 3"
     ),
     "SELECT router, version, round, name, text, attributes FROM router_version ORDER BY 1, 2",
     "SELECT sequence, user, reward FROM reasoned ORDER BY 1",

@@ -48,9 +48,8 @@ def facts(server):
     """Something was propagated: (an event that reached somebody, a router that it went by)."""
     asyncio.run(_propagated(server))
     return server.run(
-        "MATCH (i:Interaction)-[:WROTE]->(p)-[b:BROUGHT]->() WHERE b.sequence = i.sequence"
-        " MATCH (m:Message {router: b.router, version: b.version})-[:MERGED_INTO {outcome: "
-        "'merged'}]->()"
+        "MATCH (i:Interaction)-[:WROTE]->(p)-[b:BROUGHT]->() WHERE b.sequence = i.sequence MATCH"
+        " (m:Message {router: b.router, version: b.version})-[:MERGED_INTO {outcome: 'merged'}]->()"
         " RETURN i.event_id, m.router LIMIT 1"
     )[0]
 

@@ -231,9 +231,9 @@ class NumpyIndex(NumpyWriter):
         made = orjson.loads(_description(embedder, dimension, 0) if kept is None else kept)
         if (made["embedder"], made["dimension"]) != (embedder, dimension):
             raise IncompatibleSettings(
-                f"embedder: the vector index was made with {made['embedder']} "
-                f"({made['dimension']} dimensions), now it is"
-                f" {embedder} ({dimension}); go back to that one, or run `propagation reindex`"
+                f"embedder: the vector index was made with {made['embedder']} ({made['dimension']}"
+                f" dimensions), now it is {embedder} ({dimension}); go back to that one, or run"
+                " `propagation reindex`"
             )
         shelves = Shelves(self._points, dimension, made.get("generation", 0))
         if kept is None:

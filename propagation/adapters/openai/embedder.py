@@ -132,8 +132,8 @@ class OpenAIEmbedder(EndpointAdapter):
             raise IncompatibleSettings(
                 f"{self._model} embeds in {vectors.shape[1]} dimensions and"
                 f" openai.embeddings.dimension is {self.dimension}: set the right one, then run"
-                " `propagation init` if there is data, which also does what"
-                " `propagation reindex` does"
+                " `propagation init` if there is data, which also does what `propagation reindex`"
+                " does"
             )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32)

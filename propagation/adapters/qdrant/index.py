@@ -101,9 +101,9 @@ class QdrantIndex(QdrantWriter):
                 made = await model_of(self._client, name)
                 if made != (embedder, dimension):
                     raise IncompatibleSettings(
-                        f"embedder: the vector index was made with {made[0]}"
-                        f" ({made[1]} dimensions), now it is {embedder} ({dimension});"
-                        " go back to that one, or run `propagation reindex`"
+                        f"embedder: the vector index was made with {made[0]} ({made[1]}"
+                        f" dimensions), now it is {embedder} ({dimension}); go back to that one, or"
+                        " run `propagation reindex`"
                     )
             missing = {
                 collection: await create_collection(

@@ -84,8 +84,7 @@ async def check_version(client: AsyncQdrantClient) -> None:
     if tuple(int(part) for part in version.split("-")[0].split(".")[:2]) < OLDEST:
         raise IncompatibleSettings(
             f"qdrant.url: the server is Qdrant {version}; it must be at least"
-            f" {OLDEST[0]}.{OLDEST[1]}, which"
-            " can write a point only if it is newer"
+            f" {OLDEST[0]}.{OLDEST[1]}, which can write a point only if it is newer"
         )
 
 
@@ -240,9 +239,8 @@ async def put_in_use(
             await client.update_collection_aliases(steps)
     except ValueError as error:
         raise IncompatibleSettings(
-            f"qdrant.prefix is {prefix!r}, and the server has collections of that name that"
-            " are not ours"
-            f" ({error}); give another prefix"
+            f"qdrant.prefix is {prefix!r}, and the server has collections of that name that are not"
+            f" ours ({error}); give another prefix"
         ) from error
 
 

@@ -56,8 +56,8 @@ def over_time(report: Report, path: Path) -> None:
     """Plot N@10 of the main arms over the stream."""
     picture = Picture(
         1,
-        f"{report.dataset}: {report.users:,} users, {report.items:,} items, "
-        f"seeds: {len(report.settings.seeds)}",
+        f"{report.dataset}: {report.users:,} users, {report.items:,} items, seeds:"
+        f" {len(report.settings.seeds)}",
     )
     (axes,) = picture.axes
     for name in SHOWN:

@@ -96,10 +96,9 @@ def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
     schema = files.older()
     if schema is not None and not mend:
         raise UsageProblem(
-            f"it is of an older release (schema {schema}), and to look it over is to migrate it, "
-            "after which that"
-            " release cannot read it: copy it first, then say --mend (the service migrates it, "
-            "too, when it starts)"
+            f"it is of an older release (schema {schema}), and to look it over is to migrate it,"
+            " after which that release cannot read it: copy it first, then say --mend (the service"
+            " migrates it, too, when it starts)"
         )
     if schema is not None:
         yield Finding("schema", f"{schema}, of an older release", wrong=False, done="migrated")

@@ -94,9 +94,8 @@ def forget(
     key = _key(user, item)
     _confirm(
         (
-            f"Forget {kind_name(key.kind)} {key.id!r}, with all its events and texts? This "
-            "cannot be "
-            "undone."
+            f"Forget {kind_name(key.kind)} {key.id!r}, with all its events and texts? This cannot"
+            " be undone."
         ),
         yes,
     )
@@ -105,9 +104,9 @@ def forget(
     )
     print_result(
         answer,
-        f"Forgotten: {pluralize(answer.events_erased, 'event')}; "
-        f"{pluralize(answer.lines_dropped, 'line')} of others went with it,"
-        f" at sequence {answer.sequence:,}.",
+        f"Forgotten: {pluralize(answer.events_erased, 'event')};"
+        f" {pluralize(answer.lines_dropped, 'line')} of others went with it, at sequence"
+        f" {answer.sequence:,}.",
         json=json,
     )
 

@@ -127,10 +127,10 @@ def run_round(
 def round_in_words(done: pb.RoundReport) -> str:
     """Return a round as one line."""
     return (
-        f"round {done.number}: {pluralize(done.changed_clients, 'changed client')}, "
-        f"{pluralize(done.touched_routers, 'router')} sent a message, "
-        f"{pluralize(done.edges_opened, 'edge')} opened, "
-        f"{done.edges_closed:,} closed, {pluralize(done.reached_clients, 'client')} newly reached"
+        f"round {done.number}: {pluralize(done.changed_clients, 'changed client')},"
+        f" {pluralize(done.touched_routers, 'router')} sent a message,"
+        f" {pluralize(done.edges_opened, 'edge')} opened, {done.edges_closed:,} closed,"
+        f" {pluralize(done.reached_clients, 'client')} newly reached"
     )
 
 

@@ -78,8 +78,8 @@ def _print_all(routers: list[pb.Router], *, past: bool) -> None:
 def _print_one(answer: pb.GetRouterResponse) -> None:
     router = answer.router
     title = (
-        f"router {router.number} ({bank_name(router.bank)}), "
-        f"{router.name or 'not named yet'}, version {router.version}"
+        f"router {router.number} ({bank_name(router.bank)}), {router.name or 'not named yet'},"
+        f" version {router.version}"
     )
     console().print(title, markup=False)
     console().print(

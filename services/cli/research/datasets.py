@@ -100,9 +100,8 @@ def in_words(dataset: "Dataset", report: "UploadReport") -> list[str]:
     counts = ", ".join(f"{report.outcomes[name]:,} {name}" for name in OUTCOMES)
     return [
         (
-            f"{dataset.name}: {pluralize(report.clients, 'client')} ({report.clients_changed:,} "
-            "new "
-            f"or changed); events: {counts}"
+            f"{dataset.name}: {pluralize(report.clients, 'client')} ({report.clients_changed:,} new"
+            f" or changed); events: {counts}"
         ),
         *dataset.notes,
         *_left_out(report),
@@ -116,10 +115,9 @@ def _left_out(report: "UploadReport") -> list[str]:
     if not rejected:
         return []
     return [
-        f"Loaded: all clients and {pluralize(accepted, 'new event')}; there already: {known:,}."
-        f" Not loaded: {pluralize(rejected, 'event')}; of those that the service has with other "
-        "content it keeps what it had."
-        " The first of them:"
+        f"Loaded: all clients and {pluralize(accepted, 'new event')}; there already: {known:,}. Not"
+        f" loaded: {pluralize(rejected, 'event')}; of those that the service has with other content"
+        " it keeps what it had. The first of them:"
     ]
 
 
@@ -165,9 +163,9 @@ def replay(
     else:
         counts = ", ".join(f"{count:,} {status}" for status, count in outcomes.items()) or "none"
         console().print(
-            f"{dataset.name}: {pluralize(report.clients, 'client')}, "
-            f"{pluralize(report.rounds, 'round')}; "
-            f"events: {counts}; {seconds:.1f} s; in {settings.graph}",
+            f"{dataset.name}: {pluralize(report.clients, 'client')},"
+            f" {pluralize(report.rounds, 'round')}; events: {counts}; {seconds:.1f} s; in"
+            f" {settings.graph}",
             markup=False,
         )
 

@@ -35,9 +35,8 @@ def demo(
 
     if llm not in (None, "fake"):
         raise UsageProblem(
-            f"--llm is {llm!r}: there is only fake; a real endpoint belongs into the "
-            "settings of "
-            "`serve`"
+            f"--llm is {llm!r}: there is only fake; a real endpoint belongs into the settings of"
+            " `serve`"
         )
     asyncio.run(show(data, seed, scripted=llm == "fake"))
 

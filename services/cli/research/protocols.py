@@ -85,11 +85,10 @@ def prequential(
 
     def show() -> None:
         title = (
-            f"{report.dataset}: {pluralize(report.users, 'user')}, "
-            f"{pluralize(report.items, 'item')}, "
-            f"{pluralize(report.events, 'event')}; reported on {report.ranked:,} from event "
-            f"{report.reported_from:,} on; "
-            f"median of {pluralize(len(report.settings.seeds), 'seed')}"
+            f"{report.dataset}: {pluralize(report.users, 'user')},"
+            f" {pluralize(report.items, 'item')}, {pluralize(report.events, 'event')}; reported on"
+            f" {report.ranked:,} from event {report.reported_from:,} on; median of"
+            f" {pluralize(len(report.settings.seeds), 'seed')}"
         )
         kept = [row for name, row in zip(LABELS, rows(report), strict=True) if name in shown]
         print_table(title, HEADERS, kept, HEADERS[1:])
@@ -133,9 +132,9 @@ def leave_one_out(
     def show() -> None:
         for setting in report.known:
             title = (
-                f"{report.dataset}, leave-last-one-out, {KNOWING[setting.name]}: "
-                f"{pluralize(setting.targets, 'target')}; "
-                f"median of {pluralize(len(report.settings.seeds), 'seed')}"
+                f"{report.dataset}, leave-last-one-out, {KNOWING[setting.name]}:"
+                f" {pluralize(setting.targets, 'target')}; median of"
+                f" {pluralize(len(report.settings.seeds), 'seed')}"
             )
             kept = [
                 row
@@ -214,9 +213,8 @@ def show_by_reasoner(report: ByReasonerReport) -> None:
         for draw in report.draws
     ]
     title = (
-        f"{report.dataset}, leave-last-one-out by {report.reasoner}: "
-        f"{pluralize(report.users, 'user')}, "
-        f"{pluralize(report.learned, 'event')} learned"
+        f"{report.dataset}, leave-last-one-out by {report.reasoner}:"
+        f" {pluralize(report.users, 'user')}, {pluralize(report.learned, 'event')} learned"
     )
     print_table(title, RANKER_HEADERS, rows, RANKER_HEADERS[1:])
     costs = _cost_rows(report.cost)

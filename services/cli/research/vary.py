@@ -39,9 +39,8 @@ LEAST = {"k": 2.0, "tau": -1.0, "buffer": 1.0, "evolution": 1.0}
 MOST = {"k": 4096.0, "tau": 1.0, "buffer": 64.0, "evolution": 10_000.0}
 EVERY_MERGE = 1 << 40
 NOTHING_EVOLVED = (
-    "No run went live at any of these values, so all rows are the same pass: take more events "
-    "(--first), or smaller"
-    " workflow.evolve_support and workflow.holdout."
+    "No run went live at any of these values, so all rows are the same pass: take more events"
+    " (--first), or smaller workflow.evolve_support and workflow.holdout."
 )
 LOOPED = {"buffer": "buffer", "evolution": "evolve_every_rounds"}
 
@@ -68,9 +67,9 @@ def measured(
 
     def show() -> None:
         title = (
-            f"{effect.dataset}: the effect of {effect.of}; N@10, "
-            f"{pluralize(effect.events, 'event')}, "
-            f"{effect.ranked:,} ranked; median of {pluralize(effect.seeds, 'seed')}"
+            f"{effect.dataset}: the effect of {effect.of}; N@10,"
+            f" {pluralize(effect.events, 'event')}, {effect.ranked:,} ranked; median of"
+            f" {pluralize(effect.seeds, 'seed')}"
         )
         for named, (headers, rows) in (
             (title, effect_levels(effect)),

@@ -273,12 +273,11 @@ def test_monitoring_that_is_off_is_not_imported():
     import subprocess
 
     code = (
-        "import asyncio, sys; from services.config.settings import MonitoringSettings;"
-        " from services.monitoring.monitoring import Monitoring;"
-        " from services.server import monitoring_from_settings;"
-        " assert type(monitoring_from_settings(MonitoringSettings(), 'x')) is Monitoring; import "
-        "services.server;"
-        " sys.exit(any(name.startswith(('prometheus_client', 'opentelemetry')) for name in "
-        "sys.modules))"
+        "import asyncio, sys; from services.config.settings import MonitoringSettings; from"
+        " services.monitoring.monitoring import Monitoring; from services.server import"
+        " monitoring_from_settings; assert type(monitoring_from_settings(MonitoringSettings(),"
+        " 'x')) is Monitoring; import services.server;"
+        " sys.exit(any(name.startswith(('prometheus_client', 'opentelemetry')) for name in"
+        " sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0

@@ -70,8 +70,8 @@ def translate(error: Exception, uri: str, *, writing: bool) -> Exception:
         )
     if isinstance(error, TransientError):
         return StoreUnreachable(
-            f"{uri} asks to try again later ({error.code}), and did so until"
-            " neo4j.retry_seconds had passed"
+            f"{uri} asks to try again later ({error.code}), and did so until neo4j.retry_seconds"
+            " had passed"
         )
     if isinstance(error, ConfigurationError):
         return PropagationError(f"neo4j.uri is {uri!r}: {error}")

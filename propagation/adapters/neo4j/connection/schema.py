@@ -92,9 +92,9 @@ async def _stored_version(database: Neo4jDatabase) -> int | None:
         stored = await database.value("connection/schema_version")
         if stored is None:
             raise StoreForeign(
-                f"database {database.settings.database!r} of {database.settings.uri} holds"
-                " data of another"
-                " application; nothing was changed. Choose an empty database, or another server"
+                f"database {database.settings.database!r} of {database.settings.uri} holds data of"
+                " another application; nothing was changed. Choose an empty database, or another"
+                " server"
             )
     if not isinstance(stored, int | None):
         raise StoreCorrupt(

@@ -82,8 +82,7 @@ def parse_statement(name: str, text: str) -> Statement:
 
 def split_statements(text: str) -> list[str]:
     """Split a file of several statements, each ended by `;`, and drop its comments."""
-    parts = _without_comments(text).split(";")
-    return [part.strip() for part in parts if part.strip()]
+    return [part.strip() for part in _without_comments(text).split(";") if part.strip()]
 
 
 def _without_comments(text: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
-from propagation.adapters.neo4j.learn.learned_blocks import (
+from propagation.adapters.neo4j.learn.learn import (
     block_of,
     draw_columns,
     marked_columns,
@@ -20,7 +20,6 @@ from propagation.adapters.shared.learned_blocks import joined, places_of, writte
 from propagation.model import LearnedBlock, LearnedWeights, PromotedRepeat
 
 BLOCKS_PER_COMMIT = 16
-Marks = dict[int, tuple[list[int], list[PromotedRepeat], list[int]]]
 
 
 async def learned_weights_of(database: Neo4jDatabase, sequences: Sequence[int]) -> LearnedWeights:

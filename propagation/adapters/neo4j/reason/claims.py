@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from propagation.adapters.neo4j.connection import Transaction
-from propagation.adapters.neo4j.learn.learned_blocks import draw_columns
+from propagation.adapters.neo4j.learn.learn import draw_columns
 from propagation.graph_rules.claims import (
     ClaimedInteraction,
     Draw,

@@ -118,9 +118,8 @@ class Neo4jReason(StorePart):
         async def work(transaction: Transaction) -> None:
             if await transaction.value("reason/claims/lock_claim", token=claim.token) is None:
                 raise LeaseLost(
-                    f"claim {claim.token} of worker {claim.worker!r} is no longer held: it"
-                    " expired and was taken over, or"
-                    " something was withdrawn, or routers evolved"
+                    f"claim {claim.token} of worker {claim.worker!r} is no longer held: it expired"
+                    " and was taken over, or something was withdrawn, or routers evolved"
                 )
             await lock_clients(transaction, [text for text, _ in texts])
             await enqueue_texts(transaction, [text for text, _ in texts])

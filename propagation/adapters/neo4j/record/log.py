@@ -37,8 +37,7 @@ class LogEnd:
 
 async def lock_log(transaction: Transaction) -> LogEnd:
     """Lock the end of the log, so that commits come in the order of their sequences."""
-    row = await transaction.single_row("record/log/lock_log", now=transaction.now())
-    return log_end(row)
+    return log_end(await transaction.single_row("record/log/lock_log", now=transaction.now()))
 
 
 def log_end(row: Sequence[Any]) -> LogEnd:
@@ -104,10 +103,9 @@ class Neo4jLog(StorePart):
 
     async def _read(self, after: int, through: int) -> LogSlice:
         async def work(transaction: Transaction) -> LogSlice:
-            row = await transaction.single_row(
+            sequence, user, item, negative, weight, seed, day = await transaction.single_row(
                 "record/log/interactions", after=after, through=through
             )
-            sequence, user, item, negative, weight, seed, day = row
             interactions = Interactions(
                 sequence=np.array(sequence, np.int64),
                 user=np.array(user, np.int64) >> 1,

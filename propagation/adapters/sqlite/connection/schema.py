@@ -162,8 +162,8 @@ def check_ours(connection: sqlite3.Connection, path: Path) -> None:
         )
     if version < 1:
         raise StoreCorrupt(
-            f"{path} says that its schema is {version}, which does not exist;"
-            " restore it from a back-up"
+            f"{path} says that its schema is {version}, which does not exist; restore it from a"
+            " back-up"
         )
 
 
@@ -218,8 +218,7 @@ def translated(error: BaseException, path: Path) -> BaseException:
         return StoreBusy(f"{path}: {error}; another program has it open")
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return PropagationError(
-            f"{path}: {error}; check that the file and its folder may be written, and that this "
-            "process may"
-            " open more files (ulimit -n)"
+            f"{path}: {error}; check that the file and its folder may be written, and that this"
+            " process may open more files (ulimit -n)"
         )
     return error

@@ -202,9 +202,8 @@ def is_said(connection: sqlite3.Connection, ref: int, name: str) -> bool:
     """
     word = ascii_word(name)
     rows = connection.execute(
-        "SELECT title, description, attributes, categories FROM client WHERE ref <> ? AND "
-        "instr(lower("
-        "title || ' ' || description || ' ' || attributes || ' ' || categories), ?)",
+        "SELECT title, description, attributes, categories FROM client WHERE ref <> ? AND"
+        " instr(lower(title || ' ' || description || ' ' || attributes || ' ' || categories), ?)",
         (ref, word),
     )
     return any(

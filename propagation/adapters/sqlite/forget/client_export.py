@@ -15,10 +15,9 @@ from propagation.ports import ExportRecord
 
 NAMED = "(SELECT iif(n.kind, 'item:', 'user:') || n.id FROM client n WHERE n.ref = {})"
 CONTENT = (
-    "'title', title, 'description', description, 'attributes', json(attributes), 'categories', "
-    "json(categories),"
-    " 'hidden', json(iif(hidden, 'true', 'false')), 'metadata', json(metadata), 'sequence', "
-    "sequence"
+    "'title', title, 'description', description, 'attributes', json(attributes), 'categories',"
+    " json(categories), 'hidden', json(iif(hidden, 'true', 'false')), 'metadata', json(metadata),"
+    " 'sequence', sequence"
 )
 PARTIES = f"'user', {NAMED.format('user')}, 'item', {NAMED.format('item')}"
 QUERIES = {

@@ -142,10 +142,8 @@ class SqliteErasure(SqliteWiping):
         for word in sorted(words):
             keys.update(
                 connection.execute(
-                    "SELECT router, version FROM router_version WHERE instr(text, ?1) OR "
-                    "instr(name, "
-                    "?1)"
-                    " OR instr(attributes, ?1) OR instr(standing, ?1)",
+                    "SELECT router, version FROM router_version WHERE instr(text, ?1) OR"
+                    " instr(name, ?1) OR instr(attributes, ?1) OR instr(standing, ?1)",
                     (word,),
                 )
             )

@@ -12,12 +12,10 @@ from propagation.ports import Point
 DESCRIPTION = "vector_index"
 FLOAT_BYTES = 4
 PUT = (
-    "INSERT INTO point SELECT ?1, value->>0, value->>1, substr(?3, key * (value->>3) + 1, "
-    "value->>3), value->>2"
-    " FROM json_each(?2) WHERE true ON CONFLICT (collection, key) DO UPDATE SET version = "
-    "excluded.version,"
-    " vector = excluded.vector, attributes = excluded.attributes WHERE excluded.version >= "
-    "point.version"
+    "INSERT INTO point SELECT ?1, value->>0, value->>1, substr(?3, key * (value->>3) + 1,"
+    " value->>3), value->>2 FROM json_each(?2) WHERE true ON CONFLICT (collection, key) DO UPDATE"
+    " SET version = excluded.version, vector = excluded.vector, attributes = excluded.attributes"
+    " WHERE excluded.version >= point.version"
 )
 
 

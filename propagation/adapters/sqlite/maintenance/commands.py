@@ -265,7 +265,7 @@ def _fold_log(database: Path) -> None:
         old.execute(f"PRAGMA busy_timeout={FOLD_MS}")
         if old.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
             raise StoreBusy(
-                f"{database}: another program reads it (an export, a back-up?), so that its log "
-                "cannot be folded into it;"
-                " wait for that program, then try again: nothing was replaced"
+                f"{database}: another program reads it (an export, a back-up?), so that its log"
+                " cannot be folded into it; wait for that program, then try again: nothing was"
+                " replaced"
             )

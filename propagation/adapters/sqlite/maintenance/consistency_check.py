@@ -88,9 +88,8 @@ QUESTIONS = (
     (
         "epoch {}, which the log opens at sequence {}, is missing",
         (
-            "SELECT number, sequence FROM log WHERE kind IN ('bootstrap', 'evolution') AND "
-            "sequence "
-            "NOT IN (SELECT sequence FROM epoch)"
+            "SELECT number, sequence FROM log WHERE kind IN ('bootstrap', 'evolution') AND sequence"
+            " NOT IN (SELECT sequence FROM epoch)"
         ),
     ),
     (

@@ -63,18 +63,16 @@ REASONED = "reasoned"
 HELD_STILL = "SELECT token FROM claim WHERE token = ?"
 GIVEN_BACK = "DELETE FROM claim WHERE token = ? RETURNING token"
 REACH = (
-    "SELECT router, count(DISTINCT CASE WHEN outcome = 'merged' THEN ref END), sum(outcome = "
-    "'merged'),"
-    " sum(outcome = 'filtered'), sum(outcome = 'empty'), sum(outcome = 'fell out') FROM merged "
-    "NOT INDEXED"
-    " WHERE number > (SELECT value FROM progress WHERE name = 'merged') - ?"
+    "SELECT router, count(DISTINCT CASE WHEN outcome = 'merged' THEN ref END), sum(outcome ="
+    " 'merged'), sum(outcome = 'filtered'), sum(outcome = 'empty'), sum(outcome = 'fell out') FROM"
+    " merged NOT INDEXED WHERE number > (SELECT value FROM progress WHERE name = 'merged') - ?"
     " GROUP BY router ORDER BY router"
 )
 OF_REASONED = "(SELECT r.{0} FROM reasoned r WHERE r.sequence = interaction.sequence)"
 OF_SEQUENCES = "json_each(?) e CROSS JOIN interaction ON sequence = e.value ORDER BY e.key"
 ROW = (
-    "sequence, event_id, user, item, negative, time, weight, "
-    f"{OF_REASONED.format('prompts')} AS prompts, {OF_REASONED.format('stand_in')} AS stand_in"
+    f"sequence, event_id, user, item, negative, time, weight, {OF_REASONED.format('prompts')} AS"
+    f" prompts, {OF_REASONED.format('stand_in')} AS stand_in"
 )
 
 
@@ -154,9 +152,8 @@ class SqliteReason(SqliteTexts):
         """Commit what was packed before, possibly by another process."""
         if one(connection, HELD_STILL if more else GIVEN_BACK, claim.token) is None:
             raise LeaseLost(
-                f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired "
-                "and was taken over, or"
-                " something was taken back, or routers evolved, meanwhile"
+                f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired and was"
+                " taken over, or something was taken back, or routers evolved, meanwhile"
             )
         claimed = {work.sequence for work in claim.work}
         for done in reasoned.finished:
@@ -296,11 +293,9 @@ def _waiting(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
     """Return [sequence, user] of the oldest learned interactions without a reasoned row."""
     return many(
         connection,
-        "SELECT json_group_array(json_array(sequence, user)) FROM ("
-        "SELECT i.sequence, i.user FROM interaction i LEFT JOIN reasoned r ON r.sequence = "
-        "i.sequence"
-        " WHERE i.sequence > ? AND i.sequence <= ? AND r.sequence IS NULL ORDER BY i.sequence "
-        "LIMIT ?)",
+        "SELECT json_group_array(json_array(sequence, user)) FROM (SELECT i.sequence, i.user FROM"
+        " interaction i LEFT JOIN reasoned r ON r.sequence = i.sequence WHERE i.sequence > ? AND"
+        " i.sequence <= ? AND r.sequence IS NULL ORDER BY i.sequence LIMIT ?)",
         progress_of(connection, REASONED),
         learned_through(connection),
         limit,

@@ -16,9 +16,9 @@ TEXT_ROWS = 8
 TEXTS_AT_ONCE = 8
 TEXT = "json_array(v.ref, v.version, v.next_id, hex(v.body), v.watermark, v.dropped)"
 FORGOTTEN = (
-    "SELECT json_group_array(e.value) FROM json_each(?) e WHERE e.value NOT IN (SELECT ref FROM "
-    "client)"
-    " AND (e.value >> 1) < (SELECT value FROM progress WHERE name = 'refs_given_' || (e.value & 1))"
+    "SELECT json_group_array(e.value) FROM json_each(?) e WHERE e.value NOT IN (SELECT ref FROM"
+    " client) AND (e.value >> 1) < (SELECT value FROM progress WHERE name = 'refs_given_' ||"
+    " (e.value & 1))"
 )
 PUT_TEXTS = (
     "INSERT INTO profile_version (rowid, ref, version, sequence, next_id, body, watermark, "
@@ -48,10 +48,8 @@ class SqliteTexts(SqlitePart):
     def text_at(self, connection: sqlite3.Connection, ref: int, sequence: int) -> ClientText | None:
         rows = many(
             connection,
-            f"SELECT json_group_array({TEXT}) FROM (SELECT * FROM profile_version WHERE ref = ? "
-            "AND "
-            "sequence <= ?"
-            " ORDER BY version DESC LIMIT 1) v",
+            f"SELECT json_group_array({TEXT}) FROM (SELECT * FROM profile_version WHERE ref = ? AND"
+            " sequence <= ? ORDER BY version DESC LIMIT 1) v",
             ref,
             sequence,
         )

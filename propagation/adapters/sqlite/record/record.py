@@ -58,8 +58,7 @@ class SqliteRecords(SqlitePart):
             key: self._directory.add(key.kind, key.id) for key in keys_to_create(changes, known)
         }
         upsert = merge_changes(changes, known, created)
-        sequence = self._put_clients(connection, upsert.changed)
-        return upsert.outcomes(sequence)
+        return upsert.outcomes(self._put_clients(connection, upsert.changed))
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
         # Hashed and dumped before the writer's turn, whose time limits how much can be recorded.
@@ -231,9 +230,8 @@ def _weights(connection: sqlite3.Connection, sequence: NDArray[np.int64]) -> NDA
     if len(sequence):
         rows = connection.execute(
             (
-                "SELECT sequence, weight FROM interaction WHERE sequence BETWEEN ? AND ? AND "
-                "weight "
-                "<> 1"
+                "SELECT sequence, weight FROM interaction WHERE sequence BETWEEN ? AND ? AND weight"
+                " <> 1"
             ),
             (int(sequence[0]), int(sequence[-1])),
         ).fetchall()

@@ -14,9 +14,8 @@ from propagation.model import IntegratedAttribute, RouterVersion
 WAITING_ROWS, MESSAGE_ROWS = 32, 4
 
 VERSION = (
-    "json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes), "
-    "json(v.standing),"
-    " r.sequence, json(v.senders), v.written_by)"
+    "json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes),"
+    " json(v.standing), r.sequence, json(v.senders), v.written_by)"
 )
 # An edge that closed at or before the watermark has nothing that waits: of a long history only its
 # end is read. A client's first edge is looked for until its watermark has passed it: what was
@@ -162,13 +161,10 @@ class SqliteMessages(SqlitePart):
         parts: dict[tuple[int, int], list[IntegratedAttribute]] = {}
         for router, version, *part in many(
             connection,
-            "SELECT json_group_array(json_array(router, version, attribute, ref, profile_version, "
-            "sequence))"
-            " FROM (SELECT i.* FROM json_each(?) e CROSS JOIN integrated i ON i.router = "
-            "e.value->>0"
-            " AND i.version = e.value->>1"
-            " WHERE i.ref <> ? AND i.attribute IN (SELECT value FROM json_each(?)) ORDER BY "
-            "i.rowid)",
+            "SELECT json_group_array(json_array(router, version, attribute, ref, profile_version,"
+            " sequence)) FROM (SELECT i.* FROM json_each(?) e CROSS JOIN integrated i ON i.router ="
+            " e.value->>0 AND i.version = e.value->>1 WHERE i.ref <> ? AND i.attribute IN (SELECT"
+            " value FROM json_each(?)) ORDER BY i.rowid)",
             dumped(sorted(set(keys))),
             but,
             dumped(list(attributes)),

@@ -43,14 +43,12 @@ SETTINGS = WorkflowSettings(
 )
 TABLES = (
     (
-        "SELECT ref, version, sequence, next_id, body, watermark, dropped FROM profile_version "
-        "ORDER "
-        "BY 1, 2"
+        "SELECT ref, version, sequence, next_id, body, watermark, dropped FROM profile_version"
+        " ORDER BY 1, 2"
     ),
     (
-        "SELECT sequence, module, owner, writer, reward, text, attributes FROM gradient ORDER BY "
-        "1, "
-        "2, 3"
+        "SELECT sequence, module, owner, writer, reward, text, attributes FROM gradient ORDER BY 1,"
+        " 2, 3"
     ),
     "SELECT router, version, round, name, text, attributes FROM router_version ORDER BY 1, 2",
     "SELECT sequence, user, reward FROM reasoned ORDER BY 1",

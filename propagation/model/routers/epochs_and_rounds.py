@@ -1,4 +1,4 @@
-"""An epoch: a router set's life between two evolutions; bootstrap opens the first."""
+"""Epochs, the lives of router sets between two evolutions, and the rounds within them."""
 
 from enum import StrEnum
 
@@ -30,3 +30,24 @@ class Epoch(Term):
     tau: float | None = None
     embedder: str = ""
     era: int = 0
+
+
+class Round(Term):
+    """A round, and what it did.
+
+    Attributes:
+        boundary: It covers profile versions written for interactions up to this sequence.
+        sequence: Its own place in the log; 0 until it is published.
+        changed: Clients whose attributes changed.
+        touched: Routers that got a new version.
+        reached: Clients that a new message reaches.
+    """
+
+    number: int
+    boundary: int
+    sequence: int = 0
+    changed: int = 0
+    touched: int = 0
+    edges_opened: int = 0
+    edges_closed: int = 0
+    reached: int = 0
