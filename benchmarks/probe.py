@@ -26,7 +26,7 @@ from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.views import NumbersView
 from services.assembly import build_engine, graph_store
-from services.client import connect
+from services.client.stub import connect
 from services.config.settings import Settings
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from benchmarks.service.reads import ask
 from benchmarks.service.real_service import Service, serving
 from benchmarks.service.town import catalogue_town
 from propagation.v1 import propagation_pb2 as pb
-from services.client import connect
+from services.client.stub import connect
 
 FEWEST_READS = 20
 

@@ -22,7 +22,7 @@ from propagation.datasets.dataset import Dataset
 from propagation.datasets.load import load_dataset
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
-from services.client import client_to_proto, event_to_proto
+from services.client.upload import client_to_proto, event_to_proto
 
 EVENTS, SHORT_EVENTS = 500, 60
 SEED = 7

@@ -18,7 +18,7 @@ from benchmarks.run import Figures, Run
 from benchmarks.service.real_service import serving
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.v1 import propagation_pb2 as pb
-from services.client import connect
+from services.client.stub import connect
 from tests.neo4j_server.server import Neo4jServer
 
 ROUNDS, ROUNDS_SHORT = (50, 10), (2, 1)

@@ -12,7 +12,7 @@ import time
 from benchmarks.run import Figures, Run
 from benchmarks.service.real_service import Service, serving
 from propagation.v1 import propagation_pb2 as pb
-from services.client import connect
+from services.client.stub import connect
 
 MODES = ("batch", "single", "stream")
 SECONDS = 60.0

@@ -12,7 +12,7 @@ from benchmarks.service.real_service import Service, serving
 from benchmarks.service.town import Town, catalogue_town
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
-from services.client import connect
+from services.client.stub import connect
 
 SECONDS = 20.0
 CALLERS = 8

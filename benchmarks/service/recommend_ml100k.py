@@ -11,7 +11,8 @@ from benchmarks.service.reads import measured
 from benchmarks.service.real_service import Service, serving
 from propagation.datasets.dataset import Dataset
 from propagation.v1 import propagation_pb2 as pb
-from services.client import connect, upload
+from services.client.stub import connect
+from services.client.upload import upload
 
 SECONDS = 15.0
 CALLERS = 8

@@ -45,12 +45,13 @@ class Verdict:
         difference = self.after - self.before
         words = "no worse than" if self.published else "worse than"
         places = _places(difference, self.standard_error)
+        left_out = "" if self.interactions == self.held_out else " (the others had no prediction)"
         return (
             f"{words} the routers that are: log-loss {self.before:.{places}f} becomes"
             f" {self.after:.{places}f} ({difference:+.{places}f}, one standard error is"
             f" {self.standard_error:.{places}f}) over {self.users:,} users and"
-            f" {self.interactions:,} of the"
-            f" {pluralize(self.held_out, 'newest interaction')}{'' if self.interactions == self.held_out else ' (the others had no prediction)'}"
+            f" {self.interactions:,} of the {pluralize(self.held_out, 'newest interaction')}"
+            f"{left_out}"
         )
 
 

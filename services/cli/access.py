@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from propagation.v1 import propagation_pb2 as pb
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 
 if TYPE_CHECKING:
     from propagation.ports import GraphStore
@@ -116,7 +116,7 @@ def ask(
         Unreachable: There is no service.
         Refused: It refused the call.
     """
-    from services.client import Credentials, connect
+    from services.client.stub import Credentials, connect
 
     async def run() -> T:
         async with connect(address, Credentials.from_environment(os.environ)) as stub:

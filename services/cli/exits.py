@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from propagation.model import NotFound, NotReached, PropagationError, StoreBusy, StoreUnreachable
-from services.client import ChildFailed, Refused, Unreachable, UsageProblem
+from services.client.errors import ChildFailed, Refused, Unreachable, UsageProblem
 
 
 class ExitCode(IntEnum):

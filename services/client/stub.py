@@ -14,24 +14,8 @@ import grpc
 from propagation.model import PropagationError
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
+from services.client.errors import Refused, Unreachable, UsageProblem
 from services.security.address import is_loopback
-
-
-class UsageProblem(PropagationError):
-    """An argument, a variable or a file of the command cannot be used."""
-
-
-class Unreachable(PropagationError):
-    """No service answers at the address."""
-
-
-class Refused(PropagationError):
-    """The service answered with an error."""
-
-
-class ChildFailed(PropagationError):
-    """A child process of this program failed."""
-
 
 Stub: TypeAlias = "pb_grpc.PropagationServiceAsyncStub"  # known to the type checker only
 

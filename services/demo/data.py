@@ -14,7 +14,7 @@ from propagation.datasets.generated_town import Wave, generate_town
 from propagation.datasets.load import load_dataset
 from propagation.model import ClientChange, normalize_name
 from propagation.v1 import propagation_pb2 as pb
-from services.client import Stub, list_routers
+from services.client.stub import Stub, list_routers
 
 MOST_EVENTS = 12_000
 BEFORE_SHARE = 0.85

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from services.client import ChildFailed, Refused, Unreachable
+from services.client.errors import ChildFailed, Refused, Unreachable
 
 OUT = Path("demo-out")
 READY = "listening on "

@@ -15,7 +15,7 @@ from propagation.evaluation.protocols import ArmReport, Paired, Report, evaluate
 from propagation.evaluation.reports.table import FOOTNOTE
 from propagation.evaluation.stream import EvaluationSettings, stream_of
 from propagation.model import InvalidInput, pluralize
-from services.client import ChildFailed
+from services.client.errors import ChildFailed
 from services.demo.data import make_script
 from services.demo.printing import say
 from services.demo.processes import child, exit_in_words, keep_log, last_lines

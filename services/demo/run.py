@@ -10,7 +10,9 @@ from rich.console import Console
 from propagation.datasets.dataset import Dataset
 from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
-from services.client import Refused, Stub, UploadReport, connect, upload
+from services.client.errors import Refused
+from services.client.stub import Stub, connect
+from services.client.upload import UploadReport, upload
 from services.demo.data import (
     DemoScript,
     Reach,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from propagation.model import normalize_name
 from propagation.v1 import propagation_pb2 as pb
-from services.client import Stub
+from services.client.stub import Stub
 from services.demo.data import DemoScript, profiles_of, user_key
 
 DEEP = 1_000

@@ -15,7 +15,7 @@ from py2neo.cypher import Cursor
 from py2neo.errors import ConnectionBroken, ConnectionUnavailable, Neo4jError
 
 from propagation.adapters.neo4j.connection import Neo4jSettings
-from services.client import Unreachable, UsageProblem
+from services.client.errors import Unreachable, UsageProblem
 from services.inspection.queries import InspectQuery, Value, format_parameters
 
 NODE, RELATIONSHIP, PATH = ord("N"), ord("R"), ord("P")

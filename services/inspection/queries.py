@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
 
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 
 FOLDER = "cypher"
 SUFFIX = ".cypher"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from propagation.v1 import propagation_pb2 as pb
-from services.client import Stub, list_routers
+from services.client.stub import Stub, list_routers
 
 MAX_ROUTERS, MAX_MEMBERS, MAX_RUNS = 120, 200, 50
 CONCURRENT_CALLS = 4

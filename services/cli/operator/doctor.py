@@ -17,7 +17,7 @@ from services.cli.access import (
     with_engine,
 )
 from services.cli.exits import ExitCode
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 from services.runtime.console import console, print_json, print_table
 
 if TYPE_CHECKING:

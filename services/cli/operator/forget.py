@@ -14,7 +14,7 @@ from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.access import LOOPBACK, Address, AsJson, ask, client_key, kind_name
 from services.cli.exits import ExitCode
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 from services.runtime.atomic_file import write_atomically
 from services.runtime.console import console, print_answer, print_result
 

@@ -23,7 +23,7 @@ from services.cli.access import (
     with_engine,
     with_store,
 )
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 from services.runtime.console import console, print_json, print_result, print_table, progress_of
 
 if TYPE_CHECKING:

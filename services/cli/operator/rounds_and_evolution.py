@@ -7,7 +7,7 @@ import typer
 from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.access import LOOPBACK, Address, AsJson, ask, kind_name
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 from services.runtime.console import (
     console,
     print_answer,

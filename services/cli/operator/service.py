@@ -201,7 +201,7 @@ def health(address: Address = LOOPBACK) -> None:
     import grpc
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-    from services.client import Credentials, explain_failure
+    from services.client.stub import Credentials, explain_failure
 
     async def ask() -> bool:
         async with Credentials.from_environment(os.environ).channel(address) as channel:

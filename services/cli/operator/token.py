@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from services.cli.access import AsJson, Assignments, Config, settings_of
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 from services.runtime.console import print_json, print_table
 from services.security.roles import Role
 from services.security.tokens import NAME, new_token, read_tokens, write_tokens

@@ -18,7 +18,7 @@ from services.cli.access import (
     split_key,
 )
 from services.cli.query.clients import bank_name
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 from services.runtime.console import console, print_answer, print_json, print_table
 
 NOTHING_LEFT = "Nothing is left of what it said: that was taken back."
@@ -45,7 +45,7 @@ def routers(
     if bank not in banks:
         raise UsageProblem(f"--bank is {bank!r}; give taste or session")
     if number is None:
-        from services.client import list_routers
+        from services.client.stub import list_routers
 
         found = ask(address, lambda stub: list_routers(stub, banks[bank], parse_as_of(as_of)))
         print_json({"routers": found}) if json else _print_all(found, past=as_of is not None)

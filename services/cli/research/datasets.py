@@ -20,7 +20,7 @@ from services.cli.access import (
     with_engine,
 )
 from services.cli.exits import ExitCode
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 from services.runtime.console import console, print_json, progress_bar, progress_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from propagation.model import ClientChange, NewInteraction
     from propagation.workflow.engine import Engine
     from propagation.workflow.replay import ReplayReport
-    from services.client import UploadReport
+    from services.client.upload import UploadReport
 
 
 OUTCOMES = ("accepted", "duplicate", "rejected")
@@ -80,7 +80,7 @@ def import_(
 
 
 def _uploaded(dataset: "Dataset", address: str) -> "UploadReport":
-    from services.client import upload
+    from services.client.upload import upload
 
     clients = len(dataset.items) + len(dataset.users)
     if not clients:
@@ -191,7 +191,7 @@ def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange
     Raises:
         InvalidInput: The service would refuse one.
     """
-    from services.client import client_to_proto
+    from services.client.upload import client_to_proto
     from services.grpc.requests import parse_client_change
 
     for change in changes:
@@ -202,7 +202,7 @@ def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange
 
 def checked(events: "Iterable[Event]") -> "Iterator[NewInteraction]":
     """Check events as the service does, so that a later import finds duplicates."""
-    from services.client import event_to_proto
+    from services.client.upload import event_to_proto
     from services.grpc.requests import parse_interaction
 
     now = time.time_ns() // 1_000_000

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 
 
 def demo(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from services.cli.access import AsJson, Assignments, Config, First, Folder, settings_of
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 from services.runtime.console import print_json
 
 PICTURES = (".png", ".svg", ".pdf")

@@ -29,7 +29,7 @@ from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.cli.research.datasets import checked
 from services.cli.research.protocols import Outcome, print_cost, rank_stream
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 from services.config.settings import Settings
 from services.runtime.console import console, print_table, progress_of
 from services.runtime.process import release

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from services.cli.exits import ExitCode, code_of
-from services.client import ChildFailed
+from services.client.errors import ChildFailed
 from services.demo import ranking
 from services.demo.processes import child, demo_service, exit_in_words
 

@@ -17,7 +17,7 @@ from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model import StoreUnreachable
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import WorkflowSettings
-from services.client import Credentials, connect
+from services.client.stub import Credentials, connect
 from services.config.settings import MonitoringSettings, ServerSettings, Settings
 from services.fake_llm.server import fake_llm
 from services.monitoring import monitor

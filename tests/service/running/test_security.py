@@ -13,7 +13,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.settings import WorkflowSettings
-from services.client import Credentials, Refused, UsageProblem, connect
+from services.client.errors import Refused, UsageProblem
+from services.client.stub import Credentials, connect
 from services.config.settings import (
     LimitSettings,
     MonitoringSettings,

@@ -3,7 +3,7 @@
 import pytest
 
 from services.cli.access import parse_as_of
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 
 
 @pytest.mark.parametrize(

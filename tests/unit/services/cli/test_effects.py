@@ -9,7 +9,7 @@ from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.research.protocols import evaluation_settings
 from services.cli.research.vary import measured
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 from services.config.settings import Settings
 
 SETTINGS = Settings(

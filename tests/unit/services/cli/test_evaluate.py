@@ -3,7 +3,7 @@
 import pytest
 
 from services.cli.research.evaluate import Protocol, evaluate
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 
 
 @pytest.mark.parametrize(

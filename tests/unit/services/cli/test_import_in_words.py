@@ -4,7 +4,7 @@ from collections import Counter
 
 from propagation.datasets.dataset import Events, assembled
 from services.cli.research.datasets import in_words
-from services.client import UploadReport
+from services.client.upload import UploadReport
 
 
 def test_one_of_each_is_said_in_the_singular():

@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from services.cli.app import app
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 from services.security.roles import Role
 from services.security.tokens import find_token, read_tokens
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.client import UsageProblem
+from services.client.errors import UsageProblem
 from services.inspection.queries import load_queries
 
 

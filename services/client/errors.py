@@ -1,0 +1,19 @@
+"""Errors of the command line and of calls to a service."""
+
+from propagation.model import PropagationError
+
+
+class UsageProblem(PropagationError):
+    """An argument, a variable or a file of the command cannot be used."""
+
+
+class Unreachable(PropagationError):
+    """No service answers at the address."""
+
+
+class Refused(PropagationError):
+    """The service answered with an error."""
+
+
+class ChildFailed(PropagationError):
+    """A child process of this program failed."""
