@@ -5,7 +5,11 @@ import asyncio
 from benchmarks.quality.ml100k import SEED, evaluation_settings, ml100k
 from benchmarks.run import Figures, Run
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.evaluation.protocols import KNOWING, LeaveOneOutReport, evaluate_leave_one_out
+from propagation.evaluation.protocols.leave_one_out import (
+    KNOWING,
+    LeaveOneOutReport,
+    evaluate_leave_one_out,
+)
 from propagation.evaluation.stream import stream_of
 
 SHORT_EVENTS = 5_000

@@ -7,13 +7,12 @@ import asyncio
 
 from benchmarks.run import Figures, Run
 from propagation.datasets.dataset import Dataset
-from propagation.evaluation.protocols import (
+from propagation.evaluation.protocols.metrics import level, paired
+from propagation.evaluation.protocols.whole_loop import (
     PLAIN,
     RULES,
     TEXT,
     LoopRanking,
-    level,
-    paired,
     rank_in_loop,
 )
 from services.assembly import build_engine

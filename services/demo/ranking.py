@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.evaluation.protocols import ArmReport, Paired, Report, evaluate_prequential
+from propagation.evaluation.protocols.metrics import ArmReport, Paired
+from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.reports.table import FOOTNOTE
 from propagation.evaluation.stream import EvaluationSettings, stream_of
 from propagation.model import InvalidInput, pluralize

@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
-from propagation.evaluation.protocols import ArmReport, Effect, Paired, Report, Setting, Slice
+from propagation.evaluation.protocols.leave_one_out import Setting
+from propagation.evaluation.protocols.metrics import ArmReport, Paired, Slice
+from propagation.evaluation.protocols.prequential import Report
+from propagation.evaluation.protocols.vary import Effect
 
 LABELS = {
     "off": "propagation off",

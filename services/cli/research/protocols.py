@@ -8,15 +8,13 @@ from pathlib import Path
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.load import load_dataset
 from propagation.datasets.recbole import fixed_candidates
-from propagation.evaluation.protocols import (
-    KNOWING,
+from propagation.evaluation.protocols.by_reasoner import (
     ByReasonerReport,
     NamedPromptCost,
-    Report,
     evaluate_by_reasoner,
-    evaluate_leave_one_out,
-    evaluate_prequential,
 )
+from propagation.evaluation.protocols.leave_one_out import KNOWING, evaluate_leave_one_out
+from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.reports.plot import cold_start as draw
 from propagation.evaluation.reports.plot import left_out, over_time
 from propagation.evaluation.reports.table import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.dataset import Dataset
-from propagation.evaluation.protocols import (
+from propagation.evaluation.protocols.vary import (
     BASES,
     EVOLVED,
     LOOP_BASES,
@@ -16,11 +16,10 @@ from propagation.evaluation.protocols import (
     SHOWN,
     UNEVOLVED,
     Effect,
-    LoopRanking,
     loop_point,
     numbers_point,
-    rank_in_loop,
 )
+from propagation.evaluation.protocols.whole_loop import LoopRanking, rank_in_loop
 from propagation.evaluation.reports.plot import plot_effect
 from propagation.evaluation.reports.table import FOOTNOTE, effect_gains, effect_levels
 from propagation.evaluation.stream import EvaluationSettings, Stream

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from propagation.evaluation.kernels.arms import DRAWN, DRAWN_MANY, expected, log_factorials
-from propagation.evaluation.protocols import level, over_time, paired
+from propagation.evaluation.protocols.metrics import level, over_time, paired
 
 LOGS = log_factorials(200)
 

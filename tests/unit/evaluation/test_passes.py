@@ -7,7 +7,7 @@ import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.protocols import passes as module
-from propagation.evaluation.protocols import prequential, run_passes
+from propagation.evaluation.protocols.passes import prequential, run_passes
 from propagation.evaluation.stream import EvaluationSettings, Stream
 
 EVENTS = 60

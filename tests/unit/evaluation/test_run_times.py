@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.evaluation.protocols import ByReasonerReport, NamedPromptCost, time_run
 from propagation.evaluation.protocols import by_reasoner as module
+from propagation.evaluation.protocols.by_reasoner import ByReasonerReport, NamedPromptCost, time_run
 from services.cli.research.protocols import show_by_reasoner
 from services.runtime.process import SystemClock
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from propagation.evaluation.protocols import (
+from propagation.evaluation.protocols.passes import (
     Schedule,
     histories_shuffled,
     last_of_each_user,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from propagation.evaluation.protocols import rank_in_loop
+from propagation.evaluation.protocols.whole_loop import rank_in_loop
 from propagation.model import ClientChange, ClientKey, ClientKind, InvalidInput, NewInteraction
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine

@@ -2,7 +2,7 @@
 
 import pytest
 
-from propagation.evaluation.protocols import Paired
+from propagation.evaluation.protocols.metrics import Paired
 from services.demo.ranking import verdict
 
 
