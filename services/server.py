@@ -23,9 +23,9 @@ from services.config.settings import (
 from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, new_server
 from services.monitoring.monitoring import Monitoring
-from services.runtime.kernel_cache import fill_kernel_cache, has_compiled_kernels
+from services.runtime.kernel_cache import StartCancelled, fill_kernel_cache, has_compiled_kernels
 from services.runtime.process import SystemClock, collect_garbage_rarely, process_name
-from services.runtime.readiness import Readiness, StartCancelled
+from services.runtime.readiness import Readiness
 from services.security.address import bind, refuse_open_address, refuse_taken_port
 from services.security.admission import Admission
 from services.worker.call_priority import CallPriority

@@ -7,10 +7,10 @@ INTERRUPTED = 130
 
 def run() -> None:
     """Run the command line and exit with a code of exits.py; --debug may stand anywhere."""
-    from services.runtime.kernel_cache import use_kernel_cache
-
-    use_kernel_cache()
     try:
+        from services.runtime.kernel_cache import use_kernel_cache
+
+        use_kernel_cache()
         from services.cli.app import app
         from services.cli.exits import run_command
     except KeyboardInterrupt:

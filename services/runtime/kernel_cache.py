@@ -10,11 +10,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from services.runtime.readiness import StartCancelled
-
 KERNELS = ("evaluation/kernels", "numbers")
 COMMAND = (sys.executable, "-m", "services.runtime.kernel_cache")
 INTERRUPTED = 130
+
+
+class StartCancelled(Exception):
+    """The service was asked to stop before it was ready."""
 
 
 def use_kernel_cache() -> None:

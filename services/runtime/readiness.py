@@ -7,15 +7,12 @@ import structlog
 
 from propagation.model import ReasonerUnavailable, StoreUnreachable
 from services.runtime.errors import Starting
+from services.runtime.kernel_cache import StartCancelled
 from services.runtime.tasks import wait_for_event
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
 STARTING = "the service is starting; try again in a moment"
 log = structlog.get_logger()
-
-
-class StartCancelled(Exception):
-    """The service was asked to stop before it was ready."""
 
 
 class Readiness:

@@ -25,7 +25,7 @@ from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import ServerSettings, Settings
 from services.fake_llm.server import fake_llm
-from services.runtime.readiness import StartCancelled
+from services.runtime.kernel_cache import StartCancelled
 from services.server import running
 from tests.service.conftest import SMALL
 

@@ -7,7 +7,8 @@ import pytest
 from propagation.model import StoreUnreachable
 from services.runtime import readiness as readiness_module
 from services.runtime.errors import Starting
-from services.runtime.readiness import Readiness, StartCancelled
+from services.runtime.kernel_cache import StartCancelled
+from services.runtime.readiness import Readiness
 
 
 def refusal(readiness):
