@@ -1,5 +1,31 @@
 """The vocabulary: immutable types of clients, routers, interactions and errors."""
 
+from propagation.errors import (
+    BrokenData,
+    EndpointUnavailable,
+    IncompatibleSettings,
+    IndexUnavailable,
+    InvalidInput,
+    LeaseHeld,
+    LeaseLost,
+    NotFound,
+    NotReached,
+    PropagationError,
+    ReasonerFailed,
+    ReasonerGaveUp,
+    ReasonerStopping,
+    ReasonerUnavailable,
+    SchemaTooNew,
+    StoreBusy,
+    StoreCorrupt,
+    StoreForeign,
+    StoreFull,
+    StoreRefused,
+    StoreUnreachable,
+    StoreUnsupported,
+    TooNew,
+    TooOld,
+)
 from propagation.model.base import Term, value
 from propagation.model.clients.attribute import (
     TITLE,
@@ -35,32 +61,6 @@ from propagation.model.clients.profile import (
     Profile,
     ReplaceLine,
     Source,
-)
-from propagation.model.errors import (
-    BrokenData,
-    EndpointUnavailable,
-    IncompatibleSettings,
-    IndexUnavailable,
-    InvalidInput,
-    LeaseHeld,
-    LeaseLost,
-    NotFound,
-    NotReached,
-    PropagationError,
-    ReasonerFailed,
-    ReasonerGaveUp,
-    ReasonerStopping,
-    ReasonerUnavailable,
-    SchemaTooNew,
-    StoreBusy,
-    StoreCorrupt,
-    StoreForeign,
-    StoreFull,
-    StoreRefused,
-    StoreUnreachable,
-    StoreUnsupported,
-    TooNew,
-    TooOld,
 )
 from propagation.model.gauge import Gauge, GaugePoint
 from propagation.model.interactions.interaction import (
@@ -100,7 +100,6 @@ from propagation.model.interactions.withdrawal import (
     Withdrawal,
     WithdrawalResult,
 )
-from propagation.model.plurals import pluralize
 from propagation.model.routers.epochs_and_rounds import BankName, Epoch, Round
 from propagation.model.routers.evolution import (
     EvolutionChange,
@@ -124,7 +123,6 @@ from propagation.model.routers.router_maps import (
     RouterMaps,
     drop_undone_runs,
 )
-from propagation.model.usage import NO_EXPENSES, NO_USAGE, BudgetState, Expenses, PromptCost, Usage
 from propagation.model.validation import (
     LAST_SECOND,
     check_client,
@@ -137,6 +135,8 @@ from propagation.model.validation import (
     check_weight,
 )
 from propagation.model.watch_events import Gap, NumberedMerge, NumberedText, WatchEventKind
+from propagation.plurals import pluralize
+from propagation.usage import NO_EXPENSES, NO_USAGE, BudgetState, Expenses, PromptCost, Usage
 
 __all__ = [
     "DROP_BELOW",

@@ -7,8 +7,8 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
+from propagation.errors import InvalidInput
 from propagation.model.clients.client import ID_MAX_BYTES, LIST_MAX, TEXT_MAX_CHARS, ClientChange
-from propagation.model.errors import InvalidInput
 from propagation.model.interactions.interaction import WEIGHT_MAX
 
 ENTRY_MAX_CHARS = 256

@@ -9,7 +9,7 @@ from enum import IntEnum
 import typer
 from typer.exceptions import TyperException
 
-from propagation.model import NotFound, NotReached, PropagationError, StoreBusy, StoreUnreachable
+from propagation.errors import NotFound, NotReached, PropagationError, StoreBusy, StoreUnreachable
 from services.client.errors import ChildFailed, Refused, Unreachable, UsageProblem
 
 

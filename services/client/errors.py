@@ -1,6 +1,6 @@
 """Errors of the command line and of calls to a service."""
 
-from propagation.model import PropagationError
+from propagation.errors import PropagationError
 
 
 class UsageProblem(PropagationError):

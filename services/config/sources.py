@@ -17,7 +17,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
-from propagation.model import PropagationError
+from propagation.errors import PropagationError
 from services.config.settings import PRESETS, Settings
 
 PREFIX = "PROPAGATION_"

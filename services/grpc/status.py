@@ -7,7 +7,7 @@ from google.protobuf.message import Message
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RequestInfo
 from google.rpc.status_pb2 import Status
 
-from propagation.model import errors
+from propagation import errors
 from propagation.ports import VersionClash
 from services.runtime.errors import NotAllowed, OutOfTime, Starting, Stopping
 from services.security.admission import NotAuthenticated, RateLimited

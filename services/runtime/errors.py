@@ -1,6 +1,6 @@
 """Errors of a running service, beside those of the library."""
 
-from propagation.model import PropagationError
+from propagation.errors import PropagationError
 
 
 class NotAllowed(PropagationError):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import grpc
 
-from propagation.model import PropagationError
+from propagation.errors import PropagationError
 from services.config.settings import ServerSettings, TlsSettings
 from services.runtime.errors import NotLoopback, PortTaken
 from services.security.reloaded_file import ReloadedFiles

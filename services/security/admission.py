@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cachetools import LRUCache
 
-from propagation.model import PropagationError
+from propagation.errors import PropagationError
 from services.config.settings import LimitSettings
 from services.runtime.errors import NotAllowed
 from services.security.reloaded_file import ReloadedFiles

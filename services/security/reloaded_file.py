@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import structlog
 
-from propagation.model import PropagationError
+from propagation.errors import PropagationError
 
 CHECK_SECONDS = 1.0
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from propagation.model import PropagationError
+from propagation.errors import PropagationError
 from services.runtime.atomic_file import write_atomically
 from services.security.roles import Role
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from propagation.model.base import value
 from propagation.model.clients.client_text import ClientText, MessageMerge
 from propagation.model.clients.gradient import Gradient
-from propagation.model.usage import NO_USAGE, Usage
+from propagation.usage import NO_USAGE, Usage
 
 
 @value

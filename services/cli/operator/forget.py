@@ -10,7 +10,7 @@ from typing import Annotated, TextIO
 
 import typer
 
-from propagation.model import pluralize
+from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.access import LOOPBACK, Address, AsJson, ask, client_key, kind_name
 from services.cli.exits import ExitCode

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from propagation.model import pluralize
+from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.access import LOOPBACK, Address, AsJson, ask, kind_name
 from services.client.errors import UsageProblem

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from propagation.model import pluralize
+from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.access import (
     LOOPBACK,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from propagation.model import pluralize
+from propagation.plurals import pluralize
 from services.cli.access import (
     LOOPBACK,
     Address,

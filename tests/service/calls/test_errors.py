@@ -3,7 +3,7 @@
 import grpc
 import pytest
 
-from propagation.model import errors
+from propagation import errors
 from propagation.ports import VersionClash
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.status import status_of

@@ -1,6 +1,6 @@
 """Errors that this library raises on purpose; each class's docstring is its meaning."""
 
-from propagation.model.usage import NO_USAGE, Usage
+from propagation.usage import NO_USAGE, Usage
 
 
 class PropagationError(Exception):
