@@ -57,7 +57,7 @@ def backup(
     """
     settings = database_in_file(settings_of(config, assignments, database=database))
     os.nice(NICE)  # a service on the same processors goes first
-    size, seconds = _timed(
+    size, seconds = _timed_on_file(
         "backup", lambda files, say: files.backup(file, say, replace=force), settings
     )
     print_result(
@@ -87,7 +87,7 @@ def restore(
         database_in_file(settings)
     if not file.exists():
         raise UsageProblem(f"{file} is not there; name what `propagation backup` or `export` wrote")
-    _, seconds = _timed(
+    _, seconds = _timed_on_file(
         "restore", lambda files, say: files.restore(file, say, replace=force), settings
     )
     size = settings.database.stat().st_size
@@ -114,7 +114,7 @@ def export(
     """
     settings = database_in_file(settings_of(config, assignments, database=database))
     os.nice(NICE)  # a service on the same processors goes first
-    rows, seconds = _timed(
+    rows, seconds = _timed_on_file(
         "export", lambda files, say: files.export(file, say, replace=force), settings
     )
     size = file.stat().st_size
@@ -140,10 +140,11 @@ def compact(
     from propagation.workflow.forget.retention import retain_all
 
     settings = database_in_file(settings_of(config, assignments, database=database))
-    started = time.monotonic()
-    dropped = with_store(settings, retain_all)
-    (before, after), _ = _timed("compact", lambda files, _: files.compact(), settings)
-    seconds = round(time.monotonic() - started, 3)
+    dropped, to_drop = _timed(lambda: with_store(settings, retain_all))
+    (before, after), to_compact = _timed_on_file(
+        "compact", lambda files, _: files.compact(), settings
+    )
+    seconds = round(to_drop + to_compact, 3)
     print_result(
         {"dropped": dropped, "bytes_before": before, "bytes": after, "seconds": seconds},
         f"{dropped:,} rows dropped; {before / MIB:,.1f} MiB are {after / MIB:,.1f} MiB now, "
@@ -152,15 +153,20 @@ def compact(
     )
 
 
-def _timed(
+def _timed_on_file(
     what: str, work: "Callable[[SqliteFiles, Callable[[int, int], None]], T]", settings: "Settings"
 ) -> tuple[T, float]:
-    """Run `work` under a progress bar; return its result and the seconds that it took."""
+    """Run `work` on the database file under a progress bar; see `_timed`."""
     from services.assembly import sqlite_files
 
-    started = time.monotonic()
     with progress_of(what) as progress:
-        found = work(sqlite_files(settings), progress)
+        return _timed(lambda: work(sqlite_files(settings), progress))
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, float]:
+    """Run `work`; return its result and the seconds that it took."""
+    started = time.monotonic()
+    found = work()
     return found, round(time.monotonic() - started, 3)
 
 
@@ -178,9 +184,9 @@ def init(
     JSON: {"epoch", "sequence", "seconds"}.
     """
     settings = settings_of(config, assignments, database=database)
-    started = time.monotonic()
-    epoch = with_engine(settings, lambda engine: engine.init(_say), adopt=True)
-    seconds = round(time.monotonic() - started, 3)
+    epoch, seconds = _timed(
+        lambda: with_engine(settings, lambda engine: engine.init(_say), adopt=True)
+    )
     print_result(
         {"epoch": epoch.number, "sequence": epoch.sequence, "seconds": seconds},
         f"Epoch {epoch.number} is open at sequence {epoch.sequence:,}, after {seconds:.1f} s.",
@@ -206,9 +212,7 @@ def rebuild(
     JSON: {"sequence", "seconds"}.
     """
     settings = settings_of(config, assignments, database=database)
-    started = time.monotonic()
-    sequence = with_engine(settings, lambda engine: engine.rebuild())
-    seconds = round(time.monotonic() - started, 3)
+    sequence, seconds = _timed(lambda: with_engine(settings, lambda engine: engine.rebuild()))
     print_result(
         {"sequence": sequence, "seconds": seconds},
         f"The numbers stand at sequence {sequence:,}, made again in {seconds:.1f} s.",
@@ -227,10 +231,10 @@ def reindex(
     JSON: {"points", "seconds"}.
     """
     settings = settings_of(config, assignments, database=database)
-    started = time.monotonic()
     with progress_of("reindex") as progress:
-        points = with_engine(settings, lambda engine: engine.stage0.reindex(progress))
-    seconds = round(time.monotonic() - started, 3)
+        points, seconds = _timed(
+            lambda: with_engine(settings, lambda engine: engine.stage0.reindex(progress))
+        )
     print_result(
         {"points": points, "seconds": seconds},
         f"The index holds {points:,} points, made in {seconds:.1f} s.",
