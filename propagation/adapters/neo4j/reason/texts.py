@@ -10,12 +10,12 @@ from typing import Any
 import orjson
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
+from propagation.adapters.shared.filter_rules import rule_of, rule_row
 from propagation.adapters.shared.json_text import without_nul
 from propagation.model import (
     Author,
     ClientText,
     FilterMemory,
-    FilterRule,
     Gradient,
     Line,
     MessageMerge,
@@ -38,7 +38,7 @@ def text_row(text: ClientText, sequence: int) -> list[object]:
     """
     profile = text.profile
     sources = [(line.id, source) for line in profile.lines for source in line.sources]
-    rules = [_rule_row(rule) for rule in text.filter_memory.rules]
+    rules = [rule_row(rule) for rule in text.filter_memory.rules]
     texts = [line.text for line in profile.lines]
     names = [name for line in profile.lines for name in line.attributes]
     without_nul(orjson.dumps((texts, names, rules)))
@@ -106,7 +106,7 @@ def text_of(row: Sequence[Any]) -> ClientText:
         for id_, text, weight, author in zip(ids, texts, weights, authors, strict=True)
     )
     memory = (
-        FilterMemory(rules=tuple(_rule(rule) for rule in orjson.loads(rules)))
+        FilterMemory(rules=tuple(rule_of(rule) for rule in orjson.loads(rules)))
         if rules
         else FilterMemory()
     )
@@ -124,21 +124,6 @@ def _number(value: int | None) -> int:
 
 def _maybe(value: int) -> int | None:
     return None if value == NONE else value
-
-
-def _rule_row(rule: FilterRule) -> dict[str, object]:
-    return {
-        "router": rule.router,
-        "attribute": rule.attribute,
-        "factor": rule.factor,
-        "text": rule.text,
-        "evidence": rule.evidence,
-        "age": rule.age,
-    }
-
-
-def _rule(row: dict[str, Any]) -> FilterRule:
-    return FilterRule(**{**row, "evidence": tuple(row["evidence"])})
 
 
 INTERACTIONS_PER_STATEMENT = 500

@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 import zstandard
 
+from propagation.adapters.shared.filter_rules import rule_of, rule_row
 from propagation.adapters.shared.json_text import without_nul
 from propagation.model import Author, FilterMemory, FilterRule, Line, Source
 
@@ -30,7 +31,7 @@ def body_of(lines: Sequence[Line], rules: Sequence[FilterRule]) -> bytes:
     """
     return packed_body(
         without_nul(
-            orjson.dumps([[_line_row(line) for line in lines], [_rule_row(rule) for rule in rules]])
+            orjson.dumps([[_line_row(line) for line in lines], [rule_row(rule) for rule in rules]])
         )
     )
 
@@ -39,7 +40,7 @@ def parts_of(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
     """Decode lines and filter memory."""
     lines, rules = orjson.loads(plain_body(body))
     return tuple(_line(line) for line in lines), FilterMemory(
-        rules=tuple(_rule(rule) for rule in rules)
+        rules=tuple(rule_of(rule) for rule in rules)
     )
 
 
@@ -65,7 +66,7 @@ class BodyReader:
         target = (row["router"], row["attribute"])
         known = self._rules.get(target)
         if known is None or known[0] != row:
-            known = self._rules[target] = (row, _rule(row))
+            known = self._rules[target] = (row, rule_of(row))
         return known[1]
 
 
@@ -115,21 +116,6 @@ def _line(row: Sequence[Any]) -> Line:
 @lru_cache(SOURCES_HELD)
 def _source(sequence: int | None, router: int | None, version: int | None) -> Source:
     return Source(sequence=sequence, router=router, version=version)
-
-
-def _rule_row(rule: FilterRule) -> dict[str, object]:
-    return {
-        "router": rule.router,
-        "attribute": rule.attribute,
-        "factor": rule.factor,
-        "text": rule.text,
-        "evidence": rule.evidence,
-        "age": rule.age,
-    }
-
-
-def _rule(row: dict[str, Any]) -> FilterRule:
-    return FilterRule(**{**row, "evidence": tuple(row["evidence"])})
 
 
 @cache
