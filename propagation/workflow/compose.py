@@ -4,8 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cachetools import TTLCache
-
 from propagation.ports import Embedder, GraphStore, Reasoner, VectorIndex
 from propagation.workflow.bootstrap.stage0 import Stage0
 from propagation.workflow.concurrency import Exclusion, Leases, yield_to_loop
@@ -46,9 +44,6 @@ from propagation.workflow.views import (
     NumbersOwner,
     PendingEvents,
 )
-
-WATERMARK_SECONDS = 0.05
-"""How old the watermark of reasoned texts may be in an answer; it only grows."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +101,6 @@ class EngineParts:
         self.data = data = OpenData(store, embedder, reasoner.name, settings)
         self.numbers = numbers = NumbersOwner(data.first_view())
         self.catalogue, self.pending_events = Catalogue(), PendingEvents()
-        self.reasoned: TTLCache[str, int] = TTLCache(1, WATERMARK_SECONDS)
         self.vectors = vectors = VectorSync(store, embedder, index, numbers, yield_to_calls)
         self.upkeep = IndexMaintenance(store, embedder, index, vectors, numbers, leases)
 

@@ -1,6 +1,7 @@
 """The engine of one process: everything that services, replays and tests ask of the library."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from propagation.model import (
@@ -29,6 +30,9 @@ from propagation.workflow.learn.rebuild import rebuild
 from propagation.workflow.reason.reason_step import CLAIM
 from propagation.workflow.warm_up import warm_up
 
+WATERMARK_SECONDS = 0.05
+"""How old the watermark of reasoned texts may be in an answer; an older one is still true."""
+
 Reach = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
@@ -45,6 +49,8 @@ class Engine(EngineParts):
     """
 
     _store_opened = False
+    _reasoned_through = 0
+    _watermark_read_at = -WATERMARK_SECONDS
 
     # Start and stop
 
@@ -259,10 +265,13 @@ class Engine(EngineParts):
 
     async def reasoned_through(self, *, exact: bool = False) -> int:
         """Return the sequence up to which texts are reasoned; up to 0.05 s old unless `exact`."""
-        through = None if exact else self.reasoned.get("texts")
-        if through is None:
-            through = self.reasoned["texts"] = await self.store.reasoned_through()
-        return through
+        if exact:
+            return await self.store.reasoned_through()
+        if time.monotonic() - self._watermark_read_at >= WATERMARK_SECONDS:
+            # Noted before the read, so that the others do not ask as well meanwhile.
+            self._watermark_read_at = time.monotonic()
+            self._reasoned_through = await self.store.reasoned_through()
+        return self._reasoned_through
 
     async def find_ref(self, key: ClientKey) -> int:
         """Return a client's number. Raises NotFound."""

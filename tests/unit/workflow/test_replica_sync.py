@@ -1,6 +1,7 @@
 """Two engines on one graph and one index, as two processes are: what one commits, the other's views
 follow."""
 
+import asyncio
 from contextlib import asynccontextmanager, suppress
 
 import numpy as np
@@ -421,3 +422,18 @@ async def test_doctor_looks_while_another_process_learns(two):
     assert not (await numbers_of(looking)).problem
     looking.numbers.view.applied_through += 1
     assert "reach sequence" in (await numbers_of(looking)).problem
+
+
+async def test_answers_at_the_same_time_ask_for_the_watermark_of_texts_once(two, monkeypatch):
+    here, _ = two
+    read, asked = here.store.reasoned_through, []
+
+    async def counted():
+        asked.append(1)
+        return await read()
+
+    monkeypatch.setattr(here.store, "reasoned_through", counted, raising=False)
+    await asyncio.gather(*(here.reasoned_through() for _ in range(8)))
+    assert len(asked) == 1
+    await here.reasoned_through(exact=True)
+    assert len(asked) == 2, "an exact answer is read anew"
