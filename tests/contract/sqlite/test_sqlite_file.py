@@ -120,6 +120,13 @@ async def test_a_file_that_is_no_database(path):
         await opening(path)
 
 
+async def test_an_opening_that_fails_leaves_no_lock_file(path):
+    path.write_bytes(b"no database" * 1_000)
+    with pytest.raises(StoreCorrupt):
+        await new(path).open()
+    assert not path.with_name("graph.db.lock").exists()
+
+
 async def test_another_programs_database_is_left_alone(path):
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE theirs (x)")

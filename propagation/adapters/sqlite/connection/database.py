@@ -70,17 +70,18 @@ class Database:
     def open(self) -> None:
         """Lock the file for this process, check and migrate the schema, start the threads."""
         make_file(self.path)
-        self._lock.enter_context(held(self.path))
-        try:
-            connection = open_file(self.path, self._max_bytes)
-            if left := drop_begun(self.path):
-                log.warning(
-                    "took away %s: a copy that a killed command had begun",
-                    ", ".join(path.name for path in left),
-                )
-        except BaseException as error:
-            self._lock.close()
-            raise translated(error, self.path) from error
+        with contextlib.ExitStack() as lock:
+            lock.enter_context(held(self.path))
+            try:
+                connection = open_file(self.path, self._max_bytes)
+                if left := drop_begun(self.path):
+                    log.warning(
+                        "took away %s: a copy that a killed command had begun",
+                        ", ".join(path.name for path in left),
+                    )
+            except BaseException as error:
+                raise translated(error, self.path) from error
+            self._lock = lock.pop_all()
         self._place = _place_of(self.path)
         self._writer = threading.Thread(
             target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True

@@ -52,11 +52,14 @@ def _take_lock(path: Path) -> list[int]:
     """Return the files that are locked."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = os.open(_lock_file(path), os.O_RDWR | os.O_CREAT, 0o600)
-    # A file without a name is one that its last holder, who failed, has just removed.
-    if not _taken(beside) or not os.fstat(beside).st_nlink:
+    if not _taken(beside):
         holder = os.read(beside, 64).decode()
         os.close(beside)
         raise _busy(path, holder)
+    # The last holder failed, and removed the file between its opening and its locking here.
+    if not os.fstat(beside).st_nlink:
+        os.close(beside)
+        return _take_lock(path)
     handles = [beside]
     if FILE_TOO and path.exists():
         handles.append(itself := os.open(path, os.O_RDONLY))
