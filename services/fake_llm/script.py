@@ -113,7 +113,7 @@ UNSUPPORTED = "Unsupported parameter: '{}' is not supported with this model"
 
 
 class Refused(Exception):
-    """An answer that is an error."""
+    """An HTTP error that the server sends in place of an answer."""
 
     def __init__(
         self,

@@ -243,7 +243,7 @@ def line_to_proto(line: Line, references: References) -> pb.Line:
 def interaction_to_proto(sequence: int, references: References) -> pb.InteractionSource:
     """Convert an interaction; one that is no longer kept has its sequence only.
 
-    The event id is the application's and may name the user, so only analysts see it.
+    The application chooses event ids, and one may name the user; so only analysts see them.
     """
     event = references.interactions.get(sequence)
     item = references.keys.get(event.item) if event is not None else None

@@ -183,7 +183,7 @@ class StreamReport(Measured):
 
 
 class Figures(Term):
-    """Figures of every arm, and by how little was known (RecNet, Figure 6)."""
+    """Figures of each arm: all events, and sliced by how much was known (RecNet, Figure 6)."""
 
     arms: Sequence[ArmReport]
     slices: Sequence[Slice]

@@ -68,7 +68,7 @@ def _print_profile(answer: pb.GetProfileResponse) -> None:
     if not profile.lines:
         out += ["", "Nothing is known of it yet."]
     if profile.filter_memory:
-        # Of a router that was split each half has the rule, in the same words.
+        # When a router was split, each half got the rule in the same words.
         out += [
             "",
             "How it filters what others bring:",

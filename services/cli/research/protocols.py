@@ -98,7 +98,7 @@ def prequential(
 def cold_start(
     stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
 ) -> Outcome:
-    """Rank the same events by how little was known of user and item (RecNet, Figure 6)."""
+    """Rank the same events, sliced by how much was known of user and item (RecNet, Figure 6)."""
     report = rank_stream(stream.name, stream, settings, options)
     title = (
         f"{report.dataset}: N@10 by what was known, {pluralize(report.ranked, 'event')} from "

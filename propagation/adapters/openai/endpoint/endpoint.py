@@ -180,7 +180,7 @@ class Endpoint:
     async def _roles_explain(self, call: Call, failure: Failure, usage: Usage) -> bool:
         """Find out whether a first call failed because this model takes no system messages.
 
-        Some servers do not say so. If nothing is answered either way, it stays unknown.
+        Some servers do not tell. If neither question is answered, it stays unknown.
         """
         messages = call.parameters(call).get("messages")
         if not (failure.unexplained and self._takes_system is None and has_system(messages)):
