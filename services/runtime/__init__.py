@@ -1,1 +1,1 @@
-"""What the whole service uses: errors, clock, console, log, measurements; knows no other room."""
+"""What the whole service uses: errors, clock, console, measurements; knows no other room."""
