@@ -111,20 +111,10 @@ class ProcessDrafter:
 
     async def close(self) -> None:
         """Let the child finish its part and end."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.close()
-        try:
-            async with asyncio.timeout(CLOSING_SECONDS):
-                while await process.stdout.read(UNREAD_BYTES):
-                    pass
-                await process.wait()
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+        if self._process is not None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            await self._end(self._process, CLOSING_SECONDS)
 
     async def _start(self) -> Process:
         self._unread, self._length = False, None
@@ -149,13 +139,13 @@ class ProcessDrafter:
                     self._length = int.from_bytes(prefix, "little")
                 body = await process.stdout.readexactly(self._length)
         except TimeoutError:
-            await self._kill(process)
+            await self._end(process, 0)
             raise PropagationError(
                 f"the process that drafts texts sent nothing for {self.part_timeout:g} s; it is "
                 "started again"
             ) from None
         except (asyncio.IncompleteReadError, ConnectionError) as error:
-            code = await self._kill(process)
+            code = await self._end(process, CLOSING_SECONDS)
             raise PropagationError(
                 f"the process that drafts texts ended (exit code {code}); it is started again"
             ) from error
@@ -164,9 +154,19 @@ class ProcessDrafter:
         self._unread = not (isinstance(answer, PropagationError) or answer.is_last)
         return answer
 
-    async def _kill(self, process: Process) -> int:
-        """End the child and return its exit code; the next claim starts another one."""
+    async def _end(self, process: Process, seconds: float) -> int:
+        """Wait so long for the child to end, then kill it; return its exit code.
+
+        Killing a child that has just ended would take its exit code away from asyncio.
+        """
         self._process = None
-        with suppress(ProcessLookupError):
-            process.kill()
-        return await process.wait()
+        assert process.stdout is not None
+        try:
+            async with asyncio.timeout(seconds):
+                while await process.stdout.read(UNREAD_BYTES):
+                    pass
+                return await process.wait()
+        except (TimeoutError, ConnectionError):
+            with suppress(ProcessLookupError):
+                process.kill()
+            return await process.wait()
