@@ -16,12 +16,11 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.evaluation.control_policies import CONTROL_POLICIES
 from propagation.ports import Clock, Embedder, GraphStore, Reasoner, VectorIndex
-from propagation.workflow.compose import Ports, Process
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.concurrency import yield_to_loop
 from propagation.workflow.engine import Engine
-from propagation.workflow.rounds.policies import ROUTING_POLICIES
+from propagation.workflow.rounds.policies import ROUTING_POLICIES, PolicyFactory
 from services.config.settings import Settings
 from services.reasoning.process_drafter import Begin, ProcessDrafter
 from services.runtime.process import SystemClock, process_name
@@ -154,7 +153,6 @@ EMBEDDERS: Mapping[str, Callable[[ModelPorts], Embedder]] = {
     "fitted": fitted_embedder,
     "openai": openai_embedder,
 }
-POLICIES = ROUTING_POLICIES | CONTROL_POLICIES
 Around = Callable[[GraphStore, VectorIndex], tuple[GraphStore, VectorIndex]]
 
 
@@ -168,6 +166,7 @@ def build_engine(
     yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
     clock: Clock | None = None,
     around: Around = lambda store, index: (store, index),
+    policies: Mapping[str, PolicyFactory] = ROUTING_POLICIES,
 ) -> Engine:
     """Build the engine of one process from its settings, not opened.
 
@@ -178,6 +177,7 @@ def build_engine(
         yield_to_calls: Awaited between pieces of reasoning.
         clock: The system's by default.
         around: Wraps the store and the index, for monitoring.
+        policies: The routing policies from which the settings choose one.
     """
     store = graph_store(settings, clock)
     models = ModelPorts(settings, store, process_name())
@@ -185,11 +185,11 @@ def build_engine(
     embedder = EMBEDDERS[settings.embedder](models)
     beside = process_drafter(settings, store)
     store, index = around(store, INDEXES[settings.index](settings, store))
-    return Engine(
+    return compose(
         Ports(store, embedder, index, reasoner),
         settings.workflow,
         Process(process_name(), yield_to_calls, beside),
-        POLICIES,
+        policies,
     )
 
 

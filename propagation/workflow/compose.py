@@ -1,4 +1,4 @@
-"""Composition of an engine's parts from its ports and settings."""
+"""Composition of an engine from its ports and settings."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from propagation.ports import Embedder, GraphStore, Reasoner, VectorIndex
 from propagation.workflow.bootstrap.stage0 import Stage0
 from propagation.workflow.concurrency import Exclusion, Leases, yield_to_loop
 from propagation.workflow.data_settings import OpenData
+from propagation.workflow.engine import Engine
 from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.evolve.planner import Planner
 from propagation.workflow.evolve.publication import Publisher
@@ -69,123 +70,121 @@ class Process:
     drafting: TextDrafter[Any] | None = None
 
 
-class EngineParts:
-    """The parts of one process' engine; nothing is opened yet.
+def compose(
+    ports: Ports,
+    settings: WorkflowSettings,
+    process: Process,
+    policies: Mapping[str, PolicyFactory] = ROUTING_POLICIES,
+) -> Engine:
+    """Build an engine, each part after those that it uses; nothing is opened yet.
 
-    Services ask the parts for what they read: `store`, `past` and `tracer` for records, `numbers`
-    for the numbers, `recommender`, `ranking`, `similar` and `profiles` for answers.
+    Args:
+        ports: The adapters of the deployment.
+        settings: Sizes and limits of the loop.
+        process: The process that runs it.
+        policies: The routing policies from which the settings choose one, by name.
+
+    Raises:
+        IncompatibleSettings: The settings name a policy that is not among them.
     """
+    store, embedder, index, reasoner = ports.store, ports.embedder, ports.index, ports.reasoner
+    yield_to_calls = process.yield_to_calls
+    leases = Leases(store, process.name, settings.lease_seconds)
 
-    def __init__(
-        self,
-        ports: Ports,
-        settings: WorkflowSettings,
-        process: Process,
-        policies: Mapping[str, PolicyFactory] = ROUTING_POLICIES,
-    ) -> None:
-        """Build the parts, each after those that it uses.
+    # What this process holds in memory, fed by the log.
+    data = OpenData(store, embedder, reasoner.name, settings)
+    numbers = NumbersOwner(data.first_view())
+    catalogue, pending_events = Catalogue(), PendingEvents()
+    vectors = VectorSync(store, embedder, index, numbers, yield_to_calls)
+    index_maintenance = IndexMaintenance(store, embedder, index, vectors, numbers, leases)
 
-        Args:
-            ports: The adapters of the deployment.
-            settings: Sizes and limits of the loop.
-            process: The process that runs it.
-            policies: The routing policies from which the settings choose one, by name.
-        """
-        store, embedder, index, reasoner = ports.store, ports.embedder, ports.index, ports.reasoner
-        yield_to_calls = process.yield_to_calls
-        self.store, self.embedder, self.index, self.reasoner = store, embedder, index, reasoner
-        self.settings = settings
-        self.leases = leases = Leases(store, process.name, settings.lease_seconds)
+    # Stage 1 of Algorithm 1, and what keeps activities apart.
+    interactions = InteractionReasoning(store, reasoner, settings, yield_to_calls)
+    reasoning = Reasoning(
+        store, interactions, vectors, settings, leases, reasoner.concurrency, process.drafting
+    )
+    exclusion = Exclusion(reasoning)
+    policy = build_policy(policies, PolicyPorts(settings, store, index, embedder, numbers, leases))
+    cold_start = ColdStart(store, reasoner, policy, vectors, reasoning.drafting, settings)
 
-        # What this process holds in memory, fed by the log.
-        self.data = data = OpenData(store, embedder, reasoner.name, settings)
-        self.numbers = numbers = NumbersOwner(data.first_view())
-        self.catalogue, self.pending_events = Catalogue(), PendingEvents()
-        self.vectors = vectors = VectorSync(store, embedder, index, numbers, yield_to_calls)
-        self.upkeep = IndexMaintenance(store, embedder, index, vectors, numbers, leases)
+    # Reads.
+    time_travel = TimeTravel(store)
+    recommender = Recommender(store, numbers, embedder, catalogue, pending_events, vectors)
+    memory = ClientMemory(
+        catalogue,
+        pending_events,
+        (interactions.cache, reasoning.drafting, vectors.texts, recommender.texts),
+    )
 
-        # Stage 1 of Algorithm 1, and what keeps activities apart.
-        interactions = InteractionReasoning(store, reasoner, settings, yield_to_calls)
-        self.reasoning = Reasoning(
-            store,
-            interactions,
-            vectors,
-            settings,
-            leases,
-            reasoner.concurrency,
-            process.drafting,
-        )
-        drafting = self.reasoning.drafting
-        self.exclusion = Exclusion(self.reasoning)
-        policy = build_policy(
-            policies, PolicyPorts(settings, store, index, embedder, numbers, leases)
-        )
-        self.cold_start = ColdStart(store, reasoner, policy, vectors, drafting, settings)
-
-        # Reads.
-        self.past = TimeTravel(store)
-        self.recommender = Recommender(
-            store,
-            numbers,
-            embedder,
-            self.catalogue,
-            self.pending_events,
-            vectors,
-        )
-        self.ranking = ReasonerRanking(store, reasoner, settings.seed)
-        self.similar = SimilarClients(store, numbers)
-        self.profiles = ProfileReader(
-            store, reasoner, settings, vectors, self.past, self.exclusion.merging
-        )
-        self.tracer = Tracer(store)
-        memory = ClientMemory(
-            self.catalogue,
-            self.pending_events,
-            (interactions.cache, drafting, vectors.texts, self.recommender.texts),
-        )
-
-        # Learning, stage 2, evolution, withdrawal, stage 0.
-        self.learner = learner = Learner(
-            store, numbers, embedder, leases, data, self.catalogue, (self.cold_start, memory)
-        )
-        self.refused_texts = RefusedTexts(store, embedder, numbers)
-        self.replica_sync = ReplicaSync(store, embedder, vectors, memory)
-        self.rounds = PropagationRound(
-            store,
-            reasoner,
-            policy,
-            AttributePerception(store, vectors.texts, index, embedder, numbers, settings),
-            vectors,
-            settings,
-            leases,
-            self.cold_start.through,
-            yield_to_calls,
-        )
-        self.evolution = Evolution(
-            store,
-            numbers,
-            learner,
-            settings,
-            self.exclusion,
-            Planner(store, reasoner, settings),
-            Publisher(store, numbers, vectors, self.upkeep, learner, leases, self.exclusion),
-        )
-        withdrawer = Withdrawer(
-            store, embedder, numbers, learner, vectors, self.upkeep, settings.min_support, leases
-        )
-        self.forgetting = Forgetting(store, withdrawer, memory, self.exclusion)
-        self.retention = Retention(store)
-        self.stage0 = Stage0(
+    # Learning, stage 2, evolution, withdrawal.
+    learner = Learner(store, numbers, embedder, leases, data, catalogue, (cold_start, memory))
+    replica_sync = ReplicaSync(store, embedder, vectors, memory)
+    rounds = PropagationRound(
+        store,
+        reasoner,
+        policy,
+        AttributePerception(store, vectors.texts, index, embedder, numbers, settings),
+        vectors,
+        settings,
+        leases,
+        cold_start.through,
+        yield_to_calls,
+    )
+    evolution = Evolution(
+        store,
+        numbers,
+        learner,
+        settings,
+        exclusion,
+        Planner(store, reasoner, settings),
+        Publisher(store, numbers, vectors, index_maintenance, learner, leases, exclusion),
+    )
+    withdrawer = Withdrawer(
+        store, embedder, numbers, learner, vectors, index_maintenance, settings.min_support, leases
+    )
+    return Engine(
+        settings=settings,
+        store=store,
+        embedder=embedder,
+        index=index,
+        reasoner=reasoner,
+        leases=leases,
+        exclusion=exclusion,
+        data=data,
+        numbers=numbers,
+        catalogue=catalogue,
+        pending_events=pending_events,
+        vectors=vectors,
+        index_maintenance=index_maintenance,
+        learner=learner,
+        replica_sync=replica_sync,
+        reasoning=reasoning,
+        cold_start=cold_start,
+        rounds=rounds,
+        evolution=evolution,
+        forgetting=Forgetting(store, withdrawer, memory, exclusion),
+        retention=Retention(store),
+        refused_texts=RefusedTexts(store, embedder, numbers),
+        stage0=Stage0(
             store,
             embedder,
             data,
             numbers,
             learner,
-            self.upkeep,
-            self.cold_start,
-            self.rounds,
-            self.replica_sync,
+            index_maintenance,
+            cold_start,
+            rounds,
+            replica_sync,
             settings,
             leases,
-            self.exclusion,
-        )
+            exclusion,
+        ),
+        recommender=recommender,
+        reasoner_ranking=ReasonerRanking(store, reasoner, settings.seed),
+        similar_clients=SimilarClients(store, numbers),
+        profile_reader=ProfileReader(
+            store, reasoner, settings, vectors, time_travel, exclusion.merging
+        ),
+        time_travel=time_travel,
+        tracer=Tracer(store),
+    )

@@ -2,7 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Concatenate, ParamSpec, TypeVar
 
 from propagation.model import (
     NO_EXPENSES,
@@ -20,19 +22,43 @@ from propagation.model import (
     Round,
     index_of,
 )
-from propagation.ports import RecordResult
-from propagation.workflow.bootstrap.stage0 import OnStep, ignore_step
-from propagation.workflow.compose import EngineParts
-from propagation.workflow.concurrency import Activity
-from propagation.workflow.forget.forgetting import export_lines
+from propagation.ports import Embedder, GraphStore, Reasoner, RecordResult, VectorIndex
+from propagation.workflow.bootstrap.stage0 import OnStep, Stage0, ignore_step
+from propagation.workflow.concurrency import Activity, Exclusion, Leases
+from propagation.workflow.data_settings import OpenData
+from propagation.workflow.evolve.evolution import Evolution
+from propagation.workflow.forget.forgetting import (
+    ErasureResult,
+    Forgetting,
+    RetractionResult,
+    export_lines,
+)
+from propagation.workflow.forget.retention import Retention
+from propagation.workflow.history.profile_reader import ProfileReader, ProfileReading
+from propagation.workflow.history.time_travel import TimeTravel
+from propagation.workflow.history.trace import Tracer
+from propagation.workflow.index.maintenance import IndexMaintenance
+from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.gauge import read_gauge
+from propagation.workflow.learn.item_embedding import RefusedTexts
+from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild
-from propagation.workflow.reason.reason_step import CLAIM
+from propagation.workflow.read.reasoner_ranking import ReasonerRanking
+from propagation.workflow.read.recommend import Recommendations, Recommender, RecommendRequest
+from propagation.workflow.read.similar_clients import By, Neighbours, SimilarClients
+from propagation.workflow.reason.cold_start import ColdStart
+from propagation.workflow.reason.reason_step import CLAIM, Reasoning
+from propagation.workflow.replica_sync import ReplicaSync
+from propagation.workflow.rounds.round import PropagationRound
+from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.views import Catalogue, NumbersOwner, NumbersView, PendingEvents
 from propagation.workflow.warm_up import warm_up
 
 WATERMARK_SECONDS = 0.05
 """How old the watermark of reasoned texts may be in an answer; an older one is still true."""
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Reach = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
@@ -41,16 +67,46 @@ async def reach_once(open_part: Callable[[], Awaitable[None]]) -> None:
     await open_part()
 
 
-class Engine(EngineParts):
+@dataclass(kw_only=True, eq=False)
+class Engine:
     """Algorithm 1 over one graph: record, learn, reason, rounds, evolution and upkeep.
 
-    The methods are what changes something, each under the locks of its activity. Answers are
-    asked of the parts.
+    `compose` builds it from its parts. Services call its methods; what changes something runs
+    under the locks of its activity. Of the parts they use the ports, `tracer` and `time_travel`.
     """
 
-    _store_opened = False
-    _reasoned_through = 0
-    _watermark_read_at = -WATERMARK_SECONDS
+    settings: WorkflowSettings
+    store: GraphStore
+    embedder: Embedder
+    index: VectorIndex
+    reasoner: Reasoner
+    leases: Leases
+    exclusion: Exclusion
+    data: OpenData
+    numbers: NumbersOwner
+    catalogue: Catalogue
+    pending_events: PendingEvents
+    vectors: VectorSync
+    index_maintenance: IndexMaintenance
+    learner: Learner
+    replica_sync: ReplicaSync
+    reasoning: Reasoning
+    cold_start: ColdStart
+    rounds: PropagationRound
+    evolution: Evolution
+    forgetting: Forgetting
+    retention: Retention
+    refused_texts: RefusedTexts
+    stage0: Stage0
+    recommender: Recommender
+    reasoner_ranking: ReasonerRanking
+    similar_clients: SimilarClients
+    profile_reader: ProfileReader
+    time_travel: TimeTravel
+    tracer: Tracer
+    _store_opened: bool = field(default=False, init=False)
+    _reasoned_through: int = field(default=0, init=False)
+    _watermark_read_at: float = field(default=-WATERMARK_SECONDS, init=False)
 
     # Start and stop
 
@@ -79,7 +135,7 @@ class Engine(EngineParts):
         await self.replica_sync.open(max(learned, self.applied_through))
         await self.vectors.canonical.load()
         await reach(self.stage0.open_index)
-        await reach(self.forgetting.wipe_if_due)
+        await reach(self.wipe_if_due)
 
     def stop_within(self, seconds: float) -> None:
         """Give models so many seconds for open questions, and ask them no more.
@@ -97,7 +153,7 @@ class Engine(EngineParts):
             await self.reasoner.close()
             await self.embedder.close()
             await self.learner.close()
-            await self.upkeep.close()
+            await self.index_maintenance.close()
         self.numbers.close()
         await self.store.close()
 
@@ -174,7 +230,7 @@ class Engine(EngineParts):
         Raises:
             LeaseHeld: Another process runs one.
         """
-        if not self.settings.propagate:
+        if not self.propagates:
             return None
         if await self.evolution.due_before_round():
             await self.evolve()
@@ -188,11 +244,26 @@ class Engine(EngineParts):
         while await self.learn():
             pass
         while await self.reason():
-            if self.settings.propagate and await self.round_is_due():
+            if self.propagates and await self.round_is_due():
                 rounds += await self.run_round() is not None
         return rounds
 
     # Routers
+
+    @property
+    def propagates(self) -> bool:
+        """Whether preferences are propagated (the setting `propagate`)."""
+        return self.settings.propagate
+
+    @property
+    def routers_in_use(self) -> Collection[int]:
+        """The numbers of taste routers that are not retired."""
+        return self.numbers.view.routers
+
+    @property
+    def postponed_routers(self) -> Mapping[int, str]:
+        """The routers that the last round left out, and why."""
+        return self.rounds.postponed
 
     async def init(self, on_step: OnStep = ignore_step) -> Epoch:
         """Run stage 0 now and open an epoch; reads and recording go on meanwhile.
@@ -216,7 +287,7 @@ class Engine(EngineParts):
             LeaseLost: Another process learns or runs a round.
             IncompatibleSettings: Propagation is off; a dry run and an undo are still possible.
         """
-        if not (self.settings.propagate or dry_run or undo):
+        if not (self.propagates or dry_run or undo):
             raise IncompatibleSettings(
                 "propagation is switched off (the setting propagate), so nothing is evolved; a dry"
                 " run says what would change"
@@ -226,11 +297,87 @@ class Engine(EngineParts):
                 return await self.evolution.undo(undo, dry_run=dry_run)
             return await self.evolution.run(dry_run=dry_run)
 
+    # Answers
+
+    async def recommend(self, request: RecommendRequest) -> Recommendations:
+        """Rank items for a user by the numbers."""
+        return await self.recommender.recommend(request)
+
+    async def rerank(
+        self, user_id: str, recommendations: Recommendations, seconds: float | None
+    ) -> Recommendations:
+        """Put the first items of a list into the reasoner's order, within a deadline."""
+        return await self.reasoner_ranking.rerank(user_id, recommendations, seconds)
+
+    async def read_profile(
+        self, ref: int, as_of: int | None = None, *, merge: bool = False
+    ) -> ProfileReading:
+        """Read a client's profile.
+
+        Args:
+            ref: The client's number.
+            as_of: Read it as it was at this sequence; None means now.
+            merge: Merge the messages that wait for the client first.
+
+        Raises:
+            NotFound: The client was erased since its ref was found.
+            ReasonerFailed: The reasoner could not merge.
+            VersionClash: Other writers of this profile were faster, several times.
+            TooOld: Retention dropped something meanwhile.
+        """
+        if as_of is not None:
+            return await self.profile_reader.read_at(ref, as_of)
+        if merge:
+            return await self.profile_reader.read_merged(ref)
+        return await self.profile_reader.read_current(ref)
+
+    async def find_similar(self, ref: int, kind: ClientKind, by: By, limit: int) -> Neighbours:
+        """Find the clients of a kind that are most similar to one."""
+        return await self.similar_clients.find_similar(ref, kind, by, limit)
+
+    async def compute(
+        self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function on the numbers, while nothing else changes them."""
+        return await self.numbers.run(work, *args, **kwargs)
+
+    # Withdrawal
+
+    async def retract(self, event_ids: Sequence[str]) -> RetractionResult:
+        """Withdraw events with everything they wrote, in one commit (docs/erasure.md).
+
+        Raises:
+            LeaseLost: Another process learns, evolves or runs a round for too long.
+        """
+        return await self.forgetting.retract(event_ids)
+
+    async def forget(self, key: ClientKey, *, wipe: bool = False) -> ErasureResult:
+        """Erase everything of a client (docs/erasure.md).
+
+        Args:
+            key: Its id is free to start anew.
+            wipe: Wipe its traces from the database's files now, not in the night.
+
+        Raises:
+            NotFound: The client is unknown.
+            LeaseLost: Another process learns, evolves or runs a round for too long.
+            StoreBusy: The client is erased; its traces are wiped later.
+        """
+        return await self.forgetting.forget(key, wipe=wipe)
+
+    async def wipe_if_due(self) -> None:
+        """Wipe the traces of erased clients from the database's files, if there are any."""
+        await self.forgetting.wipe_if_due()
+
     def export_client(self, key: ClientKey) -> AsyncIterator[str]:
         """Yield everything that is stored of a client, as lines of JSON."""
         return export_lines(self.store, self.numbers, key)
 
     # Maintenance
+
+    async def synchronize(self) -> None:
+        """Bring the numbers to the end of the log; the caller keeps this process from learning."""
+        await self.learner.synchronize()
 
     async def follow(self) -> int:
         """Apply what other processes committed; return how much that was."""
@@ -240,13 +387,23 @@ class Engine(EngineParts):
         """Run one step of retention, or embed refused texts again; return whether any was due."""
         return await self.retention.step() is not None or await self.refused_texts.step() > 0
 
+    @property
+    def index_problem(self) -> str:
+        """Why the vector index is not written to now; empty while it is."""
+        return self.index_maintenance.problem
+
+    @property
+    def repaired_points(self) -> int:
+        """How many points of the vector index differed when it was last compared with the graph."""
+        return self.index_maintenance.repaired
+
     async def update_index(self) -> int:
         """Carry changes that the vector index missed from the outbox; return how many."""
-        if not await self.upkeep.due():
+        if not await self.index_maintenance.due():
             return 0
         async with self.exclusion.run(Activity.UPDATE_INDEX):
             await self.reasoning.wait_for_views()
-            return await self.upkeep.step()
+            return await self.index_maintenance.step()
 
     async def rebuild(self) -> int:
         """Compute the numbers again from the log, as the newest checkpoint; return its sequence.
@@ -262,6 +419,14 @@ class Engine(EngineParts):
     def applied_through(self) -> int:
         """Return the sequence up to which the numbers reflect the log."""
         return self.numbers.view.applied_through
+
+    async def wait_until_applied(self, sequence: int, seconds: float) -> None:
+        """Wait until the numbers reflect a sequence.
+
+        Raises:
+            NotReached: They did not within so many seconds.
+        """
+        await self.numbers.reach(sequence, seconds)
 
     async def reasoned_through(self, *, exact: bool = False) -> int:
         """Return the sequence up to which texts are reasoned; up to 0.05 s old unless `exact`."""
@@ -285,7 +450,7 @@ class Engine(EngineParts):
 
         None before the first interaction with a negative.
         """
-        return await self.numbers.run(read_gauge)
+        return await self.compute(read_gauge)
 
     @property
     def expenses(self) -> Expenses:

@@ -175,13 +175,12 @@ def _refuse_unknown(entries: Mapping[str, Entry]) -> None:
 
 def _refuse_unknown_policy(entry: Entry) -> None:
     # Imported only here: it takes longer than all other settings together.
-    from propagation.evaluation.control_policies import CONTROL_POLICIES
     from propagation.workflow.rounds.policies import ROUTING_POLICIES
 
-    names = ROUTING_POLICIES | CONTROL_POLICIES
-    if entry.value not in names:
+    if entry.value not in ROUTING_POLICIES:
         raise SettingsError(
-            f"policy is {entry.value!r} ({entry.source}): must be one of {', '.join(names)}"
+            f"policy is {entry.value!r} ({entry.source}): must be one of "
+            + ", ".join(ROUTING_POLICIES)
         )
 
 

@@ -149,7 +149,7 @@ async def retain(context: WorkerContext) -> bool:
 async def update_index(context: WorkerContext) -> int:
     """Bring some pending changes to the vector index; return how many. Raises IndexUnavailable."""
     done = await context.engine.update_index()
-    if problem := context.engine.upkeep.problem:
+    if problem := context.engine.index_problem:
         raise IndexUnavailable(problem)
     return done
 
@@ -169,7 +169,7 @@ async def merge(context: WorkerContext) -> int:
     del context.pending_merges[ref]
     await context.priority.yield_to_calls()
     with suppress(NotFound):  # the client may have been forgotten since
-        await context.engine.profiles.read_merged(ref)
+        await context.engine.read_profile(ref, merge=True)
     return 1
 
 
@@ -210,7 +210,7 @@ async def run_round(context: WorkerContext) -> Round | None:
 
 async def run_due_round(context: WorkerContext) -> int:
     """Run a round if enough clients changed; return 0, as nothing more is due after it."""
-    if context.engine.settings.propagate and await context.engine.round_is_due():
+    if context.engine.propagates and await context.engine.round_is_due():
         start = time.monotonic()
         await run_round_unless_held(context)
         if context.priority.flooded:
@@ -220,7 +220,7 @@ async def run_due_round(context: WorkerContext) -> int:
 
 async def run_round_unless_held(context: WorkerContext) -> None:
     """Run a round unless propagation is off or another process runs one."""
-    if context.engine.settings.propagate:
+    if context.engine.propagates:
         with suppress(LeaseHeld):
             await run_round(context)
 
@@ -230,7 +230,7 @@ def _show_postponed(context: WorkerContext, number: int) -> None:
     failures = context.failures
     for name in [name for name in failures.reasons if name.startswith(ROUTER)]:
         failures.clear(name)
-    for router, reason in context.engine.rounds.postponed.items():
+    for router, reason in context.engine.postponed_routers.items():
         failures.reasons[f"{ROUTER}{router}"] = (
             f"left out of round {number}, due in the next: {reason}"
         )

@@ -176,7 +176,7 @@ class Worker:
 
         with self._priority.waiting():
             if not texts:
-                return await self._engine.numbers.reach(sequence, seconds)
+                return await self._engine.wait_until_applied(sequence, seconds)
             reached = await self._context.progress.wait_until(reasoned_through, sequence, seconds)
         if reached < sequence:
             raise NotReached(sequence, reached)

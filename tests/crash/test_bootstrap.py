@@ -124,7 +124,7 @@ async def the_epoch_is_whole(engine, epoch):
     assert differing_arrays(view.state, engine.numbers.view.state) == []
     if await engine.round_is_due():
         await engine.run_round()
-    assert await engine.upkeep.repair() == 0
+    assert await engine.index_maintenance.repair() == 0
     assert await engine.store.check() == []
     first = await engine.store.last_round()
     assert first.sequence > epoch.sequence

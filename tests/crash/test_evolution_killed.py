@@ -57,7 +57,7 @@ async def test_kill_9_inside_an_evolution_leaves_the_old_or_the_new_epoch_whole(
         assert engine.numbers.view.epoch == epoch.number
         view = await rebuild_view(store, engine.embedder, engine.data.first_view())
         assert differing_arrays(view.state, engine.numbers.view.state) == []
-        assert await engine.upkeep.repair() == 0
+        assert await engine.index_maintenance.repair() == 0
         await push(engine, stream(STYLES[:3], 40, seed=4))
         assert await store.check() == []
         assert (await engine.evolve()).verdict

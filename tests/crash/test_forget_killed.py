@@ -51,7 +51,7 @@ async def is_whole(engine, folder, mine, *, gone):
     assert await engine.store.check() == []
     view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
     assert differing_arrays(view.state, engine.numbers.view.state) == []
-    assert await engine.upkeep.repair() == 0
+    assert await engine.index_maintenance.repair() == 0
     assert await strange_points(engine) == []
     if gone:
         assert await left_in_rows(engine, words) == []
@@ -105,7 +105,9 @@ async def test_a_retraction_and_a_restart_without_making_the_index_again(
                 await engine.forgetting.retract(mine)
         else:
             await engine.forgetting.retract(mine)
-            assert not await engine.upkeep.due()  # takes out of the outbox what was shown
+            assert (
+                not await engine.index_maintenance.due()
+            )  # takes out of the outbox what was shown
             assert await engine.store.count_changes() == 0
     assert bool(await strange_points(engine)) == dies
     if dies:
@@ -118,9 +120,12 @@ async def test_a_retraction_and_a_restart_without_making_the_index_again(
     try:
         assert not await again.store.wiping_due()
         assert await strange_points(again) == []
-        assert await again.upkeep.repair() == 0
-        assert (await again.upkeep.due(), await again.store.count_changes()) == (False, 0)
-        assert (again.upkeep.repaired > 0) == dies
+        assert await again.index_maintenance.repair() == 0
+        assert (await again.index_maintenance.due(), await again.store.count_changes()) == (
+            False,
+            0,
+        )
+        assert (again.index_maintenance.repaired > 0) == dies
     finally:
         await again.close()
 

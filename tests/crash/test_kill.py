@@ -61,6 +61,6 @@ async def _agrees(database, caller):
         assert await store.reasoned_through() >= max(stored.values())
         view = await rebuild_view(store, engine.embedder, engine.data.first_view())
         assert differing_arrays(view.state, engine.numbers.view.state) == []
-        assert await engine.upkeep.repair() == 0
+        assert await engine.index_maintenance.repair() == 0
     finally:
         await engine.close()

@@ -62,7 +62,7 @@ async def is_sound(engine):
     assert await engine.store.check() == []
     view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
     assert differing_arrays(view.state, engine.numbers.view.state) == []
-    assert await engine.upkeep.repair() == 0
+    assert await engine.index_maintenance.repair() == 0
 
 
 async def test_nothing_of_a_user_is_left(engine, tmp_path):
@@ -176,7 +176,7 @@ async def test_a_start_embeds_nothing_that_it_has_embedded(engine, tmp_path):
         lines = {line.text for text in texts.values() for line in text.profile.lines}
         assert any(title_of(0) in line for line in lines)
         assert lines.isdisjoint(embedded)
-        assert await again.upkeep.repair() == 0
+        assert await again.index_maintenance.repair() == 0
     finally:
         await again.close()
 

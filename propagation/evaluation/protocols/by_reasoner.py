@@ -313,10 +313,12 @@ async def _rank(engine: Engine, target: Target) -> Placement:
     request = RecommendRequest(
         user_id=target.user, limit=len(candidates), candidates=candidates, exclude_seen=False
     )
-    by_numbers = await engine.recommender.recommend(request)
+    by_numbers = await engine.recommend(request)
     found = await _retry_patiently(
         engine,
-        lambda: engine.ranking.rerank(target.user, by_numbers, None, raise_unavailable=True),
+        lambda: engine.reasoner_ranking.rerank(
+            target.user, by_numbers, None, raise_unavailable=True
+        ),
     )
     place = [item.item_id for item in found.items].index(target.item)
     return Placement(place, found.by_reasoner)

@@ -65,7 +65,7 @@ class Stage0:
     data: OpenData
     numbers: NumbersOwner
     learner: Learner
-    upkeep: IndexMaintenance
+    index_maintenance: IndexMaintenance
     cold_start: ColdStart
     rounds: PropagationRound
     replica_sync: ReplicaSync
@@ -107,7 +107,7 @@ class Stage0:
                 await self.data.begin_epoch(epoch.number)
                 await self.learner.reload()
             on_step("embedding profiles, attributes and routers")
-            await self.upkeep.reindex()
+            await self.index_maintenance.reindex()
             log.info("epoch %d is open at sequence %d", epoch.number, epoch.sequence)
             self.replica_sync.note_embedder()
             if self.settings.propagate and self.rounds.policy.integrator is None:
@@ -119,14 +119,14 @@ class Stage0:
     async def open_index(self) -> None:
         """Make the index equal to the graph, at start; an outdated one waits for its epoch."""
         if self.data.outdated:
-            self.upkeep.put_off("the vector index is made anew with the next epoch")
+            self.index_maintenance.put_off("the vector index is made anew with the next epoch")
         else:
-            await self.upkeep.open()
+            await self.index_maintenance.open()
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """Make the index anew, and tau of eq. 4 if it is a quantile; return how many points."""
         async with self.exclusion.run(Activity.REINDEX):
-            count = await self.upkeep.reindex(progress)
+            count = await self.index_maintenance.reindex(progress)
             policy = self.rounds.policy
             if isinstance(policy, SemanticPolicy) and isinstance(
                 policy.threshold, QuantileThreshold
@@ -143,7 +143,7 @@ class Stage0:
             self.numbers.view.epoch
             or self.numbers.view.items < needed
             or changes < self._next_count
-            or self.upkeep.problem  # the new epoch's index could not be made
+            or self.index_maintenance.problem  # the new epoch's index could not be made
         ):
             return False
         with_text = len(await catalogue_of(self.store))

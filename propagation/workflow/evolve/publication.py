@@ -56,7 +56,7 @@ class Publisher:
     store: GraphStore
     numbers: NumbersOwner
     vectors: VectorSync
-    upkeep: IndexMaintenance
+    index_maintenance: IndexMaintenance
     learner: Learner
     leases: Leases
     exclusion: Exclusion
@@ -98,7 +98,7 @@ class Publisher:
                     learn, rounds, _publication(decided, change, epoch, start, round_, texts)
                 )
                 await self.numbers.run(NumbersView.evolve, state, epoch.number + 1)
-        await self.upkeep.follow_routers()
+        await self.index_maintenance.follow_routers()
         await self.vectors.publish(texts)
         return run
 

@@ -155,7 +155,7 @@ class Withdrawer:
     numbers: NumbersOwner
     learner: Learner
     vectors: VectorSync
-    upkeep: IndexMaintenance
+    index_maintenance: IndexMaintenance
     min_support: int
     leases: Leases
 
@@ -249,7 +249,7 @@ class Withdrawer:
             self.vectors.forget([ref], changes.unheld, erased.names)
         await self.vectors.publish(changes.next_texts)
         try:
-            await self.upkeep.follow_withdrawal(
+            await self.index_maintenance.follow_withdrawal(
                 gone,
                 [
                     IndexChange(Collection.ROUTERS, message.router, message.version, message.round)

@@ -40,7 +40,7 @@ class ProfileReader:
     reasoner: Reasoner
     settings: WorkflowSettings
     vectors: VectorSync
-    past: TimeTravel
+    time_travel: TimeTravel
     merging: ReadersWriterLock
 
     async def read_current(self, ref: int) -> ProfileReading:
@@ -82,7 +82,7 @@ class ProfileReader:
         """
         client = await self._client(ref, sequence)
         text = await self.store.text_at(ref, sequence)
-        await self.past.check_kept(sequence)
+        await self.time_travel.check_kept(sequence)
         return ProfileReading(client, text or ClientText.empty(ref))
 
     async def _merge(self, ref: int) -> ProfileReading:

@@ -138,11 +138,11 @@ async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]
 
 def _index(engine: "Engine") -> Finding:
     """Report the index, which each start compares with the graph and repairs."""
-    looked_at, stale = "vector index against the graph", engine.upkeep.repaired
-    if engine.upkeep.problem:
+    looked_at, stale = "vector index against the graph", engine.repaired_points
+    if engine.index_problem:
         return Finding(
             looked_at,
-            engine.upkeep.problem,
+            engine.index_problem,
             "start it; a running service then makes it good by itself",
         )
     return Finding(
@@ -158,9 +158,10 @@ async def numbers_of(engine: "Engine") -> Finding:
 
     Other processes may learn meanwhile.
     """
-    before = await engine.store.learned_through()
-    await engine.learner.synchronize()
-    applied, learned = engine.applied_through, await engine.store.learned_through()
+    store = engine.store
+    before = await store.learned_through()
+    await engine.synchronize()
+    applied, learned = engine.applied_through, await store.learned_through()
     behind = "" if before <= applied <= learned else f"reach sequence {applied}, the log {learned}"
     return Finding("numbers against the log", behind, "`propagation rebuild`" if behind else "")
 

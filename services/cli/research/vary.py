@@ -217,5 +217,5 @@ async def _evolved(engine: Engine) -> dict[str, int]:
         "runs": len(runs),
         "published": len(published),
         **{f"{kind.value}s": kinds.count(kind) for kind in EvolutionKind},
-        "routers": len(engine.numbers.view.routers),
+        "routers": len(engine.routers_in_use),
     }

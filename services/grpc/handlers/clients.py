@@ -4,7 +4,6 @@ from collections.abc import AsyncGenerator
 
 from propagation.model import ClientKind, InvalidInput
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.history.profile_reader import ProfileReading
 from propagation.workflow.read.similar_clients import By
 from services.grpc.convert import key_to_proto, load_references, profile_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
@@ -72,10 +71,13 @@ class ClientsHandler(Servicer):
             raise InvalidInput(
                 "as_of", "cannot be combined with FRESHNESS_MERGED: the past takes no more messages"
             )
-        at = await parse_as_of(request, self._past)
+        at = await parse_as_of(request, self._time_travel)
         await self._wait_for(request, context, texts=merge)
         reflects = await self._reflects(exact=merge)
-        reading = await self._read_profile(await self._engine.find_ref(key), at, merge=merge)
+        ref = await self._engine.find_ref(key)
+        reading = await self._engine.read_profile(ref, at, merge=merge)
+        if reading.waiting:
+            self._worker.merge_later(ref)
         references = await load_references(
             self._store, current_caller(), reading.text.profile.lines
         )
@@ -83,16 +85,6 @@ class ClientsHandler(Servicer):
             profile=profile_to_proto(reading, references, propagate=self._propagates(request)),
             reflects=reflects,
         )
-
-    async def _read_profile(self, ref: int, at: int | None, *, merge: bool) -> ProfileReading:
-        if at is not None:
-            return await self._engine.profiles.read_at(ref, at)
-        if merge:
-            return await self._engine.profiles.read_merged(ref)
-        reading = await self._engine.profiles.read_current(ref)
-        if reading.waiting:
-            self._worker.merge_later(ref)
-        return reading
 
     async def SimilarClients(
         self, request: pb.SimilarClientsRequest, context: Context
@@ -112,7 +104,7 @@ class ClientsHandler(Servicer):
             current_caller().require(Role.ANALYST, "SimilarClients of users")
         await self._wait_for(request, context)
         ref = await self._engine.find_ref(key)
-        answer = await self._engine.similar.find_similar(ref, kind, by, limit)
+        answer = await self._engine.find_similar(ref, kind, by, limit)
         return pb.SimilarClientsResponse(
             neighbours=[
                 pb.SimilarClientsResponse.Neighbour(
@@ -134,9 +126,7 @@ class ClientsHandler(Servicer):
         self, request: pb.ForgetClientRequest, context: Context
     ) -> pb.ForgetClientResponse:
         key = parse_key(request.key, "key")
-        done = await self._worker.run_uninterrupted(
-            self._engine.forgetting.forget(key, wipe=request.wipe)
-        )
+        done = await self._worker.run_uninterrupted(self._engine.forget(key, wipe=request.wipe))
         if request.wipe:
             await self._worker.note_run("wiping")
         return pb.ForgetClientResponse(

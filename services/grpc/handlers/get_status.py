@@ -14,14 +14,14 @@ from services.security.roles import current_caller
 
 def spending_to_proto(engine: Engine) -> pb.Spending | None:
     """Convert the cost of models; None for a reasoner that has cost nothing."""
-    expenses, pipeline = engine.expenses, engine.reasoning.pipeline
+    expenses, reasoning = engine.expenses, engine.reasoning
     if not expenses.all_runs:
         return None
     return pb.Spending(
         prompts=_usage_to_proto(expenses.this_run),
         ever=_usage_to_proto(expenses.all_runs),
-        interactions=pipeline.done,
-        redone=pipeline.redone,
+        interactions=reasoning.pipeline.done,
+        redone=reasoning.pipeline.redone,
     )
 
 
@@ -93,7 +93,8 @@ class GetStatusHandler(Servicer):
     async def GetStatus(
         self, request: pb.GetStatusRequest, context: Context
     ) -> pb.GetStatusResponse:
-        store, engine = self._engine.store, self._engine
+        engine, store = self._engine, self._store
+        reasoner, embedder, expenses = engine.reasoner, engine.embedder, engine.expenses
         recorded, learned, reasoned = (
             await store.recorded_through(),
             await store.learned_through(),
@@ -125,13 +126,13 @@ class GetStatusHandler(Servicer):
             version=release(),
             policy=engine.settings.policy,
             failing={name: redact(reason) for name, reason in self._failing().items()},
-            reasoner=engine.reasoner.name,
-            embedder=engine.embedder.name,
-            propagate=engine.settings.propagate,
+            reasoner=reasoner.name,
+            embedder=embedder.name,
+            propagate=engine.propagates,
             spending=spending_to_proto(engine),
             budgets=[
                 pb.Budget(name=budget.name, used=budget.used, limit=budget.limit)
-                for budget in engine.expenses.budgets
+                for budget in expenses.budgets
             ],
             gauge=gauge_to_proto(gauge, with_course=request.history) if gauge else None,
             jobs=[await job_to_proto(job, redact) for job in self._worker.calendar_jobs],

@@ -53,7 +53,7 @@ class RoutersHandler(Servicer):
             routers = await self._past_routers(at, retired=False)
         else:
             routers = [router for bank in banks for router in await self._routers(bank)]
-            in_use = self._engine.numbers.view.routers
+            in_use = self._engine.routers_in_use
             routers = [r for r in routers if r.bank == pb.BANK_SESSION or r.number in in_use]
         return pb.ListRoutersResponse(
             routers=routers[page.start : page.end],
@@ -100,20 +100,19 @@ class RoutersHandler(Servicer):
                 "as_of",
                 "cannot be combined with BANK_SESSION: the past of its numbers is not kept",
             )
-        return await parse_as_of(request, self._engine.past)
+        return await parse_as_of(request, self._time_travel)
 
     async def _routers(self, bank: BankName) -> list[pb.Router]:
         """Read the routers of a bank as they are, retired ones included."""
-        store, engine = self._engine.store, self._engine
-        mass = await engine.numbers.run(router_masses, bank)
-        epoch = await store.current_epoch()
+        mass = await self._engine.compute(router_masses, bank)
+        epoch = await self._store.current_epoch()
         texts: dict[int, RouterVersion] = {}
         if bank == BankName.TASTE:
-            members = await store.count_members(range(len(mass)))
-            versions = await store.router_versions(range(len(mass)))
+            members = await self._store.count_members(range(len(mass)))
+            versions = await self._store.router_versions(range(len(mass)))
             texts = {version.router: version for version in versions}
         else:
-            members = dict(enumerate(await engine.numbers.run(count_session_users)))
+            members = dict(enumerate(await self._engine.compute(count_session_users)))
         return [
             _with_text(
                 pb.Router(
@@ -137,7 +136,7 @@ class RoutersHandler(Servicer):
                 ),
                 past.text,
             )
-            for past in await self._past.routers(at)
+            for past in await self._time_travel.routers(at)
             if retired or not past.retired
         ]
 
@@ -152,7 +151,7 @@ class RoutersHandler(Servicer):
         ]
 
     async def _session_members(self, number: int, limit: int) -> list[pb.RouterMember]:
-        community = await self._engine.numbers.run(session_community, number, limit)
+        community = await self._engine.compute(session_community, number, limit)
         edges = [RoutingEdge(number, ref, lift, 0) for ref, lift in community.items]
         return await self._members(edges, community.users, None)
 
@@ -165,7 +164,7 @@ class RoutersHandler(Servicer):
         edges = await (
             self._store.members_of(number, rows)
             if at is None
-            else self._past.members(number, at, rows)
+            else self._time_travel.members(number, at, rows)
         )
         visible = [edge for edge in edges if sees_users or kind_of(edge.ref) == ClientKind.ITEM]
         return await self._members(visible[:limit], len(edges) - len(visible), at)
@@ -194,7 +193,7 @@ class RoutersHandler(Servicer):
             return pb.RunRoundResponse(note=ELSEWHERE)
         if done is not None:
             return pb.RunRoundResponse(round=round_to_proto(done))
-        if not self._engine.settings.propagate:
+        if not self._engine.propagates:
             return pb.RunRoundResponse(note=SWITCHED_OFF)
         return pb.RunRoundResponse(note=await self._explain_no_change(drained=request.drain))
 
@@ -229,7 +228,7 @@ class RoutersHandler(Servicer):
         self, request: pb.ListEvolutionRunsRequest, context: Context
     ) -> pb.ListEvolutionRunsResponse:
         page = parse_page(request, "evolution runs")  # starts before the run that its token names
-        runs = await self._engine.store.evolution_runs(page.size + 1, page.start or None)
+        runs = await self._store.evolution_runs(page.size + 1, page.start or None)
         more = len(runs) > page.size
         return pb.ListEvolutionRunsResponse(
             runs=[evolution_to_proto(run) for run in runs[: page.size]],

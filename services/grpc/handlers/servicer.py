@@ -25,7 +25,7 @@ class Servicer:
 
     def __init__(self, engine: Engine, worker: Worker, redact: Callable[[str], str] = str) -> None:
         self._engine = engine
-        self._store, self._past = engine.store, engine.past
+        self._store, self._time_travel = engine.store, engine.time_travel
         self._worker = worker
         self._redact = redact
         self.stopping = asyncio.Event()
@@ -68,7 +68,7 @@ class Servicer:
         """Return the request's `propagate`, or the setting if it is absent."""
         if request.HasField("propagate"):
             return request.propagate
-        return self._engine.settings.propagate
+        return self._engine.propagates
 
 
 def seconds_left(context: Context) -> float:

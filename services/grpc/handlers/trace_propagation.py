@@ -113,7 +113,7 @@ class TracePropagationHandler(Servicer):
         reflects = await self._reflects()
         paths = await select_paths(await self._find_paths(request), limit)
         shown = paths[:limit]
-        references = await load_path_references(self._engine.store, current_caller(), shown)
+        references = await load_path_references(self._store, current_caller(), shown)
         return pb.TracePropagationResponse(
             paths=[path_to_proto(path, references) for path in shown],
             truncated=len(paths) > limit,

@@ -162,7 +162,7 @@ class WatchPropagationHandler(Servicer):
             )
             for place, kind in enumerate(request.kinds)
         ) or frozenset(WatchEventKind)
-        store, caller = self._engine.store, current_caller()
+        store, caller = self._store, current_caller()
         now = await newest_position(store)
         tokens = ResumeTokens(kinds, await graph_birth_time(store))
         start = tokens.decode(request.resume_token, now) if request.resume_token else now

@@ -50,7 +50,7 @@ async def test_a_merge_that_loses_every_race_is_aborted_and_may_be_repeated(serv
     await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[pb.Client(key=key)]))
     request = pb.GetProfileRequest(key=key, freshness=pb.FRESHNESS_MERGED)
     with monkeypatch.context() as patch:
-        patch.setattr(service.engine.profiles, "_merge", clash)
+        patch.setattr(service.engine.profile_reader, "_merge", clash)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await service.stub.GetProfile(request)
     assert len(lost) == 5

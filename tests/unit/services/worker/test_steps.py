@@ -73,7 +73,7 @@ async def test_retention_waits_for_a_stop_and_for_uninterrupted_work():
 async def test_a_problem_of_the_index_fails_the_step():
     context = context_of(update_index=returning(1, 0), upkeep=SimpleNamespace(problem=None))
     assert await steps.update_index(context) == 1
-    context.engine.upkeep.problem = "no answer"
+    context.engine.index_maintenance.problem = "no answer"
     with pytest.raises(IndexUnavailable, match="no answer"):
         await steps.update_index(context)
 

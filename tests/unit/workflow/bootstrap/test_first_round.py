@@ -108,7 +108,7 @@ async def the_round_comes(engine, undisturbed):
 async def test_a_process_that_ended_before_it(tmp_path, undisturbed, monkeypatch):
     async with opened(tmp_path / "ended") as engine:
         await recorded(engine)
-        monkeypatch.setattr(engine.upkeep, "reindex", away)
+        monkeypatch.setattr(engine.index_maintenance, "reindex", away)
         with pytest.raises(OSError, match="the machine stopped"):
             await engine.init()
         assert await engine.store.last_round() is None

@@ -16,8 +16,7 @@ from propagation.model import (
     NewInteraction,
 )
 from propagation.ports import Collection
-from propagation.workflow.compose import Ports, Process
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import numpy_index, sqlite_store
 from services.config.settings import Settings
@@ -39,7 +38,7 @@ SEED = SETTINGS.model_copy(update={"seed": 9})
 async def opened(folder, settings, *, adopt=False, embedder=None):
     settings = Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings)
     store = sqlite_store(settings)
-    engine = Engine(
+    engine = compose(
         Ports(
             store,
             embedder or HashedEmbedder(settings.workflow.seed),
@@ -104,8 +103,8 @@ async def test_of_data_that_was_bootstrapped(tmp_path, settings):
     async with opened(tmp_path, settings) as engine:
         assert engine.numbers.view.state.taste.centres.shape[0] == settings.taste.k
         assert engine.numbers.view.state.adoptions.sum() == mass
-        assert engine.upkeep.repaired == 0
-        assert not engine.upkeep.problem
+        assert engine.index_maintenance.repaired == 0
+        assert not engine.index_maintenance.problem
 
 
 @pytest.mark.parametrize("policy", ["adoption", "semantic"])
@@ -120,8 +119,8 @@ async def test_of_data_whose_index_is_behind(tmp_path, settings, policy):
     async with opened(tmp_path, settings, adopt=True) as engine:
         await engine.init()
     async with opened(tmp_path, settings) as engine:
-        assert engine.upkeep.repaired == 0
-        assert not engine.upkeep.problem
+        assert engine.index_maintenance.repaired == 0
+        assert not engine.index_maintenance.problem
         (late,) = await engine.store.find_refs([ClientKey(kind=ClientKind.ITEM, id="late3")])
         assert "Record 3" in (await engine.store.load_texts([late]))[late].profile.text
 
@@ -158,8 +157,8 @@ async def test_of_data_of_another_embedder(tmp_path, dimension, bootstrapped):
         )
         assert view.applied_through > learned
         assert view.state.item_profile[: 2 * ITEMS].any(axis=1).all()
-        assert engine.upkeep.repaired == 0
-        assert not engine.upkeep.problem
+        assert engine.index_maintenance.repaired == 0
+        assert not engine.index_maintenance.problem
 
 
 async def head(engine):
@@ -181,31 +180,35 @@ async def test_a_router_says_nothing_of_the_community_that_it_was(tmp_path):
         assert {version.epoch for version in versions} == {epoch.number}
         assert all(version.version == before.get(version.router, 0) + 1 for version in versions)
     async with opened(tmp_path, many) as engine:
-        assert engine.upkeep.repaired == 0
+        assert engine.index_maintenance.repaired == 0
 
 
 async def test_an_index_that_was_not_made_again_is_written_to_by_nobody(tmp_path, monkeypatch):
     async with opened(tmp_path, SETTINGS) as engine:
         await catalogue(engine)
         with monkeypatch.context() as patched:
-            patched.setattr(engine.upkeep._index, "create_successor", away)
+            patched.setattr(engine.index_maintenance._index, "create_successor", away)
             with pytest.raises(IndexUnavailable):
                 await engine.learn()
         assert (await engine.store.current_epoch()).number == 1
-        assert engine.upkeep.problem
+        assert engine.index_maintenance.problem
         await catalogue(engine, "late")
         await engine.drain()
         kept = {
             key
             for collection in (Collection.ITEMS, Collection.USERS)
-            for key in await engine.upkeep._index.versions(collection)
+            for key in await engine.index_maintenance._index.versions(collection)
         }
         while await engine.update_index():
             pass
-        assert not engine.upkeep.problem
-        assert len(await engine.upkeep._index.versions(Collection.ITEMS)) == 2 * ITEMS > len(kept)
+        assert not engine.index_maintenance.problem
+        assert (
+            len(await engine.index_maintenance._index.versions(Collection.ITEMS))
+            == 2 * ITEMS
+            > len(kept)
+        )
     async with opened(tmp_path, SETTINGS) as engine:
-        assert engine.upkeep.repaired == 0
+        assert engine.index_maintenance.repaired == 0
 
 
 async def away(*_):
@@ -221,4 +224,4 @@ async def test_a_settings_change_that_was_adopted_and_not_made_changes_nothing(t
         async with opened(tmp_path, THREE):
             pass
     async with opened(tmp_path, SETTINGS) as engine:
-        assert engine.upkeep.repaired == 0
+        assert engine.index_maintenance.repaired == 0

@@ -23,8 +23,7 @@ from propagation.model import (
 from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict
 from propagation.ports import VersionClash
-from propagation.workflow.compose import Ports, Process
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -213,7 +212,7 @@ async def test_a_restart_finds_the_embedder_of_the_bootstrap(made, monkeypatch, 
     await again.open()
     try:
         assert again.embedder.name == epoch.embedder
-        assert again.upkeep.repaired == 0
+        assert again.index_maintenance.repaired == 0
     finally:
         await again.close()
 
@@ -329,7 +328,7 @@ async def test_an_evolution_is_an_epoch_that_a_restart_and_a_rebuild_find(
     state = engine.numbers.view.state
     view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
     assert differing_arrays(view.state, state) == []
-    assert await engine.upkeep.repair() == 0
+    assert await engine.index_maintenance.repair() == 0
     assert await engine.store.check() == []
     await engine.close()
     again = engine_on(tmp_path / "0.db")
@@ -463,7 +462,7 @@ async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_foll
         STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1
     )
     merged = await engine.evolve()
-    other = Engine(
+    other = compose(
         Ports(
             Shared(engine.store),
             HashedEmbedder(engine.settings.seed),

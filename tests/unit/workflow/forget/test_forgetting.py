@@ -50,7 +50,7 @@ async def assert_sound(engine):
     assert await engine.store.check() == []
     view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
     assert differing_arrays(view.state, engine.numbers.view.state) == []
-    assert await engine.upkeep.repair() == 0
+    assert await engine.index_maintenance.repair() == 0
 
 
 async def texts_of(engine):

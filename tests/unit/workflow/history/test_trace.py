@@ -18,8 +18,7 @@ from propagation.model import (
     NewInteraction,
     ReplaceLine,
 )
-from propagation.workflow.compose import Ports, Process
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.history.trace import AttributeHop, ProfileHop
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -36,7 +35,7 @@ async def engine(tmp_path):
         update_size=1_000,
     )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
-    made = Engine(
+    made = compose(
         Ports(
             store,
             HashedEmbedder(settings.seed),
@@ -101,7 +100,7 @@ async def paths_from(engine, event):
 
 async def test_a_path_shows_profiles_as_they_were_at_each_step(engine):
     await push(engine, "bob", "Aida")
-    await engine.profiles.read_merged(await ref_of(engine, "ann"))
+    await engine.profile_reader.read_merged(await ref_of(engine, "ann"))
     for user in ("ann", "bob"):
         await rewrite(engine, user)
     reached = await ref_of(engine, "ann")
@@ -133,7 +132,7 @@ async def test_a_path_ends_at_a_profile_only_if_its_line_has_the_attribute(engin
     )
     await push(engine, "bob", "Aida", "Duet")
     for user in ("ann", "bob"):
-        await engine.profiles.read_merged(await ref_of(engine, user))
+        await engine.profile_reader.read_merged(await ref_of(engine, user))
     paths = [
         path
         for event in ("bob-Aida", "bob-Duet", "ann-Blue")

@@ -14,8 +14,7 @@ from propagation.adapters.qdrant.server import RECONNECT
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, IndexUnavailable, NewInteraction
 from propagation.ports import Collection, Point
-from propagation.workflow.compose import Ports, Process
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.index import maintenance
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -120,7 +119,7 @@ async def engine_on(folder, wire, **fields):
         update_size=1_000,
         **fields,
     )
-    made = Engine(
+    made = compose(
         Ports(
             SqliteStore(folder / "graph.db", SystemClock()),
             HashedEmbedder(settings.seed),
@@ -169,7 +168,7 @@ async def found_again(engine):
     async with asyncio.timeout(10):
         while True:
             await engine.update_index()
-            if not engine.upkeep.problem:
+            if not engine.index_maintenance.problem:
                 return
             await asyncio.sleep(0.1)
 
@@ -219,7 +218,7 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
         with pytest.raises(IndexUnavailable):
             await engine.run_round()
         assert await engine.update_index() == 0
-        assert "does not answer" in engine.upkeep.problem
+        assert "does not answer" in engine.index_maintenance.problem
         assert await engine.store.count_changes() > 0
         await wire.mend()
         assert await differences(engine, await uncut_index(wire, engine)) != set()
@@ -252,7 +251,7 @@ async def test_nothing_stands_still_for_an_index_that_is_frozen(tmp_path, wire):
     async with engine_on(tmp_path, wire) as engine:
         await wire.cut()
         await live(engine, "before")
-        assert engine.upkeep.problem
+        assert engine.index_maintenance.problem
         await wire.freeze()
         looking = asyncio.create_task(engine.update_index())
         await asyncio.sleep(0.05)
@@ -271,7 +270,7 @@ async def test_a_service_starts_without_its_index_and_ranks_as_with_it(tmp_path,
         wanted = (await engine.recommender.recommend(RecommendRequest("u1", 5))).items
     await wire.cut()
     async with engine_on(tmp_path, wire) as engine:
-        assert engine.upkeep.problem
+        assert engine.index_maintenance.problem
         assert (await engine.recommender.recommend(RecommendRequest("u1", 5))).items == wanted
         await live(engine, "meanwhile")
         await wire.mend()
@@ -285,10 +284,10 @@ async def test_one_that_lost_everything_is_filled_again_while_the_service_runs(t
         for name in await collections_on(wire):
             await wire.client.delete_collection(name)
         await live(engine, "meanwhile")
-        assert engine.upkeep.problem
+        assert engine.index_maintenance.problem
         await engine.update_index()
         assert await differences(engine) == set()
-        assert engine.upkeep.repaired > 24
+        assert engine.index_maintenance.repaired > 24
 
 
 async def test_what_was_lost_is_filled_before_another_process_finds_it(tmp_path, wire, monkeypatch):
@@ -297,7 +296,7 @@ async def test_what_was_lost_is_filled_before_another_process_finds_it(tmp_path,
         for name in await collections_on(wire):
             await wire.client.delete_collection(name)
         await live(engine, "meanwhile")
-        mend, others = engine.upkeep.repair, []
+        mend, others = engine.index_maintenance.repair, []
 
         async def mending():
             others.append(
@@ -305,23 +304,23 @@ async def test_what_was_lost_is_filled_before_another_process_finds_it(tmp_path,
             )
             return await mend()
 
-        monkeypatch.setattr(engine.upkeep, "repair", mending)
+        monkeypatch.setattr(engine.index_maintenance, "repair", mending)
         await engine.update_index()
         assert others == [None]
-        assert not engine.upkeep.problem
+        assert not engine.index_maintenance.problem
 
 
 async def test_what_is_wrong_stays_told_while_another_process_mends_it(tmp_path, wire):
     async with engine_on(tmp_path, wire) as engine:
         await wire.cut()
         await live(engine, "before")
-        problem = engine.upkeep.problem
+        problem = engine.index_maintenance.problem
         lease = await engine.store.acquire_lease(maintenance.FIND_LEASE, "another process", 60_000)
         assert await engine.update_index() == 0
-        assert engine.upkeep.problem == problem != ""
+        assert engine.index_maintenance.problem == problem != ""
         await wire.mend()
         assert await engine.update_index() == 0
-        assert engine.upkeep.problem == problem
+        assert engine.index_maintenance.problem == problem
         await engine.store.release_lease(lease)
         await found_again(engine)
         assert await differences(engine) == set()
@@ -339,10 +338,10 @@ async def test_a_difference_is_found_by_version_at_start_and_mended(tmp_path, wi
             Collection.USERS, [Point(other, versions[other] + 5, vector), Point(ghost, 1, vector)]
         )
     async with engine_on(tmp_path, wire) as engine:
-        assert engine.upkeep.repaired == 3
+        assert engine.index_maintenance.repaired == 3
         assert await differences(engine) == set()
     async with engine_on(tmp_path, wire) as engine:
-        assert engine.upkeep.repaired == 0
+        assert engine.index_maintenance.repaired == 0
 
 
 async def test_an_index_of_another_model_or_dimension_is_made_again(tmp_path, wire):
@@ -354,7 +353,7 @@ async def test_an_index_of_another_model_or_dimension_is_made_again(tmp_path, wi
     await successor.publish()
     async with engine_on(tmp_path, wire) as engine:
         assert await differences(engine) == set()
-        assert engine.upkeep.problem == ""
+        assert engine.index_maintenance.problem == ""
 
 
 async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhile(tmp_path, wire):
@@ -377,7 +376,7 @@ async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhi
             await engine.vectors.publish([after])
             added.append(ref)
 
-        original = engine.upkeep._repair.run
+        original = engine.index_maintenance._repair.run
 
         async def mend(writer, progress):
             count = await original(writer, progress)
@@ -385,7 +384,7 @@ async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhi
                 await between(0, 0)
             return count
 
-        engine.upkeep._repair.run = mend
+        engine.index_maintenance._repair.run = mend
         assert await engine.stage0.reindex() == 12 + 3 + 4, "items, users, routers"
         assert added
         assert await differences(engine) == set()

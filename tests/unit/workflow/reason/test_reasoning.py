@@ -22,8 +22,7 @@ from propagation.model import (
     ReasonerFailed,
 )
 from propagation.ports import Collection, OptimizeAnswer, VersionClash
-from propagation.workflow.compose import Ports, Process
-from propagation.workflow.engine import Engine
+from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.index import maintenance
 from propagation.workflow.index.client_texts import LruCache
 from propagation.workflow.index.vector_sync import LineVectors
@@ -77,7 +76,7 @@ async def engine(tmp_path):
         update_size=1_000,
     )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
-    made = Engine(
+    made = compose(
         Ports(
             store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), Flaky()
         ),
@@ -391,7 +390,7 @@ async def test_an_index_that_lagged_is_mended_without_a_restart(engine, monkeypa
     assert await engine.store.count_changes() > 0
     assert await engine.update_index() > 0
     assert await engine.store.count_changes() == 0
-    assert await engine.upkeep.repair() == 0
+    assert await engine.index_maintenance.repair() == 0
     assert await engine.reason() == 0
     await engine.record(events("Coda"))
     await engine.drain()
