@@ -5,6 +5,7 @@ import contextlib
 
 import pytest
 
+from propagation.evaluation.control_policies import CONTROL_POLICIES
 from propagation.model import (
     ClientChange,
     ClientKey,
@@ -13,6 +14,7 @@ from propagation.model import (
     ReasonerUnavailable,
 )
 from propagation.workflow.concurrency import ROUND_LEASE
+from propagation.workflow.rounds.policies import ROUTING_POLICIES
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
@@ -33,7 +35,8 @@ async def opened(folder, **changed):
     settings = SETTINGS.model_copy(update=changed)
     folder.mkdir(exist_ok=True)
     engine = build_engine(
-        Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings)
+        Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings),
+        policies=ROUTING_POLICIES | CONTROL_POLICIES,
     )
     await engine.open()
     try:

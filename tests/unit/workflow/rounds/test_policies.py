@@ -23,6 +23,7 @@ from services.assembly import build_engine
 from services.config.settings import Settings
 from services.config.sources import load_settings, parse_assignments
 
+POLICIES = ROUTING_POLICIES | CONTROL_POLICIES
 STYLES = ("jazz", "opera", "folk", "punk")
 MOODS = ("calm", "loud", "sad", "bright", "slow")
 ITEMS, USERS = 40, 12
@@ -66,7 +67,8 @@ def events(start, count=120):
 async def lived(tmp_path, workflow):
     """Return an engine after a catalogue and two batches of events with rounds."""
     engine = build_engine(
-        Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=workflow)
+        Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=workflow),
+        policies=POLICIES,
     )
     await engine.open()
     try:
@@ -93,7 +95,7 @@ def test_a_policy_that_no_table_has_is_refused():
         )
 
 
-@pytest.mark.parametrize("policy", sorted(ROUTING_POLICIES.keys() | CONTROL_POLICIES.keys()))
+@pytest.mark.parametrize("policy", sorted(POLICIES))
 async def test_a_preference_reaches_others_and_never_its_lone_sender(tmp_path, policy):
     async with lived(tmp_path, SMALL.model_copy(update={"policy": policy})) as engine:
         heard = 0
