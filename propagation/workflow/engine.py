@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -147,15 +148,16 @@ class Engine:
         self.embedder.stop_within(seconds)
 
     async def close(self) -> None:
-        """Close everything, also after an `open` that failed."""
-        if self._store_opened:  # these leave something in the store
-            await self.reasoning.close()
-            await self.reasoner.close()
-            await self.embedder.close()
-            await self.learner.close()
-            await self.index_maintenance.close()
-        self.numbers.close()
-        await self.store.close()
+        """Close every part, also after an `open` that failed or if a part cannot be closed."""
+        async with AsyncExitStack() as parts:  # the last one is closed first
+            parts.push_async_callback(self.store.close)
+            parts.callback(self.numbers.close)
+            if self._store_opened:  # these leave something in the store
+                parts.push_async_callback(self.index_maintenance.close)
+                parts.push_async_callback(self.learner.close)
+                parts.push_async_callback(self.embedder.close)
+                parts.push_async_callback(self.reasoner.close)
+                parts.push_async_callback(self.reasoning.close)
 
     # Record
 

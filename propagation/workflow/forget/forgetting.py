@@ -79,8 +79,9 @@ class Forgetting:
 
         Called every night, and at start after the index was compared with the graph.
         """
-        if await self.store.wiping_due():
-            await self.store.wipe()
+        async with self.exclusion.run(Activity.ERASE):
+            if await self.store.wiping_due():
+                await self.store.wipe()
 
     async def retract(self, event_ids: Sequence[str]) -> RetractionResult:
         """Withdraw events with everything they wrote, in one commit.
