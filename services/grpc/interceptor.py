@@ -101,12 +101,6 @@ class InterceptedCall:
         with self.interceptor.priority.call():
             async with self._errors_as_statuses(context, timings=self.interceptor.timings):
                 request = self._admit(request, context)
-                if request is None:
-                    raise InvalidInput(
-                        "request",
-                        "is not a message of this call: its bytes are malformed, or a text is not"
-                        " UTF-8",
-                    )
                 return await self.handle(request, context)
 
     async def stream(self, request: Any, context: Context) -> None:
@@ -143,6 +137,11 @@ class InterceptedCall:
             buckets.take(caller.name, request.ByteSize())
         elif buckets.rate is not None and request is not None:
             request = _slow_down(request, buckets, caller.name)
+        if request is None:
+            raise InvalidInput(
+                "request",
+                "is not a message of this call: its bytes are malformed, or a text is not UTF-8",
+            )
         refuse_late_call(context)
         return request
 

@@ -208,6 +208,16 @@ async def test_malformed_bytes_are_bad_input(service):
     assert "UTF-8" in str(refused.value.details())
 
 
+@pytest.mark.parametrize("call", ["WatchPropagation", "TracePropagation", "ExportClient"])
+async def test_malformed_bytes_are_bad_input_of_a_call_that_streams_its_answer(service, call):
+    stream = service.channel.unary_stream(
+        f"/propagation.v1.PropagationService/{call}", request_serializer=lambda data: data
+    )(b"\xff")
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await stream.read()
+    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+
+
 async def test_a_stream_goes_on_after_malformed_bytes(service):
     good = pb.StreamInteractionsRequest(
         interaction=pb.Interaction(event_id="good", user_id="u", item_id="i")
