@@ -1,4 +1,4 @@
-"""Ports: what the workflow needs from storage, models, the index and the clock."""
+"""Ports to storage, models, the vector index and the clock."""
 
 from propagation.ports.clock import Clock
 from propagation.ports.embedder import Embedder, FittableEmbedder

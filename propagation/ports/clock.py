@@ -7,4 +7,7 @@ class Clock(Protocol):
     """Source of the current time."""
 
     def now_ms(self) -> int:
-        """Return milliseconds since 1970; may jump either way, and nothing is ordered by it."""
+        """Return milliseconds since 1970.
+
+        The time may jump either way, and nothing is ordered by it.
+        """

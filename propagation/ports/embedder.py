@@ -48,10 +48,15 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class FittableEmbedder(Embedder, Protocol):
-    """An embedder that bootstrap fits to the catalogue once, and that is frozen afterwards."""
+    """An embedder that bootstrap fits to the catalogue once.
+
+    It is frozen afterwards.
+    """
 
     def fit(self, texts: Sequence[str], seed: int) -> bytes:
-        """Compute a state from a catalogue's texts; this embedder stays as it is.
+        """Compute a state from a catalogue's texts.
+
+        This embedder stays as it is.
 
         Deterministic for given texts and seed.
 

@@ -1,4 +1,6 @@
-"""The reasoner: what RecNet asks a language model. Answers are edits, never whole profiles.
+"""The reasoner: RecNet's questions to a language model.
+
+Answers are edits, never whole profiles.
 
 Each method covers what the workflow asks at one time, so that one call of a model can answer it;
 an adapter may also ask the paper's prompts one by one. If a part of a fused answer is unusable,
@@ -147,7 +149,10 @@ class Integration:
 
 @dataclass(frozen=True)
 class Summary:
-    """A router's name, and its text of at most 60 words: the message that it multicasts."""
+    """A router's name and text.
+
+    The text has at most 60 words. It is the message that the router multicasts.
+    """
 
     name: str
     text: str
@@ -183,15 +188,24 @@ class Reasoner(Protocol):
 
     @property
     def pause_reason(self) -> str:
-        """Why it asks no model at present, as a sentence; "" if it does."""
+        """Why it asks no model at present, as a sentence.
+
+        It is "" if it does ask one.
+        """
 
     @property
     def concurrency(self) -> int:
-        """Best number of interactions under way at once; 1 if it computes on the event loop."""
+        """Best number of interactions under way at once.
+
+        It is 1 for a reasoner that computes on the event loop.
+        """
 
     @property
     def router_batch_size(self) -> int:
-        """Best number of routers in one call; 1 if it computes on the event loop."""
+        """Best number of routers in one call.
+
+        It is 1 for a reasoner that computes on the event loop.
+        """
 
     @property
     def expenses(self) -> Expenses:
@@ -207,7 +221,11 @@ class Reasoner(Protocol):
         """Release connections and store the costs. The graph store is still open."""
 
     async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
-        """Extract attributes from the own texts of new or changed clients (eq. 1)."""
+        """Extract attributes from the clients' own texts (eq. 1).
+
+        Args:
+            clients: New or changed clients.
+        """
 
     async def merge(self, party: Party) -> MergeAnswer:
         """Merge the buffered messages of one client outside an interaction (eq. 5)."""
@@ -219,7 +237,7 @@ class Reasoner(Protocol):
         candidates: Sequence[Party],
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
-        """Merge messages of all parties, and predict the user's choice (eq. 5 and 6).
+        """Merge messages of all parties, and predict the user's choice.
 
         Not called without messages if there is one candidate only.
 
@@ -227,6 +245,8 @@ class Reasoner(Protocol):
             candidates: In an order that does not tell which one is the positive.
             scores: The learner's scores of the candidates, in their order. The offline reasoner
                 compares them; a language model ignores them.
+
+        Source: RecNet eq. 5 and 6.
         """
 
     async def backward(
@@ -237,19 +257,27 @@ class Reasoner(Protocol):
         positive: Party,
         negative: Party | None,
     ) -> BackwardAnswer:
-        """Assign credit to the modules, and optimise the clients (eq. 8 and 9).
+        """Assign credit to the modules, and optimise the clients.
 
         Args:
             reward: 1 if the prediction was right, else 0; None without a negative: the answer
                 then has no gradients.
             user: After reception, like the other parties.
+
+        Source: RecNet eq. 8 and 9.
         """
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
         """Summarise the attributes of routers as names and messages (eq. 3)."""
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
-        """Rank candidates for a user (RecNet 3.1.3); their order must not tell anything."""
+        """Rank candidates for a user (RecNet 3.1.3).
+
+        The order of the candidates must not tell anything.
+        """
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
-        """Decide whether to split, merge, rewrite or keep a router (RecNet 2.4, eq. 9)."""
+        """Decide whether to split, merge, rewrite or keep a router.
+
+        Source: RecNet 2.4, eq. 9.
+        """

@@ -1,4 +1,7 @@
-"""The vector index: derived from the graph, rebuildable, with a version for each point."""
+"""The vector index, which can be rebuilt from the graph.
+
+Each of its points has a version.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,7 +90,10 @@ class IndexSuccessor(IndexWriter, Protocol):
     """An index that is built while another one is served."""
 
     async def publish(self) -> None:
-        """Serve all searches of all processes from this index, and drop the old points."""
+        """Serve all searches from this index, and drop the old points.
+
+        This holds for the searches of all processes.
+        """
 
 
 class VectorIndex(IndexWriter, Protocol):
@@ -115,7 +121,9 @@ class VectorIndex(IndexWriter, Protocol):
     async def nearest(
         self, collection: Collection, vector: NDArray[np.float32], limit: int
     ) -> Sequence[Hit]:
-        """Find the `limit` points of largest cosine, exactly; by descending score, then key.
+        """Find the `limit` points of largest cosine, exactly.
+
+        They are ordered by descending score, then key.
 
         A vector of zeros has cosine 0 with every point.
 
@@ -130,22 +138,29 @@ class VectorIndex(IndexWriter, Protocol):
         tau: float,
         sharing: frozenset[str],
     ) -> Sequence[Hit]:
-        """Find all points with cosine > tau that share an attribute (eq. 4).
+        """Find all points with cosine > tau that share an attribute.
 
         Args:
             sharing: Attributes, of which a point has at least one.
 
         Returns:
             Every such point, by descending score, then key.
+
+        Source: RecNet eq. 4.
         """
 
     async def vectors(
         self, collection: Collection, keys: Sequence[int | str]
     ) -> dict[int | str, NDArray[np.float32]]:
-        """Return the vectors of these keys at length 1; keys without a point are left out."""
+        """Return the vectors of these keys at length 1.
+
+        Keys without a point are left out.
+        """
 
     async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
-        """Create an empty index for `reindex`, while this one is served and takes points.
+        """Create an empty index for `reindex`.
+
+        Meanwhile the present index is served and takes points.
 
         A successor that was never published is dropped. May be called without
         `ensure_collections`.

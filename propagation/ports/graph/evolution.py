@@ -1,4 +1,7 @@
-"""The evolution commit: a new router set goes live in one publication (RecNet 2.4)."""
+"""The evolution commit: one publication of a new router set.
+
+Source: RecNet 2.4.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +48,9 @@ class EvolutionStore(Protocol):
     async def publish_evolution(
         self, learn: Lease, round_lease: Lease, publication: Publication
     ) -> EvolutionRun:
-        """Publish an evolution in one commit, and free the interactions of all claims.
+        """Publish an evolution and free the interactions of all claims.
+
+        Both happen in one commit.
 
         Returns:
             The run with its number, sequence, epoch and time.
@@ -56,7 +61,11 @@ class EvolutionStore(Protocol):
         """
 
     async def save_evolution(self, run: EvolutionRun) -> EvolutionRun:
-        """Store the report of a run that was not published; return it with number and time."""
+        """Store the report of a run that was not published.
+
+        Returns:
+            The run with its number and time.
+        """
 
     async def evolution_runs(self, limit: int, before: int | None = None) -> Sequence[EvolutionRun]:
         """Return at most `limit` runs, newest first.
@@ -69,7 +78,14 @@ class EvolutionStore(Protocol):
         """Return the maps of all published runs since the newest bootstrap."""
 
     async def router_lineage(self) -> Sequence[LineageStep]:
-        """Return every step of every published run, by run, then before, then after."""
+        """Return every step of every published run.
+
+        The steps are ordered by run, then before, then after.
+        """
 
     async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
-        """Return refs, ascending, of clients whose filter memory names one of these routers."""
+        """Return clients whose filter memory names one of these routers.
+
+        Returns:
+            Their refs, ascending.
+        """

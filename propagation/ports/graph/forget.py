@@ -26,7 +26,10 @@ class ErasureStore(Protocol):
         """Return the state of each event id, in order."""
 
     async def interactions_of_clients(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
-        """Return every interaction of these clients, as user or positive item, by sequence."""
+        """Return every interaction of these clients, by sequence.
+
+        A client takes part as the user or as the positive item.
+        """
 
     async def user_choices(self, users: Sequence[int]) -> UserChoices:
         """Return every choice of these users (refs), by user, then sequence."""
@@ -55,9 +58,12 @@ class ErasureStore(Protocol):
         """
 
     async def clients_naming(self, words: frozenset[str]) -> frozenset[int]:
-        """Return refs of clients with a stored text version that holds one of the words.
+        """Find clients with a stored text that holds one of the words.
 
         Reads every version of every client.
+
+        Returns:
+            Their refs.
         """
 
     async def affected_messages(
@@ -67,7 +73,9 @@ class ErasureStore(Protocol):
         words: frozenset[str],
         limit: int,
     ) -> Sequence[AffectedMessage]:
-        """Find published messages that rest on a withdrawal, or may name an erased client.
+        """Find published messages that a withdrawal affects.
+
+        These messages rest on the withdrawal, or may name an erased client.
 
         Args:
             refs: Clients whose message parts go.
@@ -107,10 +115,15 @@ class ErasureStore(Protocol):
 
     @property
     def wipes_in_seconds(self) -> bool:
-        """Whether `wipe` takes seconds at any size, so that every erasure can end with it."""
+        """Whether `wipe` takes only seconds at any size.
+
+        Every erasure can then end with it.
+        """
 
     async def wipe(self) -> None:
-        """Remove all traces of erased clients from the database's files and write-ahead log.
+        """Remove all traces of erased clients from the database's files.
+
+        The write-ahead log is one of these files.
 
         An adapter may leave dropped numbers without names (checkpoints) in the free space of a
         large file until new data overwrites them (docs/erasure.md). A client that is erased
@@ -128,7 +141,12 @@ class ErasureStore(Protocol):
 
 
 class ExportRecord(NamedTuple):
-    """One record of a client: its kind, and its fields as JSON values."""
+    """One record of a client.
+
+    Attributes:
+        kind: Kind of the record.
+        fields: Its fields as JSON values.
+    """
 
     kind: str
     fields: Mapping[str, object]
@@ -138,7 +156,9 @@ class ExportStore(Protocol):
     """Export of everything that the graph holds on a client."""
 
     def export_client(self, ref: int) -> AsyncIterator[ExportRecord]:
-        """Yield every record of a client, kind after kind; other clients appear by id.
+        """Yield every record of a client, kind after kind.
+
+        Other clients appear by id.
 
         The kinds, in order: client, client_before, event, retracted_event, written, reasoned,
         dead_letter, profile_version, gradient, merge, brought, held_attributes, edge, point.
@@ -149,7 +169,9 @@ class RetentionStore(Protocol):
     """Removal of old rows that nothing cites (docs/design.md, State)."""
 
     async def prune(self, before: int, limit: int) -> int | None:
-        """Run one small step: look at some rows, or drop at most `limit` of them.
+        """Look at some rows, or drop at most `limit` of them.
+
+        One call is a small step.
 
         Drops versions, edges, messages, merges and gradients whose life ended before a sequence.
         Keeps every client's and router's current version, whatever a line cited at `before` or
@@ -165,4 +187,7 @@ class RetentionStore(Protocol):
         """
 
     async def oldest_kept(self) -> int:
-        """Return the first sequence that time travel can show; 0 until something was dropped."""
+        """Return the first sequence that time travel can show.
+
+        It is 0 until something was dropped.
+        """

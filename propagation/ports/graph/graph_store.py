@@ -1,4 +1,7 @@
-"""The graph store: the source of truth. An adapter implements all its ports on one database."""
+"""The graph store, which is the source of truth.
+
+An adapter implements all its ports on one database.
+"""
 
 from typing import Protocol
 
@@ -50,7 +53,7 @@ class GraphStore(
     """
 
     async def open(self) -> None:
-        """Connect, check that the database is ours, and bring its schema up to date.
+        """Connect, check the database, and bring its schema up to date.
 
         Raises:
             StoreBusy: Another process holds the database.
@@ -63,4 +66,8 @@ class GraphStore(
         """Release the database; nothing is called afterwards."""
 
     async def check(self) -> list[str]:
-        """Describe in sentences what is wrong with the stored data; empty if it is sound."""
+        """Describe faults of the stored data, a sentence each.
+
+        Returns:
+            The sentences; none if the data is sound.
+        """

@@ -1,4 +1,7 @@
-"""The learn commit: all numbers, one writer at a time, in sequence order."""
+"""The learn commit: all numbers, in sequence order.
+
+There is one writer at a time.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -27,11 +30,13 @@ class LearnStore(Protocol):
     async def taste_written(
         self, sequences: Sequence[int]
     ) -> Mapping[int, Sequence[tuple[int, float]]]:
-        """Return the weights that interactions wrote to the taste bank (docs/numbers.md, rule 5).
+        """Return the weights that interactions wrote to the taste bank.
 
         Returns:
             By sequence, (router, weight) pairs, the largest weight first, then by router.
             Sequences that wrote nothing (repeats) or are no interactions are left out.
+
+        Source: docs/numbers.md, rule 5.
         """
 
     async def learned_through(self) -> int:
@@ -72,7 +77,9 @@ class LearnStore(Protocol):
         """
 
     async def open_epoch(self, lease: Lease, epoch: Epoch, start: Checkpoint) -> int:
-        """Publish a new router set: the epoch, its log entry and its barrier, in one commit.
+        """Publish a new router set.
+
+        The epoch, its log entry and its barrier are stored in one commit.
 
         The staged blocks (see `replace_learned`) take the place of those learned before.
 

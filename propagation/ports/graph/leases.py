@@ -6,7 +6,9 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Lease:
-    """The right of one process to do one kind of work until the lease expires.
+    """The right of one process to do one kind of work.
+
+    It lasts until the lease expires.
 
     Attributes:
         name: Kind of work, e.g. learning.
@@ -44,11 +46,17 @@ class LeaseStore(Protocol):
         """Return the process that holds a lease now; None if none does."""
 
     async def release_lease(self, lease: Lease) -> None:
-        """Give a lease back before it expires; do nothing if it was lost."""
+        """Give a lease back before it expires.
+
+        If the lease was lost, nothing happens.
+        """
 
 
 class BlobStore(Protocol):
-    """Storage of named bytes, such as the embedder's state and the settings of the data."""
+    """Storage of named bytes.
+
+    Examples are the embedder's state and the settings of the data.
+    """
 
     async def get_blob(self, name: str) -> bytes | None:
         """Return the bytes of a name; None if there are none."""

@@ -1,4 +1,4 @@
-"""The outbox: changes on their way from the graph to the vector index.
+"""The outbox: changes that the vector index has yet to take.
 
 An index that is down costs freshness and no data.
 """
@@ -14,7 +14,7 @@ from propagation.ports.vector_index import Collection
 
 @dataclass(frozen=True)
 class IndexChange:
-    """A point of the index that has to be made again from the graph.
+    """An index point that must be made again from the graph.
 
     Attributes:
         key: A client's ref, a router's number, or an attribute's name.
@@ -58,7 +58,10 @@ class OutboxStore(Protocol):
         """
 
     async def drop_changes(self, changes: Sequence[IndexChange]) -> None:
-        """Remove changes that the index has; newer versions and other rounds stay pending."""
+        """Remove changes that the index has.
+
+        Newer versions and other rounds stay pending.
+        """
 
     async def count_changes(self) -> int:
         """Count the pending changes."""

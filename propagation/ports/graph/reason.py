@@ -1,4 +1,7 @@
-"""The reason commit: all text of an interaction, written by any number of workers."""
+"""The reason commit: all text of an interaction.
+
+Any number of workers write it.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -22,7 +25,9 @@ from propagation.model import (
 
 
 class InteractionReader(Protocol):
-    """Part of GraphStore that reasoning reads, also in a process that only drafts texts.
+    """Part of GraphStore that reasoning reads.
+
+    A process that only drafts texts reads it too.
 
     See the methods of the same names in ClientStore, ReasonStore and RoundStore.
     """
@@ -46,7 +51,10 @@ class InteractionReader(Protocol):
 
 
 class ReasonStore(Protocol):
-    """Texts of clients, and the claims, merges, gradients and dead letters of reasoning."""
+    """Texts of clients, and the records of reasoning.
+
+    These records are its claims, merges, gradients and dead letters.
+    """
 
     async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         """Claim the oldest learned interactions that are neither reasoned nor claimed.
@@ -64,12 +72,17 @@ class ReasonStore(Protocol):
         """
 
     async def renew_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
-        """Let these claims expire so many milliseconds from now; skip those taken over."""
+        """Let these claims expire `ttl_ms` milliseconds from now.
+
+        Claims that were taken over are skipped.
+        """
 
     async def commit_reasoned(
         self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
-        """Commit texts as new versions, gradients, merges and dead letters of a claim at once.
+        """Commit the results of a claim's interactions at once.
+
+        The results are texts as new versions, gradients, merges and dead letters.
 
         Args:
             reasoned: Interactions of the claim.
@@ -81,7 +94,9 @@ class ReasonStore(Protocol):
         """
 
     async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
-        """Claim the oldest dead letters that no worker holds, to try them again.
+        """Claim the oldest free dead letters, to try them again.
+
+        A dead letter is free if no worker holds it.
 
         They are committed like any claim, with `late` set: an interaction that succeeds is no
         dead letter any more; one that fails keeps its newest reason.
@@ -98,7 +113,9 @@ class ReasonStore(Protocol):
         after_withdrawal: int | None = None,
         written_by: str = "",
     ) -> None:
-        """Commit new versions outside an interaction: cold start, and reads that merge messages.
+        """Commit new versions of texts outside an interaction.
+
+        Cold start does this, and so do reads that merge messages.
 
         Args:
             merged: Messages that were merged into the texts or dropped.
@@ -113,20 +130,32 @@ class ReasonStore(Protocol):
         """
 
     async def last_withdrawal(self) -> int:
-        """Return the sequence of the newest retraction or erasure; 0 before the first."""
+        """Return the sequence of the newest retraction or erasure.
+
+        It is 0 before the first.
+        """
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
-        """Return the current text of each client; an empty profile at version 0 if it has none."""
+        """Return the current text of each client.
+
+        A client without a text has an empty profile at version 0.
+        """
 
     async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
-        """Return the version of each client's current text, to compare an index or cache with.
+        """Return the version of each client's current text.
+
+        An index or a cache is compared with it.
 
         Args:
             refs: Clients; None: all. Those without a text are left out.
         """
 
     async def text_at(self, ref: int, sequence: int) -> ClientText | None:
-        """Return a client's text as it was at a sequence; None if it had none."""
+        """Return a client's text at a sequence.
+
+        Returns:
+            The text; None if the client had none.
+        """
 
     async def texts_of_versions(
         self, versions: Sequence[tuple[int, int]]
@@ -134,7 +163,10 @@ class ReasonStore(Protocol):
         """Return texts by (ref, version); unknown and dropped versions are left out."""
 
     async def texts_through(self) -> int:
-        """Return the number of the last committed text version, whether it is kept or not."""
+        """Return the number of the last committed text version.
+
+        The number counts also if that version is no longer kept.
+        """
 
     async def texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
         """Return at most `limit` text versions with a larger number, in order.
@@ -144,7 +176,10 @@ class ReasonStore(Protocol):
         """
 
     async def reasoned_through(self) -> int:
-        """Return the sequence through which every interaction is reasoned or a dead letter."""
+        """Return the sequence through which reasoning is complete.
+
+        Every interaction up to it is reasoned or a dead letter.
+        """
 
     async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         """Return interactions in the order of `sequences`; unknown ones are left out."""
@@ -155,7 +190,10 @@ class ReasonStore(Protocol):
     async def merges_of_message(
         self, router: int, version: int, limit: int
     ) -> Sequence[MessageMerge]:
-        """Return at most `limit` clients' merges or drops of a message, by ref."""
+        """Return at most `limit` merges or drops of a message.
+
+        There is one for each client, by ref.
+        """
 
     async def message_reach(self, newest: int) -> Sequence[MessageReach]:
         """Count what became of each router's messages, by router.
@@ -165,10 +203,15 @@ class ReasonStore(Protocol):
         """
 
     async def merges_through(self) -> int:
-        """Return the number of the last committed merge, whether it is kept or not."""
+        """Return the number of the last committed merge.
+
+        The number counts also if that merge is no longer kept.
+        """
 
     async def merges_after(self, number: int, through: int, limit: int) -> Sequence[NumberedMerge]:
-        """Return at most `limit` merges with number < their own <= through, in order.
+        """Return at most `limit` merges after a number, in order.
+
+        Their own numbers are greater than `number` and at most `through`.
 
         Merges are numbered from 1 in the order of commits, without gaps, and become visible in
         that order: a missing number is a dropped merge.
@@ -177,7 +220,9 @@ class ReasonStore(Protocol):
     async def gradients(
         self, module: Module, owner: int | None, after: int, limit: int
     ) -> Sequence[Gradient]:
-        """Return at most `limit` gradients with sequence > after, by sequence, then owner.
+        """Return at most `limit` gradients with sequence > after.
+
+        They are ordered by sequence, then owner.
 
         Args:
             module: Kind of module.

@@ -1,4 +1,7 @@
-"""The record commit (durable, then acknowledged), the log that it writes, and the clients."""
+"""The record commit, the log that it writes, and the clients.
+
+An interaction is durable before it is acknowledged.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +21,22 @@ from propagation.model import (
 
 
 class ClientStore(Protocol):
-    """Clients by ref (the graph's number) and by key (kind and the caller's id)."""
+    """Clients by ref and by key.
+
+    A ref is the graph's number. A key is a kind and the caller's id.
+    """
 
     async def find_refs(self, keys: Sequence[ClientKey]) -> Sequence[int | None]:
-        """Return the ref of each key, in order; None for an unknown client."""
+        """Return the ref of each key, in order.
+
+        Returns:
+            One ref for each key; None for an unknown client.
+        """
 
     async def find_keys(self, refs: Sequence[int]) -> Sequence[ClientKey | None]:
-        """Return the key of each ref, in order; None for an unknown client.
+        """Return the key of each ref, in order.
+
+        Unknown clients have None.
 
         Cheaper than `get_clients`.
         """
@@ -38,10 +50,19 @@ class ClientStore(Protocol):
         """
 
     async def scan_clients(self, kind: ClientKind, after_ref: int, limit: int) -> Sequence[Client]:
-        """Return at most `limit` clients of a kind with ref > after_ref, by ref."""
+        """Return at most `limit` clients of a kind, by ref.
+
+        Args:
+            kind: Kind of the clients.
+            after_ref: Their refs are greater than this one.
+            limit: How many clients at most.
+        """
 
     async def count_clients(self, kind: ClientKind) -> int:
-        """Count the refs of a kind that were ever given: the length of the kind's arrays."""
+        """Count the refs of a kind that were ever given.
+
+        This is the length of the kind's arrays.
+        """
 
 
 @dataclass(frozen=True)
@@ -58,7 +79,10 @@ class RecordResult:
 
 
 class RecordStore(Protocol):
-    """The log: one global order of everything that can change a number or a text."""
+    """The log: one global order of all changes.
+
+    It holds everything that can change a number or a text.
+    """
 
     async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:
         """Create or change clients in one commit.
@@ -87,13 +111,20 @@ class RecordStore(Protocol):
         """
 
     async def read_entries(self, after: int, through: int) -> Sequence[LogEntry]:
-        """Return entries that are no interactions with after < sequence <= through, in order."""
+        """Return the log entries that are no interactions, in order.
+
+        Args:
+            after: Their sequences are greater than this one.
+            through: The last sequence to read.
+        """
 
     async def recorded_through(self) -> int:
         """Return the last committed sequence; 0 for an empty log."""
 
     async def sequence_at(self, time_ms: int) -> int:
-        """Return the last sequence committed at or before a time; 0 before the first.
+        """Return the last sequence committed at or before a time.
+
+        It is 0 before the first commit.
 
         Commit times never go back, whatever the clock does.
 

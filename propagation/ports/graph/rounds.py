@@ -1,4 +1,7 @@
-"""The round's commits: many, but one publication (RecNet 2.2, Algorithm 1, stage 2)."""
+"""The commits of a round: many, but one publication.
+
+Source: RecNet 2.2; Algorithm 1, stage 2.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -30,7 +33,13 @@ class RoundStore(Protocol):
         """
 
     async def changed_clients(self, after: int, through: int) -> Sequence[int]:
-        """Return refs, ascending, of clients with a text for after < sequence <= through."""
+        """Return clients whose text changed in a range of sequences.
+
+        The range is after < sequence <= through.
+
+        Returns:
+            Their refs, ascending.
+        """
 
     async def begin_round(self, lease: Lease, boundary: int) -> Round:
         """Discard what an unfinished round staged, and open the next round.
@@ -62,7 +71,9 @@ class RoundStore(Protocol):
     async def stage_routers(
         self, lease: Lease, round_: Round, versions: Sequence[RouterVersion]
     ) -> None:
-        """Stage new versions of routers for a round; repeating a call changes nothing.
+        """Stage new versions of routers for a round.
+
+        Repeating a call changes nothing.
 
         Raises:
             LeaseLost: The lease has a newer token.
@@ -75,7 +86,9 @@ class RoundStore(Protocol):
         closed: Sequence[tuple[int, int]],
         opened: Sequence[RoutingEdge],
     ) -> None:
-        """Stage changes of the routing table; they take the round's sequence at publication.
+        """Stage changes of the routing table.
+
+        They take the round's sequence at publication.
 
         Args:
             closed: (router, ref) of edges that end.
@@ -102,10 +115,17 @@ class RoundStore(Protocol):
         """Return every attribute by name, those mapped to another one included."""
 
     async def client_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
-        """Return each client's canonical attributes at the last round; () for a new client."""
+        """Return each client's canonical attributes at the last round.
+
+        A new client has ().
+        """
 
     async def holders_of(self, attribute: str, limit: int) -> Sequence[int]:
-        """Return refs, ascending, of at most `limit` holders of an attribute at the last round."""
+        """Return at most `limit` holders of an attribute.
+
+        Returns:
+            Refs, ascending, of clients that held it at the last round.
+        """
 
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
         """Return each client's current edges, by descending score, then router."""
@@ -113,7 +133,9 @@ class RoundStore(Protocol):
     async def members_of(
         self, router: int, limit: int, at: int | None = None
     ) -> Sequence[RoutingEdge]:
-        """Return at most `limit` edges of a router, by descending score, then ref.
+        """Return at most `limit` edges of a router.
+
+        They are ordered by descending score, then ref.
 
         Args:
             at: The edges at this sequence; None: the current ones.
@@ -125,12 +147,17 @@ class RoundStore(Protocol):
     async def count_members(
         self, routers: Sequence[int], at: int | None = None
     ) -> Mapping[int, int]:
-        """Count the edges of each router (see `members_of`); those without any are left out."""
+        """Count the edges of each router (see `members_of`).
+
+        Routers without any edge are left out.
+        """
 
     async def waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
     ) -> Mapping[int, Sequence[RouterVersion]]:
-        """Return the messages that wait for each client, newest round first, one a router.
+        """Return the messages that wait for each client, newest round first.
+
+        There is at most one message of each router.
 
         A message waits for a client if it is newer than the client's watermark and its router's
         edge covered the client when it was sent, or if it was its router's current message when
@@ -186,7 +213,9 @@ class RoundStore(Protocol):
         """
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
-        """Return at most `limit` messages with a part of this client, newest round first.
+        """Return at most `limit` messages with a part of this client.
+
+        The newest round comes first.
 
         `integrated` holds the client's parts only.
         """
