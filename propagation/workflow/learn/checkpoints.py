@@ -4,8 +4,7 @@ A checkpoint has the used rows only, neighbours as a CSR matrix, and nothing tha
 
 A patch has the rows that changed since the arrays were written, so that little is left to write
 while learning is suspended. `NAME@rows` [n] i64 and `NAME@values` [n, ...] replace or append rows
-of the array NAME; `NAME@whole` replaces all of it. Neighbours are patched by item, of which
-`neighbour_count` [I] holds the lengths of rows.
+of the array NAME; `NAME@whole` replaces all of it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +32,6 @@ from propagation.numbers.rules import packed, unpack
 from propagation.workflow.views import NumbersView
 
 ROWS, VALUES, WHOLE = "@rows", "@values", "@whole"
-COUNT, NEAR, NEAR_ROWS = "neighbour_count", ("near_items", "near_weights"), "near" + ROWS
 T = TypeVar("T", bound=np.generic)
 Array = NDArray[np.generic]
 Flags = NDArray[np.bool_]
@@ -46,10 +44,7 @@ def make_patch(before: Mapping[str, Array], now: Mapping[str, Array]) -> dict[st
     """
     patch = {name: array for name, array in now.items() if name not in before}
     for name in before:
-        if name not in NEAR:
-            patch |= _rows_of(name, before[name], now[name])
-    if COUNT in before:
-        patch |= _neighbours_of(before, now)
+        patch |= _changed_rows(name, before[name], now[name])
     return patch
 
 
@@ -58,8 +53,6 @@ def apply_patch(arrays: dict[str, Array]) -> dict[str, Array]:
 
     They are taken out of `arrays` one by one, so that hardly more than one copy is in memory.
     """
-    if NEAR_ROWS in arrays:
-        _put_neighbours(arrays)
     for key in [key for key in arrays if key.endswith(WHOLE)]:
         arrays[key.removesuffix(WHOLE)] = arrays.pop(key)
     for key in [key for key in arrays if key.endswith(ROWS)]:
@@ -69,7 +62,7 @@ def apply_patch(arrays: dict[str, Array]) -> dict[str, Array]:
     return arrays
 
 
-def _rows_of(name: str, before: Array, now: Array) -> dict[str, Array]:
+def _changed_rows(name: str, before: Array, now: Array) -> dict[str, Array]:
     if before.shape[1:] != now.shape[1:] or before.dtype != now.dtype or len(now) < len(before):
         return {name + WHOLE: now}
     changed = np.ones(len(now), np.bool_)
@@ -101,44 +94,6 @@ def _with_rows(array: NDArray[T], rows: NDArray[np.int64], values: Array) -> NDA
         array = longer
     array[rows] = values
     return array
-
-
-def _neighbours_of(before: Mapping[str, Array], now: Mapping[str, Array]) -> dict[str, Array]:
-    lengths, newer = _lengths(before), _lengths(now)
-    changed = np.ones(len(newer), np.bool_)
-    changed[: len(lengths)] = lengths != newer[: len(lengths)]
-    same = ~changed
-    mine, theirs = np.repeat(same[: len(lengths)], lengths), np.repeat(same, newer)
-    differs = np.zeros(int(mine.sum()), np.bool_)
-    for name in NEAR:
-        differs |= _bits(before[name])[mine] != _bits(now[name])[theirs]
-    changed[np.repeat(np.flatnonzero(same), newer[same])[differs]] = True
-    rows = np.flatnonzero(changed)
-    taken = np.repeat(changed, newer)
-    return {NEAR_ROWS: rows} | {name + VALUES: now[name][taken] for name in NEAR}
-
-
-def _put_neighbours(arrays: dict[str, Array]) -> None:
-    rows, lengths = np.asarray(arrays.pop(NEAR_ROWS), np.int64), _lengths(arrays)
-    newer = lengths
-    if COUNT + WHOLE in arrays:
-        newer = np.asarray(arrays[COUNT + WHOLE], np.int64)
-    elif COUNT + ROWS in arrays:
-        newer = _with_rows(
-            lengths.copy(), np.asarray(arrays[COUNT + ROWS], np.int64), arrays[COUNT + VALUES]
-        )
-    changed = np.zeros(len(newer), np.bool_)
-    changed[rows] = True
-    taken, kept = np.repeat(changed, newer), np.repeat(~changed[: len(lengths)], lengths)
-    for name in NEAR:
-        out = np.empty(int(newer.sum()), arrays[name].dtype)
-        out[taken] = arrays.pop(name + VALUES)
-        out[~taken] = arrays[name][kept]
-        arrays[name] = out
-
-
-def _lengths(arrays: Mapping[str, Array]) -> NDArray[np.int64]:
-    return np.asarray(arrays[COUNT], np.int64)
 
 
 BANKS = ("session", "taste")
