@@ -1,17 +1,25 @@
-"""Errors that this library raises on purpose; each class's docstring is its meaning."""
+"""Errors that this library raises on purpose.
+
+Each class's docstring is its meaning.
+"""
 
 from propagation.usage import NO_USAGE, Usage
 
 
 class PropagationError(Exception):
-    """Root of all errors; the message says what happened and what to do.
+    """Root of all errors.
+
+    The message says what happened and what to do.
 
     The attributes of an error reach callers as the metadata of its status.
     """
 
 
 class InvalidInput(PropagationError):
-    """A field of a request is wrong; names the field, the problem and the limit."""
+    """A field of a request is wrong.
+
+    The message names the field, the problem and the limit.
+    """
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
@@ -29,7 +37,7 @@ class NotFound(PropagationError):
 
 
 class NotReached(PropagationError):
-    """A read asked for a sequence that was not reflected before its deadline."""
+    """A read's sequence was not reflected before its deadline."""
 
     def __init__(self, requested: int, reached: int) -> None:
         super().__init__(
@@ -79,7 +87,10 @@ class StoreCorrupt(PropagationError):
 
 
 class StoreFull(PropagationError):
-    """The disk is full, or the file reached its size limit; nothing was written."""
+    """The disk is full, or the file reached its size limit.
+
+    Nothing was written.
+    """
 
 
 class StoreUnreachable(PropagationError):
@@ -90,7 +101,10 @@ class StoreUnreachable(PropagationError):
 
 
 class StoreRefused(PropagationError):
-    """The database server refuses this user and password, or their permissions are too few."""
+    """The database server refuses this user and password.
+
+    The error also covers permissions that are too few.
+    """
 
 
 class StoreForeign(PropagationError):
@@ -106,7 +120,10 @@ class SchemaTooNew(PropagationError):
 
 
 class IncompatibleSettings(PropagationError):
-    """A setting differs from the one the data was made with; names the command to change it."""
+    """A setting differs from the one the data was made with.
+
+    The message names the command to change it.
+    """
 
 
 class IndexUnavailable(PropagationError):
@@ -133,11 +150,17 @@ class ReasonerGaveUp(ReasonerFailed):
 
 
 class ReasonerUnavailable(ReasonerFailed):
-    """No model answers now (the endpoint is down, a budget is spent); ask again later."""
+    """No model answers now, so ask again later.
+
+    For example, the endpoint is down or a budget is spent.
+    """
 
 
 class ReasonerStopping(ReasonerUnavailable):
-    """This process is stopping: no fallback answers, and the work goes on after the next start."""
+    """This process is stopping, so no fallback answers.
+
+    The work goes on after the next start.
+    """
 
 
 class EndpointUnavailable(ReasonerUnavailable):
@@ -148,7 +171,10 @@ class EndpointUnavailable(ReasonerUnavailable):
 
 
 class BrokenData(PropagationError):
-    """A data file cannot be used; names file, line (0: the whole file), field and remedy."""
+    """A data file cannot be used.
+
+    The message names the file, the line (0: the whole file), the field and the remedy.
+    """
 
     def __init__(self, file: str, line: int, field: str, problem: str) -> None:
         place = f"{file}, line {line}" if line else file

@@ -84,7 +84,11 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """A limit with what was used of it in its period, as far as this process knows."""
+    """A limit with the amount used in its period.
+
+    Attributes:
+        used: The amount used, as far as this process knows.
+    """
 
     name: str
     used: float

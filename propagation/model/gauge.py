@@ -20,7 +20,9 @@ class GaugePoint(Term):
 
 
 class Gauge(Term):
-    """N@10 of each learned interaction's item among itself and its negatives (at most five).
+    """N@10 of each learned interaction's item among itself and its negatives.
+
+    There are at most five negatives.
 
     Each is ranked before anything is learned from it, by the combiner with propagation and by the
     one without (kNN stays). Means of the recent stream: an interaction counts half after 5,000.

@@ -19,7 +19,13 @@ SURELY_SHORT = ID_MAX_BYTES // 4
 
 
 def check_id(value: str, field: str) -> str:
-    """Check an id: 1 to 256 bytes of UTF-8 without control characters; return it."""
+    """Check that an id has an allowed length and characters.
+
+    An id has 1 to 256 bytes of UTF-8 without control characters.
+
+    Returns:
+        The id.
+    """
     if value and len(value) <= SURELY_SHORT and value.isprintable():
         return value
     if not value:
@@ -69,7 +75,11 @@ def check_metadata(metadata: Mapping[str, str], field: str) -> dict[str, str]:
 
 
 def check_negative(item: str, negative: str | None, field: str) -> str | None:
-    """Check that the negative is another item than the positive one; return it."""
+    """Check that the negative is another item than the positive one.
+
+    Returns:
+        The negative.
+    """
     if negative == item:
         raise InvalidInput(field, "is the item itself; name another item, or none")
     return negative

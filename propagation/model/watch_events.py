@@ -1,4 +1,7 @@
-"""Events of watching: merges and texts in the order of their commits, and gaps."""
+"""Events of watching: merges, texts and gaps.
+
+Merges and texts come in the order of their commits.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum

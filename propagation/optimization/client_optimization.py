@@ -1,4 +1,7 @@
-"""Client optimisation (RecNet 2.4, eq. 9): edits of a client's profile and filter memory."""
+"""Client optimisation: edits of a client's profile and filter memory.
+
+Source: RecNet 2.4, eq. 9.
+"""
 
 from dataclasses import replace
 

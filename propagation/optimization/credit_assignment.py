@@ -1,4 +1,7 @@
-"""Credit assignment (RecNet 2.4, eq. 8): a textual reward and gradient for each module."""
+"""Credit assignment: a textual reward and gradient for each module.
+
+Source: RecNet 2.4, eq. 8.
+"""
 
 from collections.abc import Sequence
 
@@ -9,7 +12,9 @@ from propagation.ports import Party
 def gradients_of_participants(
     gradients: Sequence[Gradient], parties: Sequence[Party]
 ) -> list[Gradient]:
-    """Keep L_M and dL_M/dM of the modules that took part in a prediction.
+    """Keep the gradients of the modules that took part in a prediction.
+
+    A gradient is L_M with dL_M/dM.
 
     These are the parties' profiles and filter memories, and the routers whose messages were merged.
 

@@ -1,4 +1,6 @@
-"""The judge: a plan goes live only if users' next choices are predicted as well with it as without.
+"""The judge of a plan, by its prediction of users' choices.
+
+A plan goes live only if users' next choices are predicted as well with it as without.
 
 Prediction is eq. 6 and 7; the loss is that of the pair (i+, i-), over a holdout.
 
@@ -22,7 +24,9 @@ LEAST_PLACES, MOST_PLACES = 4, 9
 
 @dataclass(frozen=True)
 class Verdict:
-    """Log-loss on the holdout with the routers of before and after a plan.
+    """Log-loss on the holdout, before and after a plan.
+
+    `before` is computed with the present routers, `after` with those of the plan.
 
     Both are means over users of each user's mean loss; `standard_error` is that of the difference.
     `interactions` of the `held_out` had a prediction to judge by.
@@ -56,7 +60,7 @@ class Verdict:
 
 
 def _places(*values: float) -> int:
-    """Choose how many decimals show each of these values as more than zero."""
+    """Choose how many decimals show each value as more than zero."""
     smallest = min((abs(value) for value in values if value), default=1.0)
     return min(max(LEAST_PLACES, 1 - math.floor(math.log10(smallest))), MOST_PLACES)
 
@@ -64,13 +68,16 @@ def _places(*values: float) -> int:
 def lift_slopes(
     weights: F64, deviation: float, user_bins: NDArray[np.int64], item_bins: NDArray[np.int64]
 ) -> F64:
-    """Compute what one unit of the taste bank's lift adds to each score [n].
+    """Compute the effect of the taste bank's lift on each score.
 
     Args:
         weights: The combiner's weights of the feature [9].
         deviation: What the feature is divided by.
         user_bins: [n].
         item_bins: [n].
+
+    Returns:
+        What one unit of lift adds to each score [n].
     """
     slopes: F64 = (weights[0] + weights[1 + user_bins] + weights[5 + item_bins]) / deviation
     return slopes
@@ -85,7 +92,7 @@ def running_deviation(combiner: Combiner, feature: Feature) -> float:
 def judge(
     users: NDArray[np.int64], scores: F32, before: F64, after: F64, slope: F64, held_out: int
 ) -> Verdict | None:
-    """Compare the log-loss of a holdout with the routers of before and after.
+    """Compare a holdout's log-loss with the present and the planned routers.
 
     Args:
         users: User rows [H].

@@ -1,4 +1,9 @@
-"""Prediction and reward (RecNet 2.4, eq. 6 and 7): which of two items the user would choose."""
+"""Prediction of the item that the user would choose, and its reward.
+
+The user chooses between two items.
+
+Source: RecNet 2.4, eq. 6 and 7.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +16,9 @@ WORD = (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class ForwardResult:
-    """Merges (eq. 5) of user, positive and negative item, in this order, and the reward (eq. 7).
+    """The merges and the reward (eq. 7) of one prediction.
+
+    The merges (eq. 5) are those of user, positive and negative item, in this order.
 
     The reward is 1 if the positive item was chosen, else 0; None without a negative item.
     """
@@ -61,7 +68,9 @@ async def receive_and_predict(
 
 
 def seeded_word(value: int, seed: int) -> int:
-    """Hash a value and a seed, each in 0..2**64 - 1, to a word: SplitMix64's finaliser.
+    """Hash a value and a seed to a word, by SplitMix64's finaliser.
+
+    Value, seed and word are each in 0..2**64 - 1.
 
     It equals numbers/seeded_hash.mixed, which needs a compiler; a process that only drafts texts
     has none.

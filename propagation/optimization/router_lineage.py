@@ -1,4 +1,6 @@
-"""Lineage: what became of each router, and how edges and filter rules that name routers follow it.
+"""Lineage: the routers that each router became.
+
+Edges and filter rules that name routers follow it.
 
 Source: `docs/design.md`, "The loop", step 8.
 """
@@ -48,7 +50,9 @@ class Numbering:
         versions: Mapping[int, int] | None = None,
         undoes: int | None = None,
     ) -> RouterMap:
-        """Build the map from `epoch` to the next one; its run and start shares are not known yet.
+        """Build the map from `epoch` to the next one.
+
+        Its run and start shares are not known yet.
 
         The arguments are as in RouterMap.
         """

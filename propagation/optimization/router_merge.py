@@ -1,4 +1,9 @@
-"""Merge of routers (RecNet 2.4): which of them stand for one community, and what both stand for."""
+"""Merge of routers that stand for one community.
+
+Here such routers are found, and what they stand for together.
+
+Source: RecNet 2.4.
+"""
 
 from collections.abc import Sequence
 

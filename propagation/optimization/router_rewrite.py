@@ -1,4 +1,7 @@
-"""Rewrite of a router (RecNet 2.4): it stands for what its readers chose."""
+"""Rewrite of a router to stand for its readers' choices.
+
+Source: RecNet 2.4.
+"""
 
 from collections.abc import Mapping
 
@@ -6,7 +9,9 @@ from propagation.model import RouterVersion
 
 
 def rewritten_standing(version: RouterVersion, choices: Mapping[str, int]) -> dict[str, float]:
-    """Halve what the router stood for, and put its readers' choices in their place.
+    """Halve what the router stood for, and add its readers' choices.
+
+    An attribute that was chosen takes the number of choices as its weight.
 
     Args:
         choices: How often its readers chose each attribute.

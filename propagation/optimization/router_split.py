@@ -1,4 +1,7 @@
-"""Split of a router (RecNet 2.4): its community in two halves, by seeded 2-means."""
+"""Split of a router: seeded 2-means halves its community.
+
+Source: RecNet 2.4.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -62,7 +65,9 @@ def split_community(amounts: F64, directions: F32, seed: int) -> Community | Non
 def router_halves(
     version: RouterVersion, choices: Mapping[int, Counter[str]], community: Community
 ) -> tuple[RouterHalf, RouterHalf]:
-    """Divide what a router stands for: an attribute goes to the half whose readers chose it.
+    """Divide what a router stands for between two halves.
+
+    An attribute goes to the half whose readers chose it.
 
     Args:
         choices: What each reader (ref) chose, how often.
@@ -96,7 +101,15 @@ def two_means(vectors: F32, weights: F64, seed: int) -> F32:
 
 
 def nearer_second(vectors: F32, centres: F32) -> NDArray[np.bool_]:
-    """Tell of each vector [n, D] whether it is nearer to the second centre [n]."""
+    """Return whether each vector is nearer to the second centre.
+
+    Args:
+        vectors: Rows [n, D].
+        centres: The two centres [2, D].
+
+    Returns:
+        One truth value for each vector [n].
+    """
     cosines = vectors @ centres.T
     nearer: NDArray[np.bool_] = cosines[:, 1] > cosines[:, 0]
     return nearer

@@ -1,4 +1,7 @@
-"""The filter memory at work (RecNet 2.3.2): which messages a client merges, and in which order."""
+"""The filter memory at work: it refuses and orders messages.
+
+Source: RecNet 2.3.2.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +11,19 @@ from propagation.model import DROP_BELOW, FilterMemory, RouterVersion
 
 @dataclass(frozen=True, slots=True)
 class FilteredMessages:
-    """The messages that the rules let through, those of largest factor first, and the others."""
+    """Messages that the filter rules admit, and those that they refuse.
+
+    The admitted messages of largest factor come first.
+    """
 
     admitted: Sequence[RouterVersion] = ()
     refused: Sequence[RouterVersion] = ()
 
 
 def filter_messages(memory: FilterMemory, messages: Sequence[RouterVersion]) -> FilteredMessages:
-    """Refuse messages of a factor below DROP_BELOW; order the others by descending factor.
+    """Refuse messages of a factor below DROP_BELOW, and order the others.
+
+    The others are ordered by descending factor.
 
     Messages of one factor keep their order: newest first.
     """

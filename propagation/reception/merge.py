@@ -1,4 +1,7 @@
-"""Merge (RecNet 2.3, eq. 5): waiting messages into the profile, under the filter memory."""
+"""Merge of waiting messages into the profile, under the filter memory.
+
+Source: RecNet 2.3, eq. 5.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +26,9 @@ NO_ROOM = "no room"
 
 @value
 class Inbox:
-    """A client before reception: the messages in its buffer, newest first, and which are let in.
+    """A client before reception, with the messages in its buffer.
+
+    The messages are ordered newest first, and `filtered` says which are let in.
 
     `dropped` messages did not fit into the buffer.
     """
@@ -134,7 +139,9 @@ async def receive(
     capacity: int,
     max_lines: int,
 ) -> Reception:
-    """Merge what waits for one client, outside an interaction; the arguments are as above.
+    """Merge the waiting messages of one client, outside an interaction.
+
+    The arguments are as above.
 
     Raises:
         ReasonerFailed: The messages go on waiting.

@@ -1,4 +1,7 @@
-"""The buffer: which messages wait for a client, and the newest B of them (RecNet 2.3.1)."""
+"""The buffer: the newest B messages that wait for a client.
+
+Source: RecNet 2.3.1.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +16,19 @@ MessageKey = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """The messages that a client merges, and those that did not fit; newest first."""
+    """The messages that a client merges, and those that did not fit.
+
+    Both are ordered newest first.
+    """
 
     kept: Sequence[RouterVersion]
     dropped: Sequence[RouterVersion]
 
 
 def fill_buffer(ref: int, waiting: Sequence[RouterVersion], capacity: int) -> Buffer:
-    """Keep the newest messages that wait for a client, last in first out.
+    """Keep the newest messages that wait for a client.
+
+    They are merged last in, first out.
 
     Args:
         ref: The client. A message that comes from this client alone is left out.
@@ -34,7 +42,9 @@ def fill_buffer(ref: int, waiting: Sequence[RouterVersion], capacity: int) -> Bu
 
 @dataclass(frozen=True, slots=True)
 class ClientEdge:
-    """An edge of a client: its router's messages of these rounds are sent to the client.
+    """An edge of a client, over the rounds that it covers.
+
+    Its router's messages of these rounds are sent to the client.
 
     `closed` is the first round that the edge no longer covers, None while the edge stands.
     """
@@ -46,7 +56,7 @@ class ClientEdge:
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """A client as a store must fetch it to find the messages that wait for it.
+    """A client as a store fetches it to find its waiting messages.
 
     Attributes:
         watermark: The last round whose messages the client merged or dropped.
@@ -64,7 +74,10 @@ class Receiver:
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """A published message; `lone_sender` is its only sender, if it has just one."""
+    """A published message.
+
+    `lone_sender` is its only sender, if it has just one.
+    """
 
     router: int
     version: int
@@ -74,7 +87,10 @@ class SentMessage:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Window:
-    """Rounds, both ends included, of a router's messages that a client has not merged."""
+    """Rounds of a router's messages that a client has not merged.
+
+    Both ends are included.
+    """
 
     router: int
     since: int
@@ -83,7 +99,9 @@ class Window:
 
 
 class WaitingMessages:
-    """Finds the messages that wait for clients, without a copy for each client.
+    """Finds the messages that wait for clients.
+
+    It makes no copy for each client.
 
     A client waits for the newest message of each router whose edge covered the client when the
     message was sent, if it is newer than the client's watermark; and for the messages that were
@@ -106,7 +124,10 @@ class WaitingMessages:
             self._firsts[receiver.ref] = _first_edges(receiver)
 
     def rounds(self) -> list[RouterRound]:
-        """List the rounds for which the router's current message must be looked up."""
+        """List the (router, round) pairs whose message must be looked up.
+
+        It is the message that was the router's current one at that round.
+        """
         ends = {(window.router, window.until) for window in self._all_windows()}
         return sorted(ends.union(*self._firsts.values()))
 
@@ -172,7 +193,10 @@ def _windows(receiver: Receiver, through: int) -> Iterator[Window]:
 
 
 def _first_edges(receiver: Receiver) -> list[RouterRound]:
-    """List the client's first edges, where its watermark has not reached their round."""
+    """List the client's first edges.
+
+    They are left out if the client's watermark has reached their round.
+    """
     first = receiver.first_opened
     if first is None or first <= receiver.watermark:
         return []

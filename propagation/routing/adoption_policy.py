@@ -16,13 +16,21 @@ Weights = Sequence[tuple[int, float]]
 
 
 class TasteWeights(Protocol):
-    """Taste routers with their weights, as the numbers have learned them, largest first."""
+    """Learned taste routers with their weights, largest first."""
 
     async def of_clients(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
-        """Return each client's `count` largest: pi for users, lift for items; () if unknown."""
+        """Return each client's `count` largest weights.
+
+        Returns:
+            pi for users and lift for items; () for an unknown client.
+        """
 
     async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
-        """Return what each arrival's interaction wrote (q of rule 5); () if it wrote nothing."""
+        """Return the weights that each arrival's interaction wrote.
+
+        Returns:
+            q of rule 5; () if the interaction wrote nothing.
+        """
 
 
 class AdoptionPolicy:

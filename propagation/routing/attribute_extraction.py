@@ -1,6 +1,8 @@
-"""Attribute extraction (RecNet 2.2.1, eq. 1): A_c of a client, and how it changes.
+"""Attribute extraction: the attributes A_c of a client, and their changes.
 
 A reasoner names the attributes of each line when it writes the line; here they are collected.
+
+Source: RecNet 2.2.1, eq. 1.
 """
 
 from collections import Counter
@@ -65,7 +67,7 @@ def recount_holders(
     before: Mapping[int, Sequence[str]],
     now: Mapping[int, Sequence[str]],
 ) -> dict[str, Attribute]:
-    """Count again how many clients hold each attribute that a client took up or dropped.
+    """Recount the holders of attributes that clients took up or dropped.
 
     Args:
         attributes: Those that are stored, by name.

@@ -68,7 +68,9 @@ async def canonical_names(
     least: float,
     likeness: Likeness | None = None,
 ) -> dict[str, str]:
-    """Map each new name to the existing attribute that means the same, or to itself.
+    """Map each new name to an existing attribute of the same meaning.
+
+    A name without such an attribute maps to itself.
 
     A name that maps to itself may be what a later one of the same call maps to. Of equally similar
     attributes the stored one wins, then the first by name.
@@ -131,5 +133,8 @@ def _among(
 
 
 def to_canonical(names: Iterable[str], canonical: Mapping[str, str]) -> tuple[str, ...]:
-    """Replace names by their canonical ones, sorted, each once; an unmapped name stays."""
+    """Replace names by their canonical ones, sorted, each once.
+
+    An unmapped name stays.
+    """
     return tuple(sorted({canonical.get(name, name) for name in names}))

@@ -1,7 +1,11 @@
-"""Initial clustering (RecNet 2.2.1): seeded spherical k-means gives each of K routers its centre.
+"""Initial clustering: seeded spherical k-means finds the routers' centres.
+
+Each of K routers gets one centre.
 
 What is clustered is the items' texts, or the clients' attributes as in the paper (the setting
 `centres`; see workflow/bootstrap and `docs/numbers.md`).
+
+Source: RecNet 2.2.1.
 """
 
 import numpy as np
@@ -17,7 +21,7 @@ WORST = 8
 
 
 def spherical_kmeans(vectors: F32, k: int, seed: int) -> F32:
-    """Find k centres that maximise the cosine of each vector with its nearest centre.
+    """Find k centres that maximise each vector's cosine with the nearest one.
 
     The same input and seed give the same centres. Where there are fewer than k distinct directions,
     each of them is a centre, and the others are seeded random directions: nothing is nearest to
@@ -111,7 +115,10 @@ def _spread_start(points: F32, k: int, rng: np.random.Generator) -> F32:
 def _means(
     points: F32, nearest: NDArray[np.int64], cosines: F32, k: int, rng: np.random.Generator
 ) -> F32:
-    """Turn each centre to its points; an empty centre takes a point that is far from all."""
+    """Turn each centre to its points.
+
+    An empty centre takes a point that is far from all.
+    """
     order = np.argsort(nearest, kind="stable")
     counts = np.bincount(nearest, minlength=k)
     filled = np.flatnonzero(counts)

@@ -1,4 +1,7 @@
-"""Integration (RecNet 2.2.2, eq. 3): a router takes what arrived into a new profile version."""
+"""Integration: a router takes arrivals into a new profile version.
+
+Source: RecNet 2.2.2, eq. 3.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,11 +17,13 @@ STANDING_MAX = 24
 def integration_requests(
     groups: ArrivalsByRouter, before: Mapping[int, RouterVersion], titles: Mapping[int, str]
 ) -> list[Integration]:
-    """Build the request of eq. 3 for each router that attributes arrived at.
+    """Build the integration request of each router that attributes arrived at.
 
     Args:
         before: Current versions of all routers.
         titles: Of items, by ref; a request quotes those of its senders as examples.
+
+    Source: RecNet eq. 3.
     """
     arrived = {router: count_arrivals(group) for router, group in groups.items()}
     standing = {router: updated_standing(before.get(router), arrived[router]) for router in groups}
@@ -72,7 +77,10 @@ def count_arrivals(arrivals: Sequence[Arrival]) -> dict[str, int]:
 
 
 def updated_standing(before: RouterVersion | None, arrived: Mapping[str, int]) -> dict[str, float]:
-    """Add what arrived to the decayed weights of what the router stands for; keep the largest."""
+    """Add the arrived attributes to a router's decayed weights.
+
+    The largest of the new weights are kept.
+    """
     weights = {name: weight * STANDING_KEPT for name, weight in before.standing} if before else {}
     for name, count in arrived.items():
         weights[name] = weights.get(name, 0.0) + count
@@ -80,13 +88,19 @@ def updated_standing(before: RouterVersion | None, arrived: Mapping[str, int]) -
 
 
 def largest_weights(weights: Mapping[str, float]) -> dict[str, float]:
-    """Keep the STANDING_MAX largest weights, largest first; of equal ones the first by name."""
+    """Keep the STANDING_MAX largest weights, largest first.
+
+    Of equal weights the first by name is kept.
+    """
     names = sorted(weights, key=lambda name: (-weights[name], name))[:STANDING_MAX]
     return {name: weights[name] for name in names}
 
 
 def mean_shares(standings: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Compute how common each attribute is: its mean share (0..1) over the routers."""
+    """Compute each attribute's mean share (0..1) over the routers.
+
+    This is how common the attribute is.
+    """
     shares: dict[str, float] = {}
     count = 0
     for standing in standings:

@@ -1,7 +1,9 @@
-"""Multicast (RecNet 2.2.3, eq. 4): score clients for a router's message, and reach those above tau.
+"""Multicast: a router's message reaches the clients that score above tau.
 
 A message is stored once, at its router; its receivers find it through the routing table (see
 `docs/design.md`, "The graph").
+
+Source: RecNet 2.2.3, eq. 4.
 """
 
 import asyncio

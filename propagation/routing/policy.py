@@ -1,4 +1,7 @@
-"""Interface of a routing policy: where attributes go, and which clients routers reach."""
+"""Interface of a routing policy.
+
+A policy decides where attributes go, and which clients routers reach.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +29,11 @@ ArrivalsByRouter = Mapping[int, Sequence[Arrival]]
 
 @dataclass(frozen=True)
 class UpdatedRouters:
-    """New versions of the routers of a round, and why the others failed, by router."""
+    """New versions of the routers of a round, and the failures.
+
+    Attributes:
+        failed: Why the other routers failed, by router.
+    """
 
     versions: list[RouterVersion] = field(default_factory=list)
     failed: dict[int, str] = field(default_factory=dict)
@@ -36,7 +43,9 @@ class Perception(Protocol):
     """Finds the routers that attributes go to."""
 
     async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
-        """Find the routers of each arrival, in order (eq. 2, or the policy's own rule).
+        """Find the routers of each arrival, in order.
+
+        The rule is eq. 2 or the policy's own.
 
         An arrival of which nothing is known goes to no router.
         """
@@ -64,7 +73,9 @@ class RoutingPolicy(Perception, Protocol):
     async def route(
         self, changed: Sequence[int], versions: Sequence[RouterVersion]
     ) -> RoutingTable:
-        """Build the routing table after a round (eq. 4, or the policy's own rule).
+        """Build the routing table after a round.
+
+        The rule is eq. 4 or the policy's own.
 
         Args:
             changed: Refs of the clients that changed since the last round.

@@ -1,4 +1,7 @@
-"""The routing table (RecNet 2.2.3): which clients each router reaches, and how it changes."""
+"""The routing table: which clients each router reaches, and its changes.
+
+Source: RecNet 2.2.3.
+"""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -12,9 +15,14 @@ EDGES_A_COMMIT = 10_000
 
 @dataclass(frozen=True)
 class RoutingTable:
-    """A part of the table as it should be now: scores by (router, ref).
+    """A part of the table as it should be now.
 
     It is complete for the named clients or for the named routers; the other is empty.
+
+    Attributes:
+        scores: By (router, ref).
+        clients: Clients that the part is complete for; empty if it is complete for routers.
+        routers: Routers that the part is complete for; empty if it is complete for clients.
     """
 
     scores: Mapping[tuple[int, int], float]
@@ -52,7 +60,10 @@ def table_changes(
 async def stage_table_change(
     store: RoundStore, lease: Lease, round_: Round, change: TableChange
 ) -> None:
-    """Stage the change in parts, concurrently: a store may group them into one commit."""
+    """Stage the change in parts, concurrently.
+
+    A store may group the parts into one commit.
+    """
     await asyncio.gather(
         *(
             store.stage_edges(

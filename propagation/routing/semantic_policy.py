@@ -1,4 +1,9 @@
-"""Semantic routing, the paper's own policy (RecNet eq. 2 and 4): for fidelity and comparison."""
+"""Semantic routing, the paper's own policy.
+
+It is here for fidelity to the paper and for comparison.
+
+Source: RecNet eq. 2 and 4.
+"""
 
 import asyncio
 import logging
@@ -18,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class SemanticPolicy:
-    """Sends each attribute to its nearest router, and messages to the clients above tau."""
+    """Sends attributes to nearest routers, and messages to clients above tau."""
 
     name = "semantic"
     integrator = None

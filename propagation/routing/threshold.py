@@ -15,7 +15,10 @@ UNREACHABLE = 1.0
 
 
 class Threshold(Protocol):
-    """Where tau comes from; workflow/rounds/policies.py has the one that is fixed by epoch."""
+    """The source of tau.
+
+    The source in workflow/rounds/policies.py fixes tau by epoch.
+    """
 
     async def tau(self) -> float:
         """Return tau: clients of a larger cosine are reached."""

@@ -1,4 +1,7 @@
-"""A reasoner that answers if another one fails, and marks what it wrote (Usage.stand_in)."""
+"""A reasoner that answers if another one fails.
+
+It marks its answers in Usage.stand_in.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -112,7 +115,10 @@ class FallbackReasoner:
         return await self._first.rank(user, candidates)
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
-        """Decide without a fallback: a router without a decision stays as it is."""
+        """Decide without a fallback.
+
+        A router without a decision stays as it is.
+        """
         return await self._first.decide_router(case)
 
     async def _or(self, ask: Callable[[Reasoner], Awaitable[Answer]]) -> Answer:

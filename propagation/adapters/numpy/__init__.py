@@ -1,1 +1,4 @@
-"""The vector index as exact search in memory, with its points in the graph's store."""
+"""The vector index as exact search in memory.
+
+Its points are in the graph's store.
+"""

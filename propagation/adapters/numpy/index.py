@@ -79,7 +79,14 @@ class Shelf:
     def search_above(
         self, vector: NDArray[np.float32], tau: float, sharing: frozenset[str]
     ) -> list[Hit]:
-        """Return all points with cosine > tau and an attribute of `sharing`, by (-score, key)."""
+        """Return all points with cosine > tau and a shared attribute.
+
+        Args:
+            sharing: Attributes, of which a point has at least one.
+
+        Returns:
+            The points, by (-score, key).
+        """
         scores = self._cosines(vector)
         wanted = np.zeros(len(self._numbers) + 1, np.bool_)
         wanted[[self._numbers[name] for name in sharing if name in self._numbers]] = True
@@ -144,13 +151,19 @@ class PointStore(Protocol):
         """Return the last description; None if nothing was ever kept."""
 
     async def describe(self, description: bytes, shelves: Sequence[str]) -> None:
-        """Set the description and drop every point of other shelves, in one commit."""
+        """Set the description and drop every point of other shelves.
+
+        Both happen in one commit.
+        """
 
     async def load_points(self, shelf: str) -> Sequence[Point]:
         """Return all points of a shelf."""
 
     async def put_points(self, shelf: str, points: Sequence[Point]) -> None:
-        """Put points in one commit; a stored point of a newer version stays."""
+        """Put points in one commit.
+
+        A stored point of a newer version stays.
+        """
 
     async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None:
         """Remove points; unknown keys are ignored."""
@@ -195,7 +208,10 @@ class Shelves:
 
 
 class NumpyWriter:
-    """Writes points (IndexWriter), first to the store: what a query finds survives a crash."""
+    """Writes points to the store, then to memory (IndexWriter).
+
+    A point that a query finds therefore survives a crash.
+    """
 
     def __init__(self, points: PointStore, shelves: Shelves | None = None) -> None:
         self._points = points

@@ -178,7 +178,10 @@ class QdrantIndex(QdrantWriter):
         threshold: float | None = None,
         matching: models.Filter | None = None,
     ) -> list[Hit]:
-        """Search once and order by (-score, key), because the server orders ties arbitrarily."""
+        """Search once and order the hits by (-score, key).
+
+        The server orders ties arbitrarily.
+        """
         with translated_errors():
             answer = await self._client.query_points(
                 self._name(collection),
@@ -227,7 +230,7 @@ class QdrantIndex(QdrantWriter):
         return QdrantSuccessor(self, self._client, names, embedder, dimension)
 
     async def serve(self, names: Mapping[Collection, str], embedder: str, dimension: int) -> None:
-        """Put these collections into use in place of the old ones, and delete those."""
+        """Put these collections into use, and delete the old ones."""
         with translated_errors():
             await self._put_in_use(names, embedder, dimension)
             await delete_unused(self._client, self._prefix)

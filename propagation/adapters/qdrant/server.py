@@ -1,4 +1,4 @@
-"""A Qdrant server: the connection, the collections with their aliases, and their points.
+"""A Qdrant server: its connection, collections, aliases and points.
 
 Each collection has two aliases, so that another one can replace it in one step. The plain one says
 which collection is in use. The other one also names the model, and queries use it: a process that
@@ -39,7 +39,9 @@ log = logging.getLogger(__name__)
 def connect(
     url: str, grpc_port: int, api_key: str | None, timeout_seconds: float
 ) -> AsyncQdrantClient:
-    """Create a client, which connects at its first call and reconnects by itself.
+    """Create a client, which connects at its first call.
+
+    It reconnects by itself.
 
     A key that would cross a network without encryption is logged as a warning.
 
@@ -119,7 +121,10 @@ def translated_errors() -> Iterator[None]:
 
 
 def id_of(key: int | str) -> int | str:
-    """Return the server's id of a key: a number as it is, a name as a UUID."""
+    """Return the server's id of a key.
+
+    A number stays as it is, and a name becomes a UUID.
+    """
     return key if isinstance(key, int) else str(uuid.uuid5(NAMES, key))
 
 
@@ -129,7 +134,9 @@ def key_of(id_: int | str | uuid.UUID, payload: dict[str, object] | None) -> int
 
 
 def upsert_operations(points: Sequence[Point]) -> list[models.UpdateOperation]:
-    """Build one operation for each version; it writes only where nothing newer is stored.
+    """Build one operation for each version.
+
+    It writes only where nothing newer is stored.
 
     Of points with equal keys and versions the last one stays.
     """
@@ -215,7 +222,9 @@ async def put_in_use(
     names: Mapping[Collection, str],
     aliases: Mapping[Collection, str],
 ) -> None:
-    """Put these collections behind their aliases in one step, in place of those in use.
+    """Put these collections behind their aliases in one step.
+
+    They replace the collections in use.
 
     Raises:
         IncompatibleSettings: The server has collections of other applications with this prefix.

@@ -21,7 +21,9 @@ def normalize_name(name: str) -> str:
 
 
 def names_in_text(names: Iterable[str], text: str) -> tuple[str, ...]:
-    """Return those names that a text holds as whole words, outside the titles it quotes.
+    """Return those names that a text holds as whole words.
+
+    The titles that the text quotes are left out.
 
     Args:
         names: Normalized names.

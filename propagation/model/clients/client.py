@@ -12,7 +12,10 @@ LIST_MAX = 64
 
 
 class ClientKind(IntEnum):
-    """Users and items; their ids are separate: user "7" and item "7" are two clients."""
+    """Users and items.
+
+    Their ids are separate: user "7" and item "7" are two clients.
+    """
 
     USER = 0
     ITEM = 1
@@ -48,7 +51,7 @@ def kind_of(ref: int) -> ClientKind:
 
 
 def index_of(ref: int) -> int:
-    """Return the row of a client (ref) in the arrays of its kind."""
+    """Return a client's row in the arrays of its kind."""
     return ref >> 1
 
 

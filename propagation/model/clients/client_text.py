@@ -1,4 +1,7 @@
-"""A client's text: its profile and filter memory, and the messages that changed them."""
+"""A client's text, and the messages that changed it.
+
+The text is a profile and a filter memory.
+"""
 
 from propagation.model.base import value
 from propagation.model.clients.filter_memory import FilterMemory
@@ -24,7 +27,7 @@ class ClientText:
 
     @classmethod
     def empty(cls, ref: int) -> "ClientText":
-        """Return the text of a client that has none yet, at version 0."""
+        """Return the text, at version 0, of a client without one."""
         return cls(profile=Profile(ref=ref))
 
 

@@ -1,4 +1,7 @@
-"""The filter memory: at most eight rules that steer how a client merges messages (RecNet 2.3.2)."""
+"""The filter memory: at most eight rules for merging messages.
+
+Source: RecNet 2.3.2.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -43,7 +46,11 @@ class FilterMemory:
     rules: tuple[FilterRule, ...] = ()
 
     def factor_for(self, router: int, attributes: Collection[str]) -> float:
-        """Multiply the factors of matching rules, clipped to 0.25..4; 1 without a match."""
+        """Multiply the factors of matching rules.
+
+        Returns:
+            The product, clipped to 0.25..4; 1 without a match.
+        """
         if not self.rules:
             return 1.0
         factor = 1.0

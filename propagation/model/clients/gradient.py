@@ -1,4 +1,7 @@
-"""Rewards and gradients: what credit assignment says of one module (RecNet 2.4, eq. 7 and 8)."""
+"""Rewards and gradients: the results of credit assignment for one module.
+
+Source: RecNet 2.4, eq. 7 and 8.
+"""
 
 from enum import StrEnum
 

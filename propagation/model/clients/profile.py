@@ -1,4 +1,7 @@
-"""A profile: a bounded list of lines, each with its provenance (RecNet 2.1)."""
+"""A profile: a bounded list of lines, each with its provenance.
+
+Source: RecNet 2.1.
+"""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -24,7 +27,13 @@ READING = {
 
 @value
 class Source:
-    """An interaction (sequence) or a message (router and version) that a line rests on."""
+    """An interaction or a message that a line rests on.
+
+    Attributes:
+        sequence: The interaction.
+        router: The router that sent the message.
+        version: The message's version.
+    """
 
     sequence: int | None = None
     router: int | None = None
@@ -61,14 +70,20 @@ class Line:
 
 @value
 class AddLine:
-    """Edit: add a line; it gets its id when the edit is applied."""
+    """Edit: add a line.
+
+    The line gets its id when the edit is applied.
+    """
 
     line: Line
 
 
 @value
 class ReplaceLine:
-    """Edit: replace the line of this id; redone on the newest version if that line is gone."""
+    """Edit: replace the line of this id.
+
+    If that line is gone, the edit is redone on the newest version.
+    """
 
     line: Line
 

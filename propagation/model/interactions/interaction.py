@@ -40,7 +40,10 @@ class NewInteraction:
 
     @property
     def seed(self) -> int:
-        """64 bits from the event id; they seed every random choice about the event."""
+        """64 bits from the event id.
+
+        They seed every random choice about the event.
+        """
         return seed_of(self.event_id)
 
 

@@ -1,4 +1,7 @@
-"""The log: the global order (sequence) of everything that can change a number or a text."""
+"""The log: the global order (sequence) of all changes.
+
+It holds everything that can change a number or a text.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Reasoning of interactions: work and claims, what is committed, and a summary of it."""
+"""Reasoning of interactions: work, claims, committed results and a summary."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,13 +12,15 @@ from propagation.usage import NO_USAGE, Usage
 
 @value
 class ReasonedInteraction:
-    """All text of one interaction as it is committed (stage 1 of Algorithm 1).
+    """All text of one interaction as it is committed.
 
     Attributes:
         reward: 1 or 0 (eq. 7); None without a negative.
         failure: Why reasoning failed: a dead letter, without texts.
         late: Set if a dead letter was replayed: the sequence recorded through then.
         usage: What reasoning cost.
+
+    Source: RecNet, Algorithm 1, stage 1.
     """
 
     sequence: int
@@ -112,5 +114,8 @@ def summarize_reasoned(result: ReasonedInteraction) -> ReasonedSummary:
 
 
 def count_outcomes(outcomes: list[str]) -> dict[str, int]:
-    """Count messages by outcome, without what follows a colon or stands in brackets."""
+    """Count messages by outcome.
+
+    Only the part of an outcome before a colon or brackets counts.
+    """
     return dict(Counter([outcome.partition(":")[0].partition(" (")[0] for outcome in outcomes]))

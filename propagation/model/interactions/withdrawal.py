@@ -27,7 +27,12 @@ class EventStatus(StrEnum):
 
 
 class EventState(NamedTuple):
-    """State of an event id before a retraction, with its interaction while that is recorded."""
+    """State of an event id before a retraction.
+
+    Attributes:
+        status: Status of the event id before the retraction.
+        interaction: The interaction, while it is recorded.
+    """
 
     status: EventStatus
     interaction: InteractionRow | None = None
@@ -146,7 +151,9 @@ class StoredText:
 
 @dataclass(frozen=True)
 class AffectedMessage:
-    """A message that rests on a withdrawal, or may name an erased client.
+    """A message that a withdrawal affects.
+
+    It rests on the withdrawal, or may name an erased client.
 
     Attributes:
         lost_parts: Parts that go.

@@ -1,4 +1,7 @@
-"""Epochs, the lives of router sets between two evolutions, and the rounds within them."""
+"""Epochs and the rounds within them.
+
+An epoch is the life of a router set between two evolutions.
+"""
 
 from enum import StrEnum
 
@@ -6,7 +9,10 @@ from propagation.model.base import Term
 
 
 class BankName(StrEnum):
-    """The two banks of routers; only taste routers have profiles and send messages."""
+    """The two banks of routers.
+
+    Only taste routers have profiles and send messages.
+    """
 
     SESSION = "session"
     TASTE = "taste"

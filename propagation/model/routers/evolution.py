@@ -1,4 +1,4 @@
-"""Evolution: routers are split, merged or rewritten from their gradients, in one run.
+"""Evolution: one run splits, merges or rewrites routers from their gradients.
 
 Source: RecNet 2.4, eq. 9 for routers.
 """
@@ -21,7 +21,13 @@ class EvolutionKind(StrEnum):
 
 
 class EvolutionChange(Term):
-    """One change of a run: router numbers before and after it, and why."""
+    """One change of a run.
+
+    Attributes:
+        before: Router numbers before the change.
+        after: Router numbers after the change.
+        reason: Why it was made.
+    """
 
     kind: EvolutionKind
     before: tuple[int, ...]

@@ -1,4 +1,9 @@
-"""A router: the coordinator of a community (RecNet 2.2), with its messages and routing table."""
+"""A router, with its messages and routing table.
+
+A router is the coordinator of a community.
+
+Source: RecNet 2.2.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,16 +14,19 @@ FIRST_SENDER = 1 << 20
 
 
 def sender_router(ref: int) -> int:
-    """Return the router number of a client that sends its own profile (point-to-point).
+    """Return the router number of a client that sends its own profile.
 
-    It is above every router of a bank.
+    The message goes point-to-point. The number is above every router of a bank.
     """
     return FIRST_SENDER + ref
 
 
 @value
 class IntegratedAttribute:
-    """One attribute that a client's profile version brought to a router (eq. 2)."""
+    """One attribute that a client's profile version brought to a router.
+
+    Source: RecNet eq. 2.
+    """
 
     attribute: str
     ref: int
@@ -28,7 +36,9 @@ class IntegratedAttribute:
 
 @dataclass(unsafe_hash=True)
 class RouterVersion:
-    """A router's profile after one round (eq. 3): also the message that it multicast (eq. 4).
+    """A router's profile after one round, which is also its message.
+
+    The round wrote it (eq. 3), and the router multicast it (eq. 4).
 
     Stored once and found by its receivers. Immutable like every value (see base.py), but without
     slots, so that `senders` is computed once.
@@ -76,7 +86,9 @@ class RoutingEdge:
 
 
 class MessageReach(Term):
-    """What became of one router's messages at their receivers, one count a message and client.
+    """The fate of one router's messages at their receivers.
+
+    Each message counts once for each client.
 
     Attributes:
         clients: Distinct clients that merged one.

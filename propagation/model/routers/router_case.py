@@ -1,4 +1,7 @@
-"""A router's case for evolution, and the reasoner's decision (RecNet 2.4, eq. 9)."""
+"""A router's case for evolution, and the reasoner's decision.
+
+Source: RecNet 2.4, eq. 9.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

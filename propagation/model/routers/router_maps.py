@@ -1,4 +1,6 @@
-"""Maps (old router, user) -> new router: how older weights are read after an evolution.
+"""Maps from older routers to newer ones, for weights already stored.
+
+A map takes (old router, user) to a new router.
 
 Stored weights are never rewritten; whatever reads them (mass, erasure, a round) reads them through
 the maps of the runs published since. Only the taste bank evolves: session routers keep their
@@ -71,7 +73,12 @@ class RouterMap:
     undoes: int | None = None
 
     def map_routers(self, routers: Routers, users: Routers) -> NDArray[np.int64]:
-        """Map routers [B] or [B,W], written by user rows [B], to the new ones."""
+        """Map routers to the new ones.
+
+        Args:
+            routers: Routers [B] or [B,W].
+            users: Rows [B] of the users that wrote to them.
+        """
         out: NDArray[np.int64] = self.home[routers]
         wrote = users if routers.ndim == 1 else np.broadcast_to(users[:, None], routers.shape)
         for router, halves in self.halves.items():
@@ -119,17 +126,22 @@ class RouterMaps:
     maps: Sequence[RouterMap] = ()
 
     def after(self, sequence: int) -> RouterMapChain:
-        """Return the maps from the weights of an interaction to the current routers."""
+        """Return the maps from an interaction's weights to the current routers."""
         return RouterMapChain(drop_undone_runs(one for one in self.maps if one.through >= sequence))
 
     def between(self, first: int, later: int) -> RouterMapChain:
-        """Return the maps from weights stored at `first` to the routers of one at `later`."""
+        """Return the maps between the routers of two sequences.
+
+        Args:
+            first: Sequence at which the weights were stored.
+            later: Sequence to whose routers they are mapped.
+        """
         return RouterMapChain(
             drop_undone_runs(one for one in self.maps if first <= one.through < later)
         )
 
     def since(self, epoch: int) -> RouterMapChain:
-        """Return the maps from router numbers of an epoch to the current ones."""
+        """Return the maps from an epoch's router numbers to the current ones."""
         return RouterMapChain(drop_undone_runs(one for one in self.maps if one.from_epoch >= epoch))
 
 
