@@ -2,7 +2,7 @@
 
 from propagation.adapters.neo4j.connection.call_batcher import CallBatcher
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
-from propagation.adapters.neo4j.connection.leases import Neo4jLeases, check_fence, execute_fenced
+from propagation.adapters.neo4j.connection.leases import Neo4jLeases
 from propagation.adapters.neo4j.connection.schema import check_version, open_database, schema_steps
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.neo4j.connection.statements import load_statements, parse_statement
@@ -14,9 +14,7 @@ __all__ = [
     "Neo4jSettings",
     "StorePart",
     "Transaction",
-    "check_fence",
     "check_version",
-    "execute_fenced",
     "load_statements",
     "open_database",
     "parse_statement",

@@ -11,8 +11,8 @@ from neo4j.exceptions import DriverError, Neo4jError
 from propagation.adapters.neo4j.connection.errors import translate
 from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.neo4j.connection.statements import Statement
-from propagation.model import PropagationError, StoreBusy
-from propagation.ports import Clock
+from propagation.model import LeaseLost, PropagationError, StoreBusy
+from propagation.ports import Clock, Lease
 
 CONNECT_SECONDS = 5.0
 FIRST_RETRY_SECONDS = 0.05
@@ -67,6 +67,19 @@ class Transaction:
         """Run a statement and ignore its rows."""
         result = await self._transaction.run(self._database.query(name, parameters), parameters)
         await result.consume()
+
+    async def check_lease(self, lease: Lease) -> None:
+        """Check that a lease is still held, and keep it until the transaction ends.
+
+        Raises:
+            LeaseLost: Another holder has taken it over.
+        """
+        token = await self.value("connection/lease_token", name=lease.name)
+        if token != lease.token:
+            raise LeaseLost(
+                f"lease {lease.name!r} was taken over by token {token}; this holder had"
+                f" {lease.token}"
+            )
 
 
 class Neo4jDatabase:
@@ -154,18 +167,29 @@ class Neo4jDatabase:
         """
         return await self._run(lambda one: work(Transaction(one, self)), writing=False)
 
-    async def write(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+    async def write(self, work: Callable[[Transaction], Awaitable[T]], *leases: Lease) -> T:
         """Run work in one transaction, which is committed when this returns.
 
         The driver starts it again where the server asks for that (deadlock, new leader), but never
         after a commit whose answer was lost.
 
+        Args:
+            leases: Checked in the same transaction, before the work, and kept until it ends.
+
         Raises:
+            LeaseLost: Another holder has taken a lease over.
             StoreUnreachable: The server did not answer in time.
             StoreRefused: The server refused the user, the password or the database.
             StoreFull: The server's disk is full.
         """
-        return await self._run(lambda one: work(Transaction(one, self)), writing=True)
+
+        async def run(one: AsyncManagedTransaction) -> T:
+            transaction = Transaction(one, self)
+            for lease in leases:
+                await transaction.check_lease(lease)
+            return await work(transaction)
+
+        return await self._run(run, writing=True)
 
     async def _run(
         self, work: Callable[[AsyncManagedTransaction], Awaitable[T]], *, writing: bool

@@ -1,7 +1,6 @@
 """Leases with fencing tokens, and named facts (LeaseStore and BlobStore)."""
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
-from propagation.model import LeaseLost
+from propagation.adapters.neo4j.connection.database import StorePart
 from propagation.ports import Lease
 
 LONGEST_MS = 600_000
@@ -38,38 +37,10 @@ class Neo4jLeases(StorePart):
         return None if value is None else bytes(value)
 
     async def put_blob(self, name: str, value: bytes, lease: Lease | None = None) -> None:
-        async def work(transaction: Transaction) -> None:
-            if lease is not None:
-                await check_fence(transaction, lease)
-            await transaction.execute("connection/store_fact", name=name, value=value)
-
-        await self._database.write(work)
-
-
-async def check_fence(transaction: Transaction, lease: Lease) -> None:
-    """Check that a lease is still held, and keep it until the transaction ends.
-
-    Raises:
-        LeaseLost: Another holder has taken it over.
-    """
-    token = await transaction.value("connection/lease_token", name=lease.name)
-    if token != lease.token:
-        raise LeaseLost(
-            f"lease {lease.name!r} was taken over by token {token}; this holder had {lease.token}"
+        leases = [] if lease is None else [lease]
+        await self._database.write(
+            lambda transaction: transaction.execute(
+                "connection/store_fact", name=name, value=value
+            ),
+            *leases,
         )
-
-
-async def execute_fenced(
-    database: Neo4jDatabase, lease: Lease, name: str, /, **parameters: object
-) -> None:
-    """Run one statement that writes, while a lease is held.
-
-    Raises:
-        LeaseLost: Another holder has taken the lease over.
-    """
-
-    async def work(transaction: Transaction) -> None:
-        await check_fence(transaction, lease)
-        await transaction.execute(name, **parameters)
-
-    await database.write(work)

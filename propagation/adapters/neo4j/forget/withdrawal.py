@@ -12,8 +12,6 @@ import orjson
 from propagation.adapters.neo4j.connection import (
     Neo4jDatabase,
     Transaction,
-    check_fence,
-    execute_fenced,
 )
 from propagation.adapters.neo4j.forget.learned_rows import mark_rows
 from propagation.adapters.neo4j.index.outbox import COLLECTIONS, enqueue_messages, enqueue_texts
@@ -54,15 +52,16 @@ async def withdraw(
     """
     past, current = _separate_past(withdrawal)
 
-    async def discard(transaction: Transaction) -> int:
-        await check_fence(transaction, lease)
-        return await discard_staged_round(transaction)
-
-    while await database.write(discard) >= ROWS_PER_COMMIT:
+    while await database.write(discard_staged_round, lease) >= ROWS_PER_COMMIT:
         pass
     for start in range(0, len(past), ROWS_PER_STATEMENT):
         rows = [text_row(text, 0) for text in past[start : start + ROWS_PER_STATEMENT]]
-        await execute_fenced(database, lease, "forget/withdrawal/update_texts", rows=rows)
+        await database.write(
+            lambda transaction, rows=rows: transaction.execute(  # type: ignore[misc]
+                "forget/withdrawal/update_texts", rows=rows
+            ),
+            lease,
+        )
     return await database.write(
         lambda transaction: WithdrawalCommit(transaction, lease, withdrawal, barrier, current).run()
     )
@@ -132,7 +131,7 @@ class WithdrawalCommit:
         return WithdrawalResult(sequence=self.sequence, interactions=len(self.sequences))
 
     async def _check_lease(self) -> None:
-        await check_fence(self.transaction, self.lease)
+        await self.transaction.check_lease(self.lease)
 
     async def _void_claims(self) -> None:
         self.end = await lock_log(self.transaction)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import orjson
 
-from propagation.adapters.neo4j.connection import StorePart, Transaction, execute_fenced
+from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.adapters.shared.json_text import without_nul
 from propagation.model import ClientKind, ClientText, Round, RouterVersion, kind_of
 from propagation.ports import Collection, IndexChange, Lease
@@ -22,8 +22,11 @@ class Neo4jOutbox(StorePart):
             _row(change.collection, change.key, round_.number, change.version) for change in changes
         )
         without_nul(orjson.dumps(rows))
-        await execute_fenced(
-            self._database, lease, "index/outbox/stage_changes", rows=rows, round=round_.number
+        await self._database.write(
+            lambda transaction: transaction.execute(
+                "index/outbox/stage_changes", rows=rows, round=round_.number
+            ),
+            lease,
         )
 
     async def pending_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.neo4j.connection import Transaction, check_fence
+from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
 from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint, StoreCorrupt
 from propagation.ports import Lease
@@ -19,13 +19,10 @@ class Neo4jCheckpoints(Neo4jSweeper):
     """Keeps the newest barrier, the newest other checkpoint, and at most one incomplete one."""
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
-        id_ = (await self.stage_checkpoint(lease, checkpoint)).id
-
-        async def work(transaction: Transaction) -> None:
-            await check_fence(transaction, lease)
-            await publish_checkpoint(transaction, id_)
-
-        await self._database.write(work)
+        staged = await self.stage_checkpoint(lease, checkpoint)
+        await self._database.write(
+            lambda transaction: publish_checkpoint(transaction, staged.id), lease
+        )
         await self.sweep_checkpoints()
 
     async def stage_checkpoint(
@@ -34,7 +31,6 @@ class Neo4jCheckpoints(Neo4jSweeper):
         """Write a checkpoint that stays invisible until it is published."""
 
         async def begin(transaction: Transaction) -> int:
-            await check_fence(transaction, lease)
             if onto is not None:
                 if (
                     await transaction.value(
@@ -55,7 +51,7 @@ class Neo4jCheckpoints(Neo4jSweeper):
                 )
             )
 
-        id_ = await self._database.write(begin)
+        id_ = await self._database.write(begin, lease)
         for name in list(checkpoint.arrays):
             for part in _parts(id_, name, checkpoint.arrays.pop(name)):
                 await self._database.write(

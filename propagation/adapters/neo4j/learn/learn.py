@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.neo4j.connection import Transaction, check_fence, execute_fenced
+from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, publish_checkpoint
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.shared.learned_blocks import (
@@ -127,7 +127,6 @@ class Neo4jLearn(Neo4jCheckpoints):
         properties = properties_of(block)
 
         async def work(transaction: Transaction) -> None:
-            await check_fence(transaction, lease)
             through = await transaction.value("learn/blocks/learned_through") or 0
             if block.after != through:
                 raise LeaseLost(
@@ -141,7 +140,7 @@ class Neo4jLearn(Neo4jCheckpoints):
                 **properties,
             )
 
-        await self._database.write(work)
+        await self._database.write(work, lease)
 
     async def read_learned(self, after: int, limit: int) -> Sequence[LearnedBlock]:
         return [
@@ -175,18 +174,16 @@ class Neo4jLearn(Neo4jCheckpoints):
         rows = [properties_of(block) for block in blocks]
 
         async def work(transaction: Transaction) -> None:
-            await check_fence(transaction, lease)
             if first:
                 await transaction.execute("learn/blocks/discard_staged_blocks")
             await transaction.execute("learn/blocks/stage_blocks", rows=rows)
 
-        await self._database.write(work)
+        await self._database.write(work, lease)
 
     async def open_epoch(self, lease: Lease, epoch: Epoch, start: Checkpoint) -> int:
         id_ = (await self.stage_checkpoint(lease, start)).id
 
         async def work(transaction: Transaction) -> int:
-            await check_fence(transaction, lease)
             end = await lock_log(transaction)
             sequence = await append_entry(transaction, end, EntryKind.BOOTSTRAP, (), epoch.number)
             await set_log_end(transaction, end)
@@ -198,7 +195,7 @@ class Neo4jLearn(Neo4jCheckpoints):
             await transaction.execute("learn/blocks/drop_trust", through=start.sequence)
             return sequence
 
-        sequence = await self._database.write(work)
+        sequence = await self._database.write(work, lease)
         await self.sweep_checkpoints()
         return sequence
 
@@ -207,7 +204,10 @@ class Neo4jLearn(Neo4jCheckpoints):
         return epochs[-1] if epochs else None
 
     async def fix_tau(self, lease: Lease, number: int, tau: float) -> None:
-        await execute_fenced(self._database, lease, "learn/epochs/set_tau", number=number, tau=tau)
+        await self._database.write(
+            lambda transaction: transaction.execute("learn/epochs/set_tau", number=number, tau=tau),
+            lease,
+        )
 
     async def epochs(self) -> Sequence[Epoch]:
         return [

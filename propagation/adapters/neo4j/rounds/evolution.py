@@ -5,7 +5,7 @@ One transaction publishes an evolution; its barrier and its round were staged be
 
 from collections.abc import Sequence
 
-from propagation.adapters.neo4j.connection import Transaction, check_fence
+from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
 from propagation.adapters.neo4j.learn.learn import create_epoch
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
@@ -29,8 +29,6 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
         through, id_ = publication.start.sequence, publication.start.id
 
         async def work(transaction: Transaction) -> EvolutionRun:
-            await check_fence(transaction, learn)
-            await check_fence(transaction, round_lease)
             await check_round_is_next(transaction, publication.round_)
             end = await lock_log(transaction)
             epoch = publication.epoch
@@ -73,7 +71,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
             )
             return run
 
-        run = await self._database.write(work)
+        run = await self._database.write(work, learn, round_lease)
         self.set_sequences_after_commit(
             publication.round_.model_copy(update={"sequence": run.sequence})
         )

@@ -13,7 +13,6 @@ from propagation.adapters.neo4j.connection import (
     CallBatcher,
     Neo4jDatabase,
     Transaction,
-    check_fence,
 )
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
@@ -84,11 +83,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         last = await self.last_round()
         number = last.number if last else 0
 
-        async def discard(transaction: Transaction) -> int:
-            await check_fence(transaction, lease)
-            return await discard_staged_round(transaction)
-
-        while await self._database.write(discard):
+        while await self._database.write(discard_staged_round, lease):
             pass
         await self._database.finish_after_commit()
         if last is not None:
@@ -144,7 +139,6 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
 
     async def publish_round(self, lease: Lease, round_: Round) -> Round:
         async def work(transaction: Transaction) -> Round:
-            await check_fence(transaction, lease)
             await check_round_is_next(transaction, round_)
             end = await lock_log(transaction)
             sequence = await append_entry(transaction, end, EntryKind.ROUND, (), round_.number)
@@ -152,7 +146,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             await transaction.execute("index/outbox/publish_changes", now=self._database.now())
             return await publish_staged_round(transaction, round_, sequence)
 
-        published = await self._database.write(work)
+        published = await self._database.write(work, lease)
         self.set_sequences_after_commit(published)
         return published
 
@@ -240,7 +234,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             for some in staged:
                 await transaction.execute(some.name, rows=some.packed(some.rows), **some.parameters)
             for lease in leases:
-                await check_fence(transaction, lease)
+                await transaction.check_lease(lease)
 
         await self._database.write(work)
 

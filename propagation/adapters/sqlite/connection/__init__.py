@@ -11,7 +11,7 @@ from propagation.adapters.sqlite.connection.client_ids import (
     recorded_through,
     sequence_at,
 )
-from propagation.adapters.sqlite.connection.database import Database
+from propagation.adapters.sqlite.connection.database import Database, check_lease
 from propagation.adapters.sqlite.connection.json_rows import (
     TAKEN_BACK,
     counted,
@@ -40,9 +40,9 @@ from propagation.adapters.sqlite.connection.schema import (
 )
 from propagation.adapters.sqlite.connection.transactions import (
     SqlitePart,
-    check_fence,
     reads,
     writes,
+    writes_under_lease,
 )
 
 __all__ = [
@@ -55,7 +55,7 @@ __all__ = [
     "SqliteLeases",
     "SqlitePart",
     "begun",
-    "check_fence",
+    "check_lease",
     "check_ours",
     "connect",
     "counted",
@@ -81,4 +81,5 @@ __all__ = [
     "sequence_at",
     "set_progress",
     "writes",
+    "writes_under_lease",
 ]

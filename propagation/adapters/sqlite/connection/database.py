@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from propagation.adapters.sqlite.connection.atomic_file import drop_begun
 from propagation.adapters.sqlite.connection.client_ids import Directory
+from propagation.adapters.sqlite.connection.json_rows import one
 from propagation.adapters.sqlite.connection.lock import held
 from propagation.adapters.sqlite.connection.schema import (
     Reader,
@@ -25,7 +26,8 @@ from propagation.adapters.sqlite.connection.schema import (
     open_file,
     translated,
 )
-from propagation.model import StoreBusy, StoreCorrupt
+from propagation.model import LeaseLost, StoreBusy, StoreCorrupt
+from propagation.ports import Lease
 
 GROUP = 64
 READERS = 4
@@ -110,20 +112,32 @@ class Database:
             writer.join()
         self._lock.close()
 
-    async def write(self, work: Callable[[sqlite3.Connection], T], *, alone: bool = False) -> T:
+    async def write(
+        self, work: Callable[[sqlite3.Connection], T], *leases: Lease, alone: bool = False
+    ) -> T:
         """Run `work` in a transaction that waiting writes share; return after the durable commit.
 
         A caller that is cancelled before its turn has written nothing; later, the commit stands.
 
         Args:
+            leases: Checked in the same transaction, before the work.
             alone: Run it between commits instead, outside any transaction.
+
+        Raises:
+            LeaseLost: Another holder has taken a lease over.
         """
+
+        def run(connection: sqlite3.Connection) -> T:
+            for lease in leases:
+                check_lease(connection, lease)
+            return work(connection)
+
         if self._writer is None:
             raise StoreBusy(f"{self.path} is closed")
         if self._damage is not None:
             raise StoreCorrupt(str(self._damage))
         done: Future[T] = Future()
-        self._queue.put(QueuedWork(work, done, alone))
+        self._queue.put(QueuedWork(run, done, alone))
         return await asyncio.wrap_future(done)
 
     async def read(self, work: Callable[[sqlite3.Connection], T], rows: int | None = None) -> T:
@@ -244,6 +258,19 @@ class Database:
             connection.execute("ROLLBACK TO one")
             connection.execute("RELEASE one")
             work.done.set_exception(self._translated(error))
+
+
+def check_lease(connection: sqlite3.Connection, lease: Lease) -> None:
+    """Check a lease in the transaction of what it protects.
+
+    Raises:
+        LeaseLost: Its token is not the newest.
+    """
+    token = one(connection, "SELECT token FROM lease WHERE name = ?", lease.name)
+    if token != lease.token:
+        raise LeaseLost(
+            f"lease {lease.name!r} was taken over by token {token}; this holder had {lease.token}"
+        )
 
 
 def _place_of(path: Path) -> tuple[int, int] | None:

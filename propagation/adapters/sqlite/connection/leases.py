@@ -5,9 +5,9 @@ import sqlite3
 from propagation.adapters.sqlite.connection.json_rows import one
 from propagation.adapters.sqlite.connection.transactions import (
     SqlitePart,
-    check_fence,
     reads,
     writes,
+    writes_under_lease,
 )
 from propagation.ports import Lease
 
@@ -59,12 +59,10 @@ class SqliteLeases(SqlitePart):
         blob: bytes | None = one(connection, "SELECT value FROM meta WHERE name = ?", name)
         return blob
 
-    @writes
+    @writes_under_lease
     def put_blob(
         self, connection: sqlite3.Connection, name: str, value: bytes, lease: Lease | None = None
     ) -> None:
-        if lease is not None:
-            check_fence(connection, lease)
         connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
 

@@ -6,8 +6,6 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from propagation.adapters.sqlite.connection.database import Database
-from propagation.adapters.sqlite.connection.json_rows import one
-from propagation.model import LeaseLost
 from propagation.ports import Lease
 
 
@@ -53,14 +51,20 @@ def writes(
     return write
 
 
-def check_fence(connection: sqlite3.Connection, lease: Lease) -> None:
-    """Check a lease in the transaction of what it protects.
+def writes_under_lease(
+    method: Callable[Concatenate[S, sqlite3.Connection, P], T],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """Run a method of a port like `writes`, if the lease among its arguments is still held.
 
     Raises:
-        LeaseLost: Its token is not the newest.
+        LeaseLost: Another holder has taken the lease over.
     """
-    token = one(connection, "SELECT token FROM lease WHERE name = ?", lease.name)
-    if token != lease.token:
-        raise LeaseLost(
-            f"lease {lease.name!r} was taken over by token {token}; this holder had {lease.token}"
+
+    @wraps(method)
+    async def write(self: S, /, *arguments: P.args, **named: P.kwargs) -> T:
+        leases = [value for value in (*arguments, *named.values()) if isinstance(value, Lease)]
+        return await self._database.write(
+            lambda connection: method(self, connection, *arguments, **named), *leases
         )
+
+    return write

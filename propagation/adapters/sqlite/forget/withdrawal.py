@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from propagation.adapters.sqlite.connection import (
     TAKEN_BACK,
     Directory,
-    check_fence,
+    check_lease,
     counted,
     dumped,
     progress_of,
@@ -88,7 +88,7 @@ class WithdrawalCommit:
             VersionClash: A newer text rests on what goes.
         """
         steps: dict[WithdrawalStep, Callable[[], object]] = {
-            WithdrawalStep.CHECK_LEASE: lambda: check_fence(self.connection, self.lease),
+            WithdrawalStep.CHECK_LEASE: lambda: check_lease(self.connection, self.lease),
             WithdrawalStep.VOID_CLAIMS: lambda: self._execute("DELETE FROM claim"),
             WithdrawalStep.CHECK_CITATIONS: self._check_citations,
             WithdrawalStep.DISCARD_STAGED: self._discard_staged,

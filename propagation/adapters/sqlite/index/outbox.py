@@ -7,12 +7,12 @@ import orjson
 
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
-    check_fence,
     dumped,
     one,
     put,
     reads,
     writes,
+    writes_under_lease,
 )
 from propagation.model import ClientKind, Round, RouterVersion, kind_of
 from propagation.ports import Collection, IndexChange, Lease
@@ -31,7 +31,7 @@ DROP = "DELETE FROM outbox WHERE collection = ? AND key = ? AND round = ? AND ve
 class SqliteOutbox(SqlitePart):
     """Rows by (collection, key, round)."""
 
-    @writes
+    @writes_under_lease
     def stage_changes(
         self,
         connection: sqlite3.Connection,
@@ -39,7 +39,6 @@ class SqliteOutbox(SqlitePart):
         round_: Round,
         changes: Sequence[IndexChange],
     ) -> None:
-        check_fence(connection, lease)
         put(
             connection,
             "staged_outbox",

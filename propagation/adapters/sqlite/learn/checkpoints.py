@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
-    check_fence,
     counted,
     dumped,
     reads,
     writes,
+    writes_under_lease,
 )
 from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint, StoreCorrupt
 from propagation.ports import Lease
@@ -36,15 +36,9 @@ class SqliteCheckpoints(SqlitePart):
     _sweeping: asyncio.Task[None] | None = None
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
-        await self._complete(lease, await self.stage_checkpoint(lease, checkpoint))
+        staged = await self.stage_checkpoint(lease, checkpoint)
+        await self._database.write(lambda connection: completed(connection, staged.id), lease)
         await self.sweep_checkpoints()
-
-    @writes
-    def _complete(
-        self, connection: sqlite3.Connection, lease: Lease, staged: StagedCheckpoint
-    ) -> None:
-        check_fence(connection, lease)
-        completed(connection, staged.id)
 
     async def stage_checkpoint(
         self, lease: Lease, checkpoint: Checkpoint, onto: StagedCheckpoint | None = None
@@ -57,7 +51,7 @@ class SqliteCheckpoints(SqlitePart):
         await self._database.write(_into_the_file, alone=True)
         return StagedCheckpoint(id_, checkpoint.sequence)
 
-    @writes
+    @writes_under_lease
     def _begin(
         self,
         connection: sqlite3.Connection,
@@ -66,7 +60,6 @@ class SqliteCheckpoints(SqlitePart):
         onto: StagedCheckpoint | None,
     ) -> int:
         """Begin a staged checkpoint, or go on with one; return its number."""
-        check_fence(connection, lease)
         if onto is not None:
             _check_staged(
                 connection.execute(

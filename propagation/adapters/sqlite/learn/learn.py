@@ -4,7 +4,11 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from propagation.adapters.shared.learned_blocks import packed, taste_written_by, unpacked
-from propagation.adapters.sqlite.connection import check_fence, one, reads, writes
+from propagation.adapters.sqlite.connection import (
+    one,
+    reads,
+    writes_under_lease,
+)
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints, completed, covers
 from propagation.adapters.sqlite.record.record import append_entry
 from propagation.model import (
@@ -28,7 +32,7 @@ class SqliteLearn(SqliteCheckpoints):
     async def commit_learned(self, lease: Lease, block: LearnedBlock) -> None:
         await self._commit_row(lease, block, _row(block))  # packed before the writer's turn
 
-    @writes
+    @writes_under_lease
     def _commit_row(
         self,
         connection: sqlite3.Connection,
@@ -36,7 +40,6 @@ class SqliteLearn(SqliteCheckpoints):
         block: LearnedBlock,
         row: Sequence[object],
     ) -> None:
-        check_fence(connection, lease)
         through = learned_through(connection)
         if block.after != through:
             raise LeaseLost(
@@ -84,7 +87,7 @@ class SqliteLearn(SqliteCheckpoints):
     ) -> None:
         await self._stage_rows(lease, [_row(block) for block in blocks], first)
 
-    @writes
+    @writes_under_lease
     def _stage_rows(
         self,
         connection: sqlite3.Connection,
@@ -92,7 +95,6 @@ class SqliteLearn(SqliteCheckpoints):
         rows: Sequence[Sequence[object]],
         first: bool,
     ) -> None:
-        check_fence(connection, lease)
         if first:
             connection.execute("DELETE FROM staged_learned")
         connection.executemany(PUT_BLOCK.format("staged_learned"), rows)
@@ -103,11 +105,10 @@ class SqliteLearn(SqliteCheckpoints):
         await self.sweep_checkpoints()
         return sequence
 
-    @writes
+    @writes_under_lease
     def _publish_epoch(
         self, connection: sqlite3.Connection, lease: Lease, epoch: Epoch, start: StagedCheckpoint
     ) -> int:
-        check_fence(connection, lease)
         sequence = append_entry(connection, self._directory, EntryKind.BOOTSTRAP, (), epoch.number)
         connection.execute("DELETE FROM learned WHERE through <= ?", (start.sequence,))
         connection.execute(f"INSERT INTO learned ({BLOCK}) SELECT {BLOCK} FROM staged_learned")
@@ -122,11 +123,10 @@ class SqliteLearn(SqliteCheckpoints):
         epochs = await self.epochs()
         return epochs[-1] if epochs else None
 
-    @writes
+    @writes_under_lease
     def fix_tau(
         self, connection: sqlite3.Connection, lease: Lease, number: int, tau: float
     ) -> None:
-        check_fence(connection, lease)
         connection.execute("UPDATE epoch SET tau = ? WHERE number = ?", (tau, number))
 
     @reads

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
-    check_fence,
     dumped,
     fields,
     reads,
-    writes,
+    writes_under_lease,
 )
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.model import Round, RoutingEdge
@@ -65,7 +64,7 @@ STAND = (
 class SqliteEdges(SqlitePart):
     """Stages changes of the routing table, and reads what stood at the end of a round."""
 
-    @writes
+    @writes_under_lease
     def stage_edges(
         self,
         connection: sqlite3.Connection,
@@ -74,7 +73,6 @@ class SqliteEdges(SqlitePart):
         closed: Sequence[tuple[int, int]],
         opened: Sequence[RoutingEdge],
     ) -> None:
-        check_fence(connection, lease)
         stand = sorted((edge.ref, edge.router, edge.score) for edge in opened)
         anew = {row[:2] for row in stand}
         ended = sorted((ref, router) for router, ref in closed)

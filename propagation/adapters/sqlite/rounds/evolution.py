@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
-from propagation.adapters.sqlite.connection import check_fence, counted, reads, writes
+from propagation.adapters.sqlite.connection import counted, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints, completed, covers
 from propagation.adapters.sqlite.learn.learn import put_epoch
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
@@ -35,8 +35,6 @@ class SqliteEvolution(SqliteCheckpoints):
         bodies = await bodies_of(publication.texts)
 
         def work(connection: sqlite3.Connection) -> EvolutionRun:
-            check_fence(connection, learn)
-            check_fence(connection, round_lease)
             epoch = publication.epoch
             sequence = append_entry(
                 connection, self._directory, EntryKind.EVOLUTION, (), epoch.number
@@ -72,7 +70,7 @@ class SqliteEvolution(SqliteCheckpoints):
             )
             return run
 
-        run = await self._database.write(work)
+        run = await self._database.write(work, learn, round_lease)
         self.sweep_beside()
         return run
 

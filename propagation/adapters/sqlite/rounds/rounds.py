@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from propagation.adapters.sqlite.connection import (
-    check_fence,
     dumped,
     many,
     progress_of,
     put,
     reads,
     set_progress,
-    writes,
+    writes_under_lease,
 )
 from propagation.adapters.sqlite.index.outbox import publish_changes
 from propagation.adapters.sqlite.record.record import append_entry
@@ -69,15 +68,14 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
             )
         )
 
-    @writes
+    @writes_under_lease
     def begin_round(self, connection: sqlite3.Connection, lease: Lease, boundary: int) -> Round:
-        check_fence(connection, lease)
         last = last_round(connection)
         discard_unpublished(connection, last)
         set_progress(connection, STAGING, last + 1)
         return Round(number=last + 1, boundary=boundary)
 
-    @writes
+    @writes_under_lease
     def stage_attributes(
         self,
         connection: sqlite3.Connection,
@@ -86,7 +84,6 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
         attributes: Sequence[Attribute],
         held: Mapping[int, Sequence[str]],
     ) -> None:
-        check_fence(connection, lease)
         put(
             connection,
             "staged_attribute",
@@ -102,7 +99,7 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
             "INSERT OR REPLACE",
         )
 
-    @writes
+    @writes_under_lease
     def stage_routers(
         self,
         connection: sqlite3.Connection,
@@ -110,7 +107,6 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
         round_: Round,
         versions: Sequence[RouterVersion],
     ) -> None:
-        check_fence(connection, lease)
         put(
             connection,
             "router_version (router, version, round, epoch, name, text, attributes, "
@@ -144,9 +140,8 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
             ],
         )
 
-    @writes
+    @writes_under_lease
     def publish_round(self, connection: sqlite3.Connection, lease: Lease, round_: Round) -> Round:
-        check_fence(connection, lease)
         sequence = append_entry(connection, self._directory, EntryKind.ROUND, (), round_.number)
         connection.execute(
             f"INSERT OR REPLACE INTO attribute ({ATTRIBUTE}) SELECT {ATTRIBUTE} FROM "
