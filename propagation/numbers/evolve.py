@@ -1,4 +1,6 @@
-"""The taste bank after an evolution: masses add or are divided, trust is merged or copied.
+"""The taste bank after an evolution.
+
+Masses add or are divided, and trust is merged or copied.
 
 A retired router has trust of minus infinity in its whole column, and no rule raises it again.
 
@@ -20,7 +22,12 @@ Floats = NDArray[Any]
 
 
 class Written(NamedTuple):
-    """Mass that interactions wrote to the two halves of a router, each by item row [I] f64."""
+    """Mass that interactions wrote to the two halves of a router.
+
+    Attributes:
+        first: By item row [I] f64.
+        second: By item row [I] f64.
+    """
 
     first: F64
     second: F64
@@ -33,14 +40,19 @@ def retired(bank: Bank) -> NDArray[np.bool_]:
 
 
 def retire_spare_rows(bank: Bank, first: int) -> None:
-    """Retire the retired routers for users that come later, in rows from `first` on."""
+    """Retire the retired routers for users that come later.
+
+    Their rows begin at `first`.
+    """
     bank.trust[first:, retired(bank)] = -np.inf
 
 
 def evolved_bank(
     bank: Bank, change: RouterMap, written: Mapping[int, Written], centres: NDArray[np.float32]
 ) -> Bank:
-    """Return the bank after a change of routers; `bank` stays as it is.
+    """Return the bank after a change of routers.
+
+    `bank` stays as it is.
 
     Args:
         written: By router that is split.
@@ -181,7 +193,11 @@ def add_columns(old, home, out):
 
 @njit(cache=True, nogil=True)
 def raise_columns(old, targets, out):
-    """Set out[:, t] to the larger of it and old[:, k], for both targets t of k, leaving out -1."""
+    """Raise columns of `out` to those of `old` that merge into them.
+
+    For both targets t of router k, out[:, t] becomes the larger of it and old[:, k]. A target of -1
+    is left out.
+    """
     for row in range(old.shape[0]):
         for router in range(len(targets)):
             for place in range(2):
@@ -192,7 +208,10 @@ def raise_columns(old, targets, out):
 
 @njit(cache=True, nogil=True)
 def divide_column(mass, router, first, second, share, one, other, out):
-    """Divide a router's mass: written mass goes to its half, start mass in proportion."""
+    """Divide a router's mass between its two halves.
+
+    Written mass goes to its half, and start mass in proportion to `share`.
+    """
     for row in range(len(mass)):
         to_one = first[row] if row < len(first) else 0.0
         to_other = second[row] if row < len(second) else 0.0

@@ -1,4 +1,4 @@
-"""The live gauge: how well the positive item ranks, with propagation and without.
+"""The live gauge: the positive item's rank, with and without propagation.
 
 Each learned interaction is ranked by every arm before that arm learns it. The gauge is learned
 state: it is committed, followed and checkpointed with the combiner, and a replay gives the same
@@ -44,7 +44,10 @@ def new_gauge(arms: int) -> Gauge:
 
 @njit(cache=True)
 def gain_of(above, ties):
-    """Return N@10 with `above` scores higher and `ties` equal; tied places are shared."""
+    """Return N@10 with `above` scores higher and `ties` equal.
+
+    Tied places are shared.
+    """
     total = 0.0
     for place in range(above, above + ties + 1):
         total += 1.0 / np.log2(2.0 + place)

@@ -1,4 +1,6 @@
-"""The taste bank taken back to an earlier interaction, and run forward again, for the judge.
+"""The taste bank, rewound to an earlier interaction and run forward again.
+
+The judge needs it.
 
 Only rows that an evolution touches are read: mass and trust of the taste routers, and counts of
 adopters. Everything else is equal before and after an evolution.
@@ -48,7 +50,9 @@ class Events(NamedTuple):
 
 
 class Tastes(NamedTuple):
-    """The part of a taste bank that a holdout needs, for M items and V users.
+    """The part of a taste bank that a holdout needs.
+
+    It has M items and V users.
 
     Args:
         mass: [M,K]; total [K]; trust [V,K].

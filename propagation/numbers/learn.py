@@ -1,4 +1,7 @@
-"""The learn pass: rules 1 to 5 for a block of interactions, in sequence order; and again."""
+"""The learn pass: rules 1 to 5 for interactions in sequence order.
+
+It learns a block of interactions, or learns it again.
+"""
 
 import numpy as np
 from numba import njit
@@ -45,7 +48,9 @@ def _drawable(state, user, item, candidate, drawn, count):
 
 @njit(cache=True)
 def draw_negatives(state, user, item, given, seed, out):
-    """Draw up to len(out) distinct visible items that the user has not had.
+    """Draw distinct visible items that the user has not had.
+
+    At most len(out) items are drawn.
 
     A caller's negative takes the first place; -1 fills places without an item. The seed is the
     event's alone.
@@ -83,7 +88,10 @@ def draw_negatives(state, user, item, given, seed, out):
 
 @njit(cache=True)
 def recorded_negatives(negatives):
-    """Count the negatives that an earlier learner recorded: the places before the first -1."""
+    """Count the negatives that an earlier learner recorded.
+
+    These are the places before the first -1.
+    """
     count = 0
     while count < len(negatives) and negatives[count] >= 0:
         count += 1
@@ -130,7 +138,13 @@ def _increments(bank, share_of_item, item, weight, out):
 
 @njit(cache=True)
 def increments_of(state, item, weight, trust):
-    """Fill the increments [2,K] of rule 4 for both banks; zero if the item is withheld."""
+    """Fill the increments of rule 4 for both banks.
+
+    If the item is withheld, they are zero.
+
+    Args:
+        trust: Increments [2,K] to fill.
+    """
     p = share(state, item)
     trust[:] = 0.0
     if withheld(state, item):
@@ -141,7 +155,10 @@ def increments_of(state, item, weight, trust):
 
 @njit(cache=True)
 def _shares(bank, user, increments, weight, seed, routers, weights):
-    """Return q of rule 5, from the trust as rule 4 will leave it."""
+    """Fill in q of rule 5, from the trust after rule 4.
+
+    Rule 4 changes the stored trust only later.
+    """
     trust = np.float32(bank.discount) * bank.trust[user] + increments[: bank.trust.shape[1]]
     places, values = softmax_largest(
         bank.sharpness * trust.astype(np.float64), len(routers), user, seed

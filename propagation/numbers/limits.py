@@ -1,4 +1,6 @@
-"""Limits on what one client can do to the numbers: user_mass_per_day and mass_min_support.
+"""Limits on what one client can do to the numbers.
+
+They are user_mass_per_day and mass_min_support.
 
 Source: docs/numbers.md, "Limits".
 """
@@ -12,13 +14,19 @@ NO_LIMITS = (1.0, 0.0)
 
 @njit(cache=True)
 def withheld(state, item):
-    """Return whether too few distinct users adopted an item; its lifts then count as 0."""
+    """Return whether too few distinct users adopted an item.
+
+    Its lifts then count as 0.
+    """
     return state.adoptions[item] < state.limits[LEAST_SUPPORT] and state.limits[LEAST_SUPPORT] > 1.0
 
 
 @njit(cache=True)
 def allowed_mass(state, user, weight):
-    """Return how much of its weight an adoption may write, by the user's mass of the day."""
+    """Return how much of its weight an adoption may write.
+
+    It depends on the mass that the user wrote that day.
+    """
     limit = state.limits[MASS_A_DAY]
     if limit <= 0.0:
         return weight
@@ -28,7 +36,10 @@ def allowed_mass(state, user, weight):
 
 @njit(cache=True)
 def spend_mass(state, user, weights):
-    """Count on the user's day the mass written to one bank (both get the same)."""
+    """Count the mass written to one bank on the user's day.
+
+    Both banks get the same mass.
+    """
     if state.limits[MASS_A_DAY] <= 0.0:
         return
     if state.day[user] != state.today[0]:

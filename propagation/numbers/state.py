@@ -1,4 +1,7 @@
-"""The state of the numbers: arrays by row of user or item, which grow by doubling."""
+"""The state of the numbers: arrays by row of user or item.
+
+The arrays grow by doubling.
+"""
 
 from typing import NamedTuple
 

@@ -1,4 +1,7 @@
-"""Arrays of a state: capacities double in memory, and checkpoints store no empty places."""
+"""Arrays of a state, in memory and in checkpoints.
+
+Capacities double in memory, and checkpoints store no empty places.
+"""
 
 from typing import Any
 
@@ -27,7 +30,13 @@ def _taller(array: np.ndarray, rows: int, fill: float = 0) -> np.ndarray:
 
 
 def with_room(state: State, users: int, items: int, more_seen: int) -> State:
-    """Return the state with at least so many user and item rows, and places for more adoptions."""
+    """Return the state with room for more users, items and adoptions.
+
+    Args:
+        users: User rows that it has at least.
+        items: Item rows that it has at least.
+        more_seen: More adoptions that it has places for.
+    """
     user_rows, item_rows = len(state.history), len(state.adoptions)
     if users > user_rows:
         rows = _doubled(users, user_rows)
@@ -68,7 +77,9 @@ def _with_items(bank: Bank, rows: int) -> Bank:
 
 @njit(cache=True, nogil=True)
 def packed_neighbours(neighbour, together, counts):
-    """Return the used places of every item, one item after another (values of a CSR matrix).
+    """Return the used places of every item, one item after another.
+
+    They are the values of a CSR matrix.
 
     Args:
         counts: [I] places that item i uses.

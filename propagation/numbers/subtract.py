@@ -27,7 +27,10 @@ LEAST_TOGETHER = 1e-6
 
 @njit(cache=True)
 def unwrite(bank, item, routers, weights):
-    """Undo rule 5: N[i,k] -= q_k, n_k -= q_k; rounding never leaves less than zero."""
+    """Undo rule 5 for one adoption.
+
+    N[i,k] -= q_k and n_k -= q_k. Rounding never leaves less than zero.
+    """
     mass, total = bank.mass, bank.total
     for place in range(len(routers)):
         if weights[place] > 0:
@@ -73,10 +76,13 @@ def own_sums(content, attributes, first, parts, content_sum, attribute_sum):
 
 @njit(cache=True, nogil=True)
 def own_pairs(items, first, pairs, weights):
-    """Fill a user's part of co in the order of learning, and return its size.
+    """Fill a user's part of co, in the order of learning.
 
     Args:
         pairs: (item, other) [n*20,2]; with their weights.
+
+    Returns:
+        Its size.
     """
     count = 0
     for row in range(len(items)):
@@ -95,7 +101,10 @@ def own_pairs(items, first, pairs, weights):
 
 @njit(cache=True, nogil=True)
 def add_together(state, items, others, weights):
-    """Add weight (of either sign) to co[item, other]; a count of zero leaves its place."""
+    """Add weights of either sign to co[item, other].
+
+    A count that falls to zero gives up its place.
+    """
     neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
     for row in range(len(items)):
         item, other = items[row], others[row]
@@ -113,7 +122,10 @@ def add_together(state, items, others, weights):
 
 @njit(cache=True)
 def _leave_place(neighbour, together, filled, item, place):
-    """Remove a place; the others keep their order: of equal ones the older is the nearer."""
+    """Remove a place, with the others in their order.
+
+    The order matters: of equally near ones the older is the nearer.
+    """
     for following in range(place, filled[item] - 1):
         neighbour[item, following] = neighbour[item, following + 1]
         together[item, following] = together[item, following + 1]
@@ -132,7 +144,10 @@ def drop_neighbour(state, item):
 
 @njit(cache=True)
 def forget_trust(bank, user):
-    """Set a user's trust as before the first interaction; retired routers stay at -inf."""
+    """Set a user's trust as before the first interaction.
+
+    Retired routers stay at -inf.
+    """
     for router in range(bank.trust.shape[1]):
         if not np.isneginf(bank.trust[user, router]):
             bank.trust[user, router] = 0.0
@@ -140,7 +155,10 @@ def forget_trust(bank, user):
 
 @njit(cache=True, nogil=True)
 def own_trust(state, user, items, weights):
-    """Apply rule 4 over a user's interactions again, by the lifts as they are now."""
+    """Apply rule 4 again over a user's interactions.
+
+    The lifts are as they are now.
+    """
     forget_trust(state.session, user)
     forget_trust(state.taste, user)
     increments = np.empty(
@@ -154,7 +172,10 @@ def own_trust(state, user, items, weights):
 
 @njit(cache=True, nogil=True)
 def drop_keys(table, keys):
-    """Remove keys from a hash set; the following ones move up, so that look-ups still end."""
+    """Remove keys from a hash set.
+
+    The following keys move up, so that look-ups still end.
+    """
     mask = len(table) - 1
     for key in keys:
         gap = slot_of(table, key)

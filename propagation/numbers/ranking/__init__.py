@@ -1,1 +1,4 @@
-"""Ranking of all items for a user: an approximate first stage, then exact scores."""
+"""Ranking of all items for a user, in two stages.
+
+An approximate stage comes first, then exact scores.
+"""

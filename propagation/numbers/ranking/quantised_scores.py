@@ -1,4 +1,6 @@
-"""Stage one of ranking: approximate scores of all items from a quantised copy of their vectors.
+"""Stage one of ranking: approximate scores of all items.
+
+The scores come from a quantised copy of the items' vectors.
 
 Every feature but popularity and kNN is linear in a vector of the item, or (lift, rule 2) the
 logarithm of one that is: s(u,i) = ln((N_i . v) / P_i + 50 sum v), v_k = pi_k / (n_k + 50). One pass
@@ -35,7 +37,9 @@ RECENT_EVERY = 64
 
 
 class Sketch(NamedTuple):
-    """Items in blocks of 64, so that one component of 64 items is one run of memory.
+    """Quantised features of items, in blocks of 64.
+
+    One component of 64 items is one run of memory.
 
     For B blocks and W components in all:
 
@@ -126,13 +130,16 @@ def follow_items(sketch, state, items):
 
 @njit(cache=True, nogil=True)
 def follow_recent(sketch, state):
-    """Update the recent popularity of all items: it fades by one percent in 64 interactions."""
+    """Update the recent popularity of all items.
+
+    It fades by one percent in 64 interactions.
+    """
     for item in range(state.clock[3]):
         sketch.recent[item // LANES, item % LANES] = _recent_of(state, item)
 
 
 def unfollowed(sketch: Sketch, state: State) -> int:
-    """Return the adoptions and items of the state that the sketch has not followed."""
+    """Count the adoptions and items that the sketch has not followed."""
     return int(state.clock[1] - sketch.clock[0] + state.clock[3] - sketch.clock[2])
 
 
@@ -163,7 +170,12 @@ def up_to_date(sketch: Sketch | None, state: State, changed: NDArray[np.int64]) 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
 def _accumulate(levels, block, places, weights, count, out):
-    """Compute out [64] = sum of weight times level over `count` (a multiple of 4) components."""
+    """Sum weight times level over the components of a block.
+
+    Args:
+        count: How many components; a multiple of 4.
+        out: [64], filled.
+    """
     for lane in range(LANES):
         out[lane] = 0.0
     for place in range(0, count, 4):
@@ -180,7 +192,9 @@ def _accumulate(levels, block, places, weights, count, out):
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
 def _add_logarithm(sums, bits, slopes, bins, out):
-    """Add slope * ln(sums) to out, exact to 2e-5, by exponent and a polynomial of the mantissa.
+    """Add slope * ln(sums) to out, exact to 2e-5.
+
+    The logarithm is taken by the exponent and a polynomial of the mantissa.
 
     `bits` is a view of `sums` and is overwritten.
     """
@@ -205,7 +219,9 @@ def _add_logarithm(sums, bits, slopes, bins, out):
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
 def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out):
-    """Score the blocks [begin, end) for Q standpoints at once; each block is read once.
+    """Score the blocks [begin, end) for Q standpoints at once.
+
+    Each block is read once.
 
     Args:
         places: [Q,6,M] the components of each part that are not zero; likewise weights.

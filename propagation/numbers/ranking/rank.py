@@ -87,7 +87,9 @@ class Ranked(NamedTuple):
 
 @njit(cache=True)
 def standpoint_for(state, asker):
-    """Return the user's standpoint, with the factors of filter rules on the taste routers.
+    """Return the user's standpoint, with the filter rules applied.
+
+    The rules' factors apply to the taste routers.
 
     Factors multiply the softmax before the 32 largest are taken and renormalised (rule 2). Without
     history the user's own text is read.
@@ -111,7 +113,13 @@ def _user_bin(state, user):
 
 @njit(cache=True)
 def _slopes(combiner, arm, user_bin, out):
-    """Fill out [9,4]: the combiner as linear in raw features, by item bin, kNN at its floor."""
+    """Fill `out` with the combiner, as linear in raw features.
+
+    There is one column for each item bin. kNN is at its floor.
+
+    Args:
+        out: [9,4], filled.
+    """
     probes = np.zeros((2, FEATURES))
     probes[1] = 1.0
     values = np.empty_like(probes)
@@ -140,7 +148,10 @@ def _slopes(combiner, arm, user_bin, out):
 
 @njit(cache=True)
 def _components(vector, start, places, weights):
-    """Return the components that are not zero, padded with zero weights to a multiple of four."""
+    """Return the components that are not zero.
+
+    They are padded with zero weights to a multiple of four.
+    """
     count = 0
     for place in range(len(vector)):
         if vector[place] != 0.0:
@@ -156,7 +167,11 @@ def _components(vector, start, places, weights):
 
 @njit(cache=True)
 def _bank_components(bank, pi, total, start, places, weights, mass):
-    """Return v_k = pi_k / (n_k + 50), with the factor of N.v / (c + .5) and 50 sum v."""
+    """Return a bank's components, and fill its mass factors.
+
+    The components are v_k = pi_k / (n_k + 50). `mass` gets the factor of N.v / (c + .5), and
+    50 sum v.
+    """
     routers, values = pi
     v = np.zeros(bank.mass.shape[1])
     for place in range(len(routers)):
@@ -273,7 +288,9 @@ def _gathered(state, user):
 
 @njit(cache=True, nogil=True)
 def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allowed, count, limit):
-    """Score the `count` best approximate items exactly and return the `limit` best of them.
+    """Score the best approximate items exactly, and return the best.
+
+    The `count` best are scored, and the `limit` best of them are returned.
 
     Args:
         scores: Approximate; overwritten.
@@ -313,7 +330,11 @@ def rank_rows(state, combiner, asker, candidates, left_out, leave_seen, limit):
 
 @njit(cache=True, nogil=True)
 def adopters_by_router(state, items, out):
-    """Fill out [len(items), 2, K] i64 with distinct adopters by bank and main router."""
+    """Count distinct adopters of items, by bank and main router.
+
+    Args:
+        out: [len(items), 2, K] i64, filled.
+    """
     place_of = np.full(state.clock[3], -1, np.int64)
     for place in range(len(items)):
         place_of[items[place]] = place

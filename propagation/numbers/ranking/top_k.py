@@ -1,4 +1,7 @@
-"""The largest of many scores: items of one read, routers of many clients."""
+"""The largest of many scores.
+
+The scores are of items in one read, or of routers for many clients.
+"""
 
 import numpy as np
 from numba import njit
@@ -57,7 +60,10 @@ def _at_least(scores, count):
 
 @njit(cache=True)
 def best_rows(scores, count, user, seed):
-    """Return the rows of the `count` best scores; a seeded hash of (client, item) breaks ties."""
+    """Return the rows of the `count` best scores.
+
+    A seeded hash of (client, item) breaks ties.
+    """
     rows = _at_least(scores, count)
     if len(rows) <= count:
         return rows
@@ -84,7 +90,10 @@ def best_rows(scores, count, user, seed):
 
 @njit(cache=True)
 def in_order(rows, scores, user, seed):
-    """Return places by descending score; a seeded hash of (client, item) breaks ties."""
+    """Return places by descending score.
+
+    A seeded hash of (client, item) breaks ties.
+    """
     keys = np.empty(len(rows))
     for place in range(len(rows)):
         keys[place] = _tie_key(user, rows[place], seed)

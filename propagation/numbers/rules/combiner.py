@@ -75,7 +75,9 @@ def packed(combiner: Combiner) -> NDArray[np.float64]:
 
 
 def unpack(combiner: Combiner, vector: NDArray[np.float64]) -> None:
-    """Take a packed state, in place; one without a gauge begins a new gauge.
+    """Unpack a packed state into the combiner, in place.
+
+    A state without a gauge begins a new gauge.
 
     Raises:
         ValueError: It is another combiner's.
@@ -109,7 +111,11 @@ def adopter_bin(count):
 
 @njit(cache=True)
 def standardise(combiner, raw, out):
-    """Fill out [n,F] with (raw - mean) / deviation, by the running moments."""
+    """Standardise raw features by the running moments.
+
+    Args:
+        out: [n,F], filled with (raw - mean) / deviation.
+    """
     for feature in range(raw.shape[1]):
         mean = combiner.moments[feature, 0]
         deviation = 1.0
@@ -137,7 +143,10 @@ def for_newcomers(combiner: Combiner) -> Combiner:
 
 @njit(cache=True)
 def weight_of(combiner, arm, feature, user_bin, item_bin):
-    """Return an arm's weight of a feature for a user bin and an item bin."""
+    """Return an arm's weight of a feature.
+
+    The weight is for a user bin and an item bin.
+    """
     w = combiner.weights
     return w[arm, feature, 0] + w[arm, feature, 1 + user_bin] + w[arm, feature, 5 + item_bin]
 
@@ -159,7 +168,9 @@ def _clipped(value):
 
 @njit(cache=True)
 def learn_pairs(combiner, values, user_bin, item_bins):
-    """Make one AdaGrad step of every arm on row 0 (the positive) against the other rows.
+    """Make one AdaGrad step of every arm on the positive.
+
+    The positive is row 0, which the step sets against the other rows.
 
     The gauge notes how each arm ranked row 0 before.
 

@@ -80,7 +80,13 @@ def has_history(state, user):
 
 @njit(cache=True)
 def standpoint_of(state, user):
-    """Return the standpoint of a user (a row, or -1): zeros and no routers without history."""
+    """Return the standpoint of a user.
+
+    Without history it has zeros and no routers.
+
+    Args:
+        user: A row, or -1.
+    """
     dim = state.content.shape[1]
     profile = state.user_profile[user].copy() if user >= 0 else np.zeros(dim, np.float32)
     if not has_history(state, user):
@@ -99,10 +105,13 @@ def standpoint_of(state, user):
 
 @njit(cache=True)
 def fill_from(state, standpoint, items, out):
-    """Write the features of each of `items`, read from `standpoint`, into out [len,F].
+    """Write the features of `items`, read from `standpoint`, into out.
 
     The kNN columns are read from the scratch rows near_slow and near_fast: zeros, unless the caller
     gathered a user's neighbours.
+
+    Args:
+        out: [len,F], filled.
     """
     _fill_counts(state.adoptions, state.recent, state.recent_at, state.clock[0], items, out)
     _fill_near(state.near_slow, state.near_fast, state.adoptions, items, out)
@@ -139,7 +148,12 @@ def _fill_near(near_slow, near_fast, adoptions, items, out):
 
 @njit(cache=True)
 def fill_features(state, user, items, out):
-    """Write the features of a user (a row, or -1) and a few `items` into out [len,F]."""
+    """Write the features of a user and a few items into out.
+
+    Args:
+        user: A row, or -1.
+        out: [len,F], filled.
+    """
     known = has_history(state, user)
     if known:
         look_up_neighbours(state, user, items)

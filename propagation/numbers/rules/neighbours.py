@@ -1,4 +1,6 @@
-"""Item-kNN, slow and fast: decayed co-adoption counts of at most 384 neighbours an item.
+"""Item-kNN, slow and fast, by decayed co-adoption counts.
+
+An item has at most 384 neighbours.
 
 Source: docs/numbers.md, "Rule 3"; docs/method.md has the measurements.
 """
@@ -44,7 +46,10 @@ def place_of(neighbour, item, filled, other):
 
 @njit(cache=True)
 def _keep_nearest(neighbour, together, filled, item, adoptions):
-    """Keep an item's 320 nearest neighbours as read; of equal ones the older."""
+    """Keep an item's 320 nearest neighbours as read.
+
+    Of equally near ones the older are kept.
+    """
     size = filled[item]
     near = np.empty(size, np.float32)
     for place in range(size):
@@ -83,7 +88,10 @@ def count_together(neighbour, together, filled, item, other, weight, adoptions):
 
 @njit(cache=True)
 def add_co_adoptions(state, user, item):
-    """Add .9^age to co[j,i] for each of the user's last 20 items j, in both directions."""
+    """Add .9^age to the co-adoptions of the user's last items.
+
+    It is added to co[j,i] for each of the user's last 20 items j, in both directions.
+    """
     neighbour, together, filled, adoptions = (
         state.neighbour,
         state.together,
@@ -100,7 +108,11 @@ def add_co_adoptions(state, user, item):
 
 @njit(cache=True)
 def _age_weights(past):
-    """Return [2, past] f64: .97^age (slow) and .7^age (fast, the first 15), each summing to 1."""
+    """Return the slow and fast weights of past items by age.
+
+    Returns:
+        [2, past] f64: .97^age (slow) and .7^age (fast, the first 15), each summing to 1.
+    """
     weights = np.zeros((2, past))
     slow, fast = 1.0, 1.0
     for age in range(past):
@@ -116,9 +128,12 @@ def _age_weights(past):
 
 @njit(cache=True)
 def _shares(state, past):
-    """Return [2, past] f32: the weight of a co-adoption with each past item, slow and fast.
+    """Return the weight of a co-adoption with each past item.
 
     It is the weight of the item's age, damped by its popularity.
+
+    Returns:
+        [2, past] f32, slow and fast.
     """
     weights = _age_weights(len(past))
     shares = np.empty((2, len(past)), np.float32)
@@ -131,7 +146,9 @@ def _shares(state, past):
 
 @njit(cache=True)
 def nearness(near, adopted):
-    """Return a sum of near_slow or near_fast, damped by the item's own popularity.
+    """Return a sum over neighbours, damped by the item's own popularity.
+
+    The sum is near_slow or near_fast. It has 32 bits if both arguments do.
 
     32 bits if both arguments are.
     """
@@ -140,7 +157,9 @@ def nearness(near, adopted):
 
 @njit(cache=True)
 def gather_neighbours(state, user):
-    """Sum the neighbours of the user's last items into the scratch rows near_slow and near_fast.
+    """Sum the neighbours of the user's last items into scratch rows.
+
+    The rows are near_slow and near_fast.
 
     Returns:
         The items that have any, each once, for `release_neighbours`.

@@ -1,4 +1,7 @@
-"""The items that each user has had: a hash set to look up, a linked list to enumerate."""
+"""The items that each user has had.
+
+A hash set looks them up, and a linked list enumerates them.
+"""
 
 import numpy as np
 from numba import njit
@@ -10,7 +13,10 @@ EMPTY = -1
 
 @njit(cache=True)
 def slot_of(table, key):
-    """Return the slot of a key in a hash set, or the empty slot where it belongs."""
+    """Return the slot of a key in a hash set.
+
+    If the key is absent, it is the empty slot where the key belongs.
+    """
     mask = len(table) - 1
     place = np.int64(mixed(np.uint64(key), np.uint64(0)) & np.uint64(mask))
     while table[place] != EMPTY and table[place] != key:
@@ -33,7 +39,12 @@ def add_key(table, key):
 
 @njit(cache=True)
 def add_seen(state, user, item, session_router, taste_router):
-    """Add an adoption, with the router of each bank that it wrote most to."""
+    """Add an adoption and its main routers.
+
+    Args:
+        session_router: Router of the session bank that it wrote most to.
+        taste_router: Router of the taste bank that it wrote most to.
+    """
     key = np.int64(user) << 32 | np.int64(item)
     state.seen_set[slot_of(state.seen_set, key)] = key
     place = state.clock[1]
@@ -47,7 +58,7 @@ def add_seen(state, user, item, session_router, taste_router):
 
 @njit(cache=True)
 def seen_items(state, user):
-    """Return the rows of the items that the user has had, newest first."""
+    """Return the rows of the user's items, newest first."""
     count = 0
     place = state.seen_last[user]
     while place >= 0:
@@ -63,7 +74,11 @@ def seen_items(state, user):
 
 @njit(cache=True)
 def rehash(old, size):
-    """Return the same set in a table of `size` slots (a power of two)."""
+    """Return the same set in a table of another size.
+
+    Args:
+        size: Slots of the new table, a power of two.
+    """
     table = np.full(size, EMPTY, np.int64)
     for key in old:
         if key != EMPTY:

@@ -10,7 +10,10 @@ LIFT_CLIP = 3.0
 
 @njit(cache=True)
 def largest(values, count, user, seed):
-    """Return the places of the `count` largest values; a seeded hash breaks ties."""
+    """Return the places of the `count` largest values.
+
+    A seeded hash breaks ties.
+    """
     size = len(values)
     if count >= size:
         return np.arange(size)
@@ -56,7 +59,10 @@ def softmax_largest(logits, count, user, seed):
 
 @njit(cache=True)
 def routing_weights(bank, user, count, seed):
-    """Return pi (count 32) or q (count 16): the largest of softmax(g L_u), renormalised."""
+    """Return the largest of softmax(g L_u), renormalised.
+
+    They are pi for count 32, and q for count 16.
+    """
     return softmax_largest(bank.sharpness * bank.trust[user].astype(np.float64), count, user, seed)
 
 
