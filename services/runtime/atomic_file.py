@@ -1,6 +1,7 @@
 """Files that appear under their name only when complete and on disk."""
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,20 +9,19 @@ from typing import TextIO
 
 
 @contextmanager
-def write_atomically(handle: int, partial: Path, final: Path) -> Iterator[TextIO]:
-    """Write a UTF-8 file under a temporary name, then rename it.
+def write_atomically(path: Path) -> Iterator[TextIO]:
+    """Write a UTF-8 file that only this user can read, or replace one in one step.
 
-    Args:
-        handle: The open descriptor of `partial`.
-        partial: The temporary name, in the folder of `final`; removed if the body fails.
-        final: The name once the body has ended.
+    It is written under a temporary name in the same folder, and removed if the body fails.
     """
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(handle, "w", encoding="utf-8") as file:
         try:
             yield file
             file.flush()
             os.fsync(handle)
-            partial.replace(final)
+            partial.replace(path)
         except BaseException:
             partial.unlink(missing_ok=True)
             raise

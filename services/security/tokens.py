@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import os
 import re
 import secrets
 from collections.abc import Iterable, Mapping
@@ -85,9 +84,7 @@ def read_tokens(path: Path) -> dict[str, Token]:
 
 def write_tokens(path: Path, tokens: Iterable[Token]) -> None:
     """Replace the tokens file in one step; a running service reads the old file or the new one."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with write_atomically(descriptor, draft, path) as file:
+    with write_atomically(path) as file:
         file.write(HEADER + "".join(token.line for token in tokens))
 
 

@@ -1,8 +1,6 @@
 """`propagation retract`, `forget` and `export-client`: take back, erase and give out."""
 
 import contextlib
-import fcntl
-import os
 import sys
 from collections.abc import AsyncIterable, Iterator
 from pathlib import Path
@@ -106,7 +104,8 @@ def forget(
         answer,
         f"Forgotten: {pluralize(answer.events_erased, 'event')};"
         f" {pluralize(answer.lines_dropped, 'line')} of others went with it, at sequence"
-        f" {answer.sequence:,}.",
+        f" {answer.sequence:,}."
+        + (" Its traces in the database's files are wiped." if wipe else ""),
         json=json,
     )
 
@@ -141,51 +140,8 @@ def _open_output(output: Path) -> Iterator[TextIO]:
         with output.open("w", encoding="utf-8") as stream:
             yield stream
         return
-    partial = output.with_name(f"{output.name}.partial")
-    with write_atomically(_create_locked(partial), partial, output) as file:
+    with write_atomically(output) as file:
         yield file
-
-
-def _create_locked(partial: Path) -> int:
-    """Create a file that is locked while it is open.
-
-    The file of a killed command has no lock, and is removed.
-    """
-    while True:
-        _remove_leftover(partial)
-        try:
-            made = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            continue
-        if _lock(made) and partial.exists() and os.path.samestat(partial.stat(), os.fstat(made)):
-            return made
-        os.close(made)
-
-
-def _remove_leftover(partial: Path) -> None:
-    if partial.is_symlink():
-        partial.unlink(missing_ok=True)
-    try:
-        left = os.open(partial, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except FileNotFoundError:
-        return
-    try:
-        if not _lock(left):
-            raise UsageProblem(
-                f"another export to {partial.stem} is under way ({partial}); wait for it, or "
-                "name another file"
-            )
-        partial.unlink(missing_ok=True)
-    finally:
-        os.close(left)
-
-
-def _lock(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 async def _write(answers: AsyncIterable[pb.ExportClientResponse], file: TextIO) -> None:
