@@ -1,6 +1,6 @@
 """Lineage: the routers that each router became.
 
-Edges and filter rules that name routers follow it.
+Edges and filter rules that name routers follow the lineage.
 
 Source: `docs/design.md`, "The loop", step 8.
 """

@@ -141,7 +141,7 @@ async def receive(
 ) -> Reception:
     """Merge the waiting messages of one client, outside an interaction.
 
-    The arguments are as above.
+    The arguments are as in fill_inbox and apply_merge.
 
     Raises:
         ReasonerFailed: The messages go on waiting.

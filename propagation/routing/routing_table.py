@@ -17,7 +17,7 @@ EDGES_A_COMMIT = 10_000
 class RoutingTable:
     """A part of the table as it should be now.
 
-    It is complete for the named clients or for the named routers; the other is empty.
+    It is complete either for the named clients or for the named routers.
 
     Attributes:
         scores: By (router, ref).

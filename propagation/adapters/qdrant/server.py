@@ -136,7 +136,7 @@ def key_of(id_: int | str | uuid.UUID, payload: dict[str, object] | None) -> int
 def upsert_operations(points: Sequence[Point]) -> list[models.UpdateOperation]:
     """Build one operation for each version.
 
-    It writes only where nothing newer is stored.
+    Each operation writes only where nothing newer is stored.
 
     Of points with equal keys and versions the last one stays.
     """

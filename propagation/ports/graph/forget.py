@@ -171,12 +171,11 @@ class RetentionStore(Protocol):
     async def prune(self, before: int, limit: int) -> int | None:
         """Look at some rows, or drop at most `limit` of them.
 
-        One call is a small step.
-
-        Drops versions, edges, messages, merges and gradients whose life ended before a sequence.
-        Keeps every client's and router's current version, whatever a line cited at `before` or
-        later, every client's first edge, and all interactions with their weights. The first call
-        moves `oldest_kept` to `before`. Steps run one at a time.
+        One call is a small step, and steps run one at a time. A step drops versions, edges,
+        messages, merges and gradients whose life ended before a sequence. It keeps every client's
+        and router's current version, whatever a line cited at `before` or later, every client's
+        first edge, and all interactions with their weights. The first call moves `oldest_kept` to
+        `before`.
 
         Args:
             before: The sequence.
