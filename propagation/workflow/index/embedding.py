@@ -3,13 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import Client, ReasonerFailed, normalize_name
 from propagation.ports import Embedder
-from propagation.workflow.index.client_texts import IndexedText, LruCache
+from propagation.workflow.index.text_cache import IndexedText, LruCache
 
 READ_DEADLINE_SECONDS = 1.0
 log = logging.getLogger(__name__)
@@ -55,11 +56,14 @@ F32 = NDArray[np.float32]
 
 
 class LineVectors:
-    """Embeds the lines of profiles, and keeps their vectors: one interaction changes few lines."""
+    """Embeds the lines of profiles, and keeps their vectors: one interaction changes few lines.
+
+    Vectors are kept by a digest of model and line, so that no line of an erased client stays here.
+    """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._vectors: LruCache[tuple[str, str], F32] = LruCache(LINES_KEPT)  # by model and line
+        self._vectors: LruCache[bytes, F32] = LruCache(LINES_KEPT)
 
     async def embed(self, texts: Sequence[IndexedText]) -> Mapping[str, F32]:
         """Embed all lines of these texts, the new ones in as few calls as it takes."""
@@ -73,16 +77,21 @@ class LineVectors:
 
     async def _embed_lines(self, lines: Sequence[str]) -> dict[str, F32]:
         model = self._embedder.name
-        known = self._vectors.find((model, line) for line in lines)
-        found = {line: vector for (_, line), vector in known.items()}
+        keys = {line: _digest(model, line) for line in lines}
+        known = self._vectors.find(keys.values())
+        found = {line: known[key] for line, key in keys.items() if key in known}
         new = sorted(line for line in lines if line not in found)
         if new:
             vectors = await self._embedder.embed(new)
             for line, vector in zip(new, vectors, strict=True):
                 found[line] = vector.copy()
                 if model == self._embedder.name:
-                    self._vectors.put((model, line), found[line])
+                    self._vectors.put(keys[line], found[line])
         return found
+
+
+def _digest(model: str, line: str) -> bytes:
+    return blake2b(f"{model}\n{line}".encode(), digest_size=16).digest()
 
 
 def profile_vectors(texts: Sequence[IndexedText], lines: Mapping[str, F32], dimension: int) -> F32:

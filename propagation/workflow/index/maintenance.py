@@ -1,20 +1,17 @@
-"""Maintenance of the vector index: found at start, fed from the outbox, and made again.
+"""Maintenance of the vector index: when it is found, fed from the outbox, and made again.
 
 The index is derived: everything in it can be made again from the graph.
 """
 
 import logging
 from collections.abc import Mapping, Sequence
-from itertools import groupby
-
-import numpy as np
 
 from propagation.model import IncompatibleSettings, IndexUnavailable, LeaseHeld
 from propagation.ports import Collection, Embedder, GraphStore, IndexChange, Point, VectorIndex
 from propagation.workflow.concurrency import Leases
 from propagation.workflow.index.repair import IndexRepair, OnProgress, no_progress
 from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, COLLECTIONS, VectorSync
-from propagation.workflow.views import NumbersOwner, NumbersView
+from propagation.workflow.views import NumbersOwner
 
 REINDEX_LEASE, FIND_LEASE = "reindex", "index"
 START_WAIT_SECONDS = 60.0
@@ -45,7 +42,6 @@ class IndexMaintenance:
         self._index = index
         self._feed = vectors.feed
         self._vectors = vectors
-        self._numbers = numbers
         self._leases = leases
         self._repair = IndexRepair(store, vectors, numbers)
         self.repaired = 0
@@ -91,7 +87,7 @@ class IndexMaintenance:
             if self._feed.problem:
                 await self._join()
             changes = await self._store.pending_changes(MIN_AGE_MS, CLIENTS_A_CALL)
-            await self._carry_over(changes)
+            await self._repair.carry_over(self._index, changes)
         except IndexUnavailable as error:
             self._feed.failed(error)
             return 0
@@ -123,22 +119,22 @@ class IndexMaintenance:
             self._feed.failed(error)
 
     async def follow_withdrawal(
-        self, gone: Mapping[Collection, Sequence[int | str]], changed: Sequence[IndexChange]
+        self, deleted: Mapping[Collection, Sequence[int | str]], changed: Sequence[IndexChange]
     ) -> None:
         """Update points after a retraction or an erasure.
 
         An index that does not answer gets them when it is found again.
 
         Args:
-            gone: Keys that the graph no longer has.
+            deleted: Keys that the graph no longer has.
             changed: Changes that wait in the outbox.
         """
         if self._feed.problem:
             return
         try:
-            for collection, keys in gone.items():
+            for collection, keys in deleted.items():
                 await self._index.delete(collection, keys)
-            await self._carry_over(changed)
+            await self._repair.carry_over(self._index, changed)
         except IndexUnavailable as error:
             self._feed.failed(error)
 
@@ -211,7 +207,8 @@ class IndexMaintenance:
         await self._store.drop_changes([change for change in waiting if not change.round])
         of_rounds = [change for change in waiting if change.round]
         for start in range(0, len(of_rounds), CLIENTS_A_CALL):
-            await self._carry_over(of_rounds[start : start + CLIENTS_A_CALL])
+            some = of_rounds[start : start + CLIENTS_A_CALL]
+            await self._repair.carry_over(self._index, some)
         if self.repaired:
             log.info(
                 "%d points of the vector index differed from the graph and were made good",
@@ -228,43 +225,16 @@ class IndexMaintenance:
                 " followed yet"
             )
 
-    async def _carry_over(self, changes: Sequence[IndexChange]) -> None:
-        """Write the changes' points as the graph has them now, and drop the changes."""
-        ordered = sorted(changes, key=lambda change: change.collection)
-        for collection, found in groupby(ordered, key=lambda change: change.collection):
-            keys = list(dict.fromkeys(change.key for change in found))
-            points = await self._current_points(collection, keys)
-            written = {point.key for point in points}
-            await self._index.upsert(collection, points)
-            await self._index.delete(collection, [key for key in keys if key not in written])
-        await self._store.drop_changes(changes)
-
-    async def _current_points(
-        self, collection: Collection, keys: Sequence[int | str]
-    ) -> list[Point]:
-        if collection == Collection.ATTRIBUTES:
-            known = await self._store.get_attributes([str(key) for key in keys])
-            return await self._vectors.points_of_attributes(
-                [name for name, found in known.items() if found.canonical is None]
-            )
-        if collection == Collection.ROUTERS:
-            return await self._repair.points_of_routers([int(key) for key in keys])
-        texts = await self._store.load_texts([int(key) for key in keys])
-        points = await self._vectors.points_of_texts(
-            text for text in texts.values() if text.profile.version
-        )
-        await self._vectors.update_view(points)
-        return points
-
     async def _fill_view(self) -> None:
         """Take every profile vector of the index into the view."""
         for collection in COLLECTIONS.values():
-            keys = sorted(await self._index.versions(collection), key=int)
+            versions = await self._index.versions(collection)
+            keys = sorted(versions, key=int)
             for start in range(0, len(keys), CLIENTS_A_CALL):
                 found = await self._index.vectors(collection, keys[start : start + CLIENTS_A_CALL])
-                if found:
-                    await self._numbers.run(
-                        NumbersView.set_profiles,
-                        [int(key) for key in found],
-                        np.stack(list(found.values())),
-                    )
+                await self._vectors.update_view(
+                    [
+                        Point(key=key, version=versions[key], vector=vector)
+                        for key, vector in found.items()
+                    ]
+                )

@@ -1,10 +1,11 @@
-"""Repair of the vector index: compared with the graph by version, and what differs made again."""
+"""Repair of the vector index: points that differ from the graph are made again, or deleted."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 
 from propagation.model import RouterVersion, kind_of
-from propagation.ports import Collection, GraphStore, IndexWriter, Point
+from propagation.ports import Collection, GraphStore, IndexChange, IndexWriter, Point
 from propagation.workflow.index.vector_sync import (
     CLIENTS_A_CALL,
     COLLECTIONS,
@@ -62,12 +63,40 @@ class IndexRepair:
             for router in self._vectors.routers
         }
         stale = [router for router in stored if indexed.get(router) != stored[router]]
-        gone = [key for key, version in indexed.items() if version > stored.get(int(key), -1)]
-        await writer.delete(Collection.ROUTERS, gone)
-        await writer.upsert(Collection.ROUTERS, await self.points_of_routers(stale))
+        ahead = [key for key, version in indexed.items() if version > stored.get(int(key), -1)]
+        await writer.delete(Collection.ROUTERS, ahead)
+        await writer.upsert(Collection.ROUTERS, await self._points_of_routers(stale))
         return len(stale)
 
-    async def points_of_routers(self, routers: Sequence[int]) -> list[Point]:
+    async def carry_over(self, writer: IndexWriter, changes: Sequence[IndexChange]) -> None:
+        """Write the points of changes in the outbox as the graph has them now; drop the changes."""
+        ordered = sorted(changes, key=lambda change: change.collection)
+        for collection, group in groupby(ordered, key=lambda change: change.collection):
+            keys = list(dict.fromkeys(change.key for change in group))
+            points = await self._current_points(collection, keys)
+            written = {point.key for point in points}
+            await writer.upsert(collection, points)
+            await writer.delete(collection, [key for key in keys if key not in written])
+        await self._store.drop_changes(changes)
+
+    async def _current_points(
+        self, collection: Collection, keys: Sequence[int | str]
+    ) -> list[Point]:
+        if collection == Collection.ATTRIBUTES:
+            known = await self._store.get_attributes([str(key) for key in keys])
+            return await self._vectors.points_of_attributes(
+                [name for name, attribute in known.items() if attribute.canonical is None]
+            )
+        if collection == Collection.ROUTERS:
+            return await self._points_of_routers([int(key) for key in keys])
+        texts = await self._store.load_texts([int(key) for key in keys])
+        points = await self._vectors.points_of_texts(
+            text for text in texts.values() if text.profile.version
+        )
+        await self._vectors.update_view(points)
+        return points
+
+    async def _points_of_routers(self, routers: Sequence[int]) -> list[Point]:
         """Make the points of those routers that exist, as the graph has them now."""
         existing = sorted(set(self._vectors.routers).intersection(routers))
         versions = await self._current_versions(existing)
@@ -112,10 +141,10 @@ class IndexRepair:
             return set()
         await asyncio.sleep(SECOND_LOOK_SECONDS)
         stored = await self._store.text_versions(list(ahead))
-        gone = {ref for ref, version in ahead.items() if version > stored.get(ref, 0)}
+        deleted = {ref for ref, version in ahead.items() if version > stored.get(ref, 0)}
         for kind, collection in COLLECTIONS.items():
-            await writer.delete(collection, sorted(ref for ref in gone if kind_of(ref) == kind))
-        return gone
+            await writer.delete(collection, sorted(ref for ref in deleted if kind_of(ref) == kind))
+        return deleted
 
     async def _repair_attributes(self, writer: IndexWriter) -> int:
         indexed = await writer.versions(Collection.ATTRIBUTES)
@@ -125,11 +154,11 @@ class IndexRepair:
             if attribute.canonical is None
         }
         missing = sorted(stored - indexed.keys())
-        gone = [key for key in indexed if key not in stored]
-        await writer.delete(Collection.ATTRIBUTES, gone)
+        surplus = [key for key in indexed if key not in stored]
+        await writer.delete(Collection.ATTRIBUTES, surplus)
         points = await self._vectors.points_of_attributes(missing)
         await writer.upsert(Collection.ATTRIBUTES, points)
-        return len(missing) + len(gone)
+        return len(missing) + len(surplus)
 
     async def _current_versions(self, routers: Sequence[int]) -> dict[int, RouterVersion]:
         versions = await self._store.router_versions(routers)

@@ -1,79 +1,23 @@
-"""Vectors of committed texts, attributes and routers: into the index and the numbers view.
-
-The names that attributes were mapped to are kept here too, since points carry them.
-"""
+"""Vectors of committed texts, attributes and routers: into the index and the numbers view."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import numpy as np
 
 from propagation.model import ClientKind, ClientText, Round, RouterVersion, kind_of
 from propagation.ports import Collection, Embedder, GraphStore, IndexChange, IndexWriter, Point
 from propagation.routing import to_canonical
-from propagation.workflow.index.client_texts import (
+from propagation.workflow.index.canonical_names import CanonicalNames
+from propagation.workflow.index.embedding import LineVectors, profile_vectors
+from propagation.workflow.index.outbox_feed import OutboxFeed
+from propagation.workflow.index.text_cache import (
     IndexedText,
     LruCache,
     indexed_text,
     indexed_text_cache,
 )
-from propagation.workflow.index.embedding import LineVectors, profile_vectors
-from propagation.workflow.index.outbox_feed import OutboxFeed
 from propagation.workflow.views import NumbersOwner, NumbersView
-
-
-class CanonicalNames:
-    """The attributes that rounds mapped to another one, and to which.
-
-    Attributes:
-        targets: Canonical name by mapped name.
-        round: The newest round that this process published or followed.
-    """
-
-    def __init__(self, store: GraphStore) -> None:
-        self._store = store
-        self.targets: dict[str, str] = {}
-        self.round = 0
-
-    async def load(self) -> None:
-        """Load the names as the newest round left them."""
-        last = await self._store.last_round()
-        self.targets = {
-            attribute.name: attribute.canonical
-            for attribute in await self._store.all_attributes()
-            if attribute.canonical is not None
-        }
-        self.round = last.number if last else 0
-
-    async def refresh(self, published: int) -> bool:
-        """Load the names again if a newer round was published; tell whether it was."""
-        if published <= self.round:
-            return False
-        await self.load()
-        return True
-
-    def add(self, mapped: Mapping[str, str], published: int = 0) -> None:
-        """Add the names that a round of this process mapped, on top of all earlier ones.
-
-        Args:
-            published: The round, once it is published.
-        """
-        self.targets.update(mapped)
-        self.round = max(self.round, published)
-
-    def forget(self, names: frozenset[str], unmapped: frozenset[str]) -> None:
-        """Forget names that are gone.
-
-        Args:
-            names: Attributes.
-            unmapped: Names that no longer stand for another one.
-        """
-        self.targets = {
-            name: target
-            for name, target in self.targets.items()
-            if name not in unmapped and target not in names
-        }
-
 
 VERSIONS_KEPT = 65_536
 CLIENTS_A_CALL = 2_000
@@ -213,7 +157,7 @@ class VectorSync:
             await self.apply_remote(texts.values())
 
     def forget(self, refs: Sequence[int], names: frozenset[str], unmapped: frozenset[str]) -> None:
-        """Forget clients and attributes that are gone.
+        """Forget clients and attributes that no longer exist.
 
         Args:
             refs: Of the clients.

@@ -32,7 +32,7 @@ from propagation.model import (
 from propagation.ports import AnswerPart, GraphStore, Reasoner
 from propagation.reception.merge import Reception, receive
 from propagation.routing import RoutingPolicy
-from propagation.workflow.index.client_texts import indexed_text
+from propagation.workflow.index.text_cache import indexed_text
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import TextDrafter
 from propagation.workflow.settings import WorkflowSettings

@@ -18,7 +18,7 @@ from propagation.model import (
     summarize_reasoned,
 )
 from propagation.ports import GraphStore
-from propagation.workflow.index.client_texts import IndexedText, indexed_text
+from propagation.workflow.index.text_cache import IndexedText, indexed_text
 from propagation.workflow.reason.interaction import InteractionReasoning, newest_texts
 
 T = TypeVar("T")

@@ -34,7 +34,7 @@ from propagation.ports import (
     Reasoner,
 )
 from propagation.reception.merge import Inbox, apply_merge, fill_inbox
-from propagation.workflow.index.client_texts import client_text_cache
+from propagation.workflow.index.text_cache import client_text_cache
 from propagation.workflow.settings import WorkflowSettings
 
 

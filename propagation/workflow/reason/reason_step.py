@@ -15,7 +15,7 @@ from typing import Any, Generic
 from propagation.model import LeaseLost, ReasonClaim, ReasonedSummary, ReasonWork
 from propagation.ports import GraphStore, VersionClash
 from propagation.workflow.concurrency import Leases
-from propagation.workflow.index.client_texts import IndexedText
+from propagation.workflow.index.text_cache import IndexedText
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import DraftedPart, LoopDrafter, T, TextDrafter
 from propagation.workflow.reason.interaction import InteractionReasoning, clients_of_all

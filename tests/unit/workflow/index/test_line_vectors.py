@@ -6,8 +6,8 @@ import numpy as np
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.workflow.index import embedding as vectors
-from propagation.workflow.index.client_texts import IndexedText
 from propagation.workflow.index.embedding import LineVectors, profile_vectors
+from propagation.workflow.index.text_cache import IndexedText
 
 ROOM, LINES = 8, 6
 

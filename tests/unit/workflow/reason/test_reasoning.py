@@ -24,7 +24,7 @@ from propagation.model import (
 from propagation.ports import Collection, OptimizeAnswer, VersionClash
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.index import maintenance
-from propagation.workflow.index.client_texts import LruCache
+from propagation.workflow.index.text_cache import LruCache
 from propagation.workflow.index.vector_sync import LineVectors
 from propagation.workflow.reason import cold_start
 from propagation.workflow.reason.cold_start import ColdStart

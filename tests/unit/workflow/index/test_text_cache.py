@@ -1,7 +1,7 @@
 """Texts held in memory: what another process wrote meanwhile is found by its version."""
 
 from propagation.model import ClientText, Profile
-from propagation.workflow.index.client_texts import client_text_cache
+from propagation.workflow.index.text_cache import client_text_cache
 
 ANN, BEN, CLEO = 0, 2, 4
 
