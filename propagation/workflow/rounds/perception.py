@@ -1,4 +1,7 @@
-"""Perception in a round (RecNet 2.2.2): which attributes of changed clients travel."""
+"""Perception in a round (RecNet 2.2.2): which attributes of changed clients travel, and where to.
+
+They are extracted (eq. 1), then each goes to a router (eq. 2).
+"""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,13 +12,16 @@ from propagation.ports import Embedder, FittableEmbedder, GraphStore, VectorInde
 from propagation.routing import (
     Arrival,
     CentrePerception,
+    Perception,
     canonical_names,
     changed_attributes,
+    group_by_router,
     recount_holders,
     to_canonical,
     words_likeness,
 )
-from propagation.workflow.index.client_texts import ClientTextCache, IndexedText
+from propagation.workflow.index.text_cache import ClientTextCache, IndexedText
+from propagation.workflow.rounds.integration import PostponedArrivals
 from propagation.workflow.rounds.trigger import PendingChanges
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views import NumbersOwner
@@ -25,37 +31,17 @@ from propagation.workflow.views import NumbersOwner
 class PerceivedAttributes:
     """What a round finds out about attributes.
 
-    rows: Attributes to write. held: The canonical names that each changed client holds now.
+    rows: Attributes to write. by_client: The canonical names that each changed client now has.
     arrivals: What travels. mapped: Names that this round mapped to a canonical one. new: Canonical
     names that are new. remapped: Texts of clients that hold a newly mapped name.
     """
 
     rows: Sequence[Attribute]
-    held: Mapping[int, Sequence[str]]
+    by_client: Mapping[int, Sequence[str]]
     arrivals: Sequence[Arrival]
     mapped: Mapping[str, str]
     new: Sequence[str]
     remapped: Sequence[IndexedText]
-
-
-@dataclass(frozen=True)
-class _Changed:
-    """Changed clients: their texts, and the canonical names that they held at the last round."""
-
-    texts: Mapping[int, IndexedText]
-    held: Mapping[int, Sequence[str]]
-
-    def arrivals(self, after: int, canonical: Mapping[str, str]) -> dict[int, list[Arrival]]:
-        return {
-            ref: changed_attributes(
-                ref, text.version, text.attributes, self.held[ref], after, canonical
-            )
-            for ref, text in self.texts.items()
-        }
-
-    def canonical(self, names: Mapping[str, str]) -> dict[int, tuple[str, ...]]:
-        """Name each client's attributes by these canonical names."""
-        return {ref: to_canonical(text.attributes, names) for ref, text in self.texts.items()}
 
 
 @dataclass
@@ -79,23 +65,18 @@ class AttributePerception:
 
         Source: RecNet eq. 1; Algorithm 1, line 17.
         """
-        changed = _Changed(
-            await self.texts.load_newest(pending.clients),
-            await self.store.client_attributes(pending.clients),
-        )
-        arrived = await asyncio.to_thread(changed.arrivals, pending.after, canonical)
+        texts = await self.texts.load_newest(pending.clients)
+        before = await self.store.client_attributes(pending.clients)
+        arrived = await asyncio.to_thread(_arrivals, texts, before, pending.after, canonical)
         known = await self._stored(
-            {
-                *_names(text.attributes for text in changed.texts.values()),
-                *_names(changed.held.values()),
-            }
+            {*_names(text.attributes for text in texts.values()), *_names(before.values())}
         )
         unseen = await asyncio.to_thread(_unseen_names, arrived, known)
         mapped = await self._map_to_canonical(unseen)
         names = {**canonical, **mapped}
-        held = await asyncio.to_thread(changed.canonical, names)
-        known |= await self._stored({*names.values()} & _names(held.values()))
-        recounted = await asyncio.to_thread(recount_holders, known, changed.held, held)
+        now = await asyncio.to_thread(_canonical_attributes, texts, names)
+        known |= await self._stored({*names.values()} & _names(now.values()))
+        recounted = await asyncio.to_thread(recount_holders, known, before, now)
         new = [name for name in unseen if name not in mapped]
         holders = {name: attribute.holders for name, attribute in (known | recounted).items()}
         return PerceivedAttributes(
@@ -103,14 +84,14 @@ class AttributePerception:
                 *await self._with_routers(recounted, new),
                 *(Attribute(name=name, canonical=target) for name, target in mapped.items()),
             ],
-            held=held,
+            by_client=now,
             arrivals=await asyncio.to_thread(self._travelling, arrived, names, holders),
             mapped=mapped,
             new=new,
             remapped=[
-                changed.texts[ref]
+                texts[ref]
                 for ref in pending.clients
-                if not mapped.keys().isdisjoint(changed.texts[ref].attributes)
+                if not mapped.keys().isdisjoint(texts[ref].attributes)
             ],
         )
 
@@ -159,6 +140,53 @@ class AttributePerception:
                 if other is None or other.sequence < arrival.sequence:
                     newest[ref, name] = replace(arrival, attribute=name)
         return list(newest.values())
+
+
+async def assign_to_routers(
+    arrivals: Sequence[Arrival], postponed: PostponedArrivals, epoch: int, perception: Perception
+) -> dict[int, list[Arrival]]:
+    """Group this round's arrivals, and the postponed ones, by router.
+
+    Postponed arrivals stay at the router where they wait; if an epoch has begun since, they are
+    perceived again. What arrives a second time counts once, as it is now.
+    """
+    waiting = postponed.groups
+    if postponed.epoch != epoch:
+        earlier = [arrival for group in waiting.values() for arrival in group]
+        arrivals = _newest([*earlier, *arrivals])
+        waiting = {}
+    groups = group_by_router(arrivals, await perception.perceive(arrivals))
+    for router, group in waiting.items():
+        groups[router] = _newest([*group, *groups.get(router, [])])
+    return dict(sorted(groups.items()))
+
+
+def _newest(arrivals: Sequence[Arrival]) -> list[Arrival]:
+    """Keep the last arrival of each attribute of each client."""
+    return list({(arrival.attribute, arrival.ref): arrival for arrival in arrivals}.values())
+
+
+def _arrivals(
+    texts: Mapping[int, IndexedText],
+    before: Mapping[int, Sequence[str]],
+    after: int,
+    canonical: Mapping[str, str],
+) -> dict[int, list[Arrival]]:
+    """List what changed in each client's attributes since the last round.
+
+    Args:
+        before: The canonical names that each client had then.
+    """
+    return {
+        ref: changed_attributes(ref, text.version, text.attributes, before[ref], after, canonical)
+        for ref, text in texts.items()
+    }
+
+
+def _canonical_attributes(
+    texts: Mapping[int, IndexedText], names: Mapping[str, str]
+) -> dict[int, tuple[str, ...]]:
+    return {ref: to_canonical(text.attributes, names) for ref, text in texts.items()}
 
 
 def _names(groups: Iterable[Iterable[str]]) -> set[str]:

@@ -1,114 +1,32 @@
 """A propagation round: stage 2 of Algorithm 1, many commits and one publication."""
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 
-from propagation.model import (
-    ClientKind,
-    ReasonerFailed,
-    ReasonerUnavailable,
-    Round,
-    RouterVersion,
-    kind_of,
-)
-from propagation.ports import AnswerPart, GraphStore, Integration, Lease, Reasoner, Summary
+from propagation.model import Round, RouterVersion
+from propagation.ports import GraphStore, Lease, Reasoner
 from propagation.routing import (
-    ArrivalsByRouter,
     Perception,
     RoutingPolicy,
     TableChange,
     UpdatedRouters,
-    integration_requests,
-    next_version,
     stage_table_change,
     table_changes,
 )
 from propagation.workflow.concurrency import ROUND_LEASE, Leases, background_task
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.rounds.perception import AttributePerception, PerceivedAttributes
-from propagation.workflow.rounds.trigger import (
-    PendingChanges,
-    RoundTrigger,
-    assign_to_routers,
+from propagation.workflow.rounds.integration import (
+    RouterIntegration,
     load_postponed,
     stage_postponed,
 )
+from propagation.workflow.rounds.perception import (
+    AttributePerception,
+    PerceivedAttributes,
+    assign_to_routers,
+)
+from propagation.workflow.rounds.trigger import PendingChanges, RoundTrigger
 from propagation.workflow.settings import WorkflowSettings
-
-log = logging.getLogger(__name__)
-
-
-@dataclass
-class RouterIntegration:
-    """Asks the reasoner for the routers' new profiles; it yields to calls between routers."""
-
-    store: GraphStore
-    reasoner: Reasoner
-    vectors: VectorSync
-    yield_to_calls: Callable[[], Awaitable[None]]
-
-    async def integrate(
-        self, round_: Round, epoch: int, groups: ArrivalsByRouter
-    ) -> UpdatedRouters:
-        """Write the next version of each router; one whose summary failed is left out.
-
-        Raises:
-            ReasonerUnavailable: The whole round waits.
-        """
-        routers = sorted({*self.vectors.routers, *groups})
-        numbers = await self.store.version_numbers(routers)
-        before = {version.router: version for version in await self.store.router_versions(routers)}
-        titles = await self._titles({arrival.ref for group in groups.values() for arrival in group})
-        # In a thread: a round may have thousands of arrivals.
-        requests = await asyncio.to_thread(integration_requests, groups, before, titles)
-        updated = UpdatedRouters()
-        for request, (summary, author) in zip(
-            requests, await self._summaries(requests), strict=True
-        ):
-            router = request.router
-            if isinstance(summary, ReasonerFailed):
-                updated.failed[router] = str(summary)
-                log.warning(
-                    "router %d is left out of round %d, and is due in the next one: %s",
-                    router,
-                    round_.number,
-                    summary,
-                )
-                continue
-            number = numbers.get(router, 0) + 1
-            updated.versions.append(
-                next_version(request, summary, number, groups[router], round_.number, epoch, author)
-            )
-            await self.yield_to_calls()
-        return updated
-
-    async def _summaries(
-        self, requests: Sequence[Integration]
-    ) -> list[tuple[AnswerPart[Summary], str]]:
-        """Ask for summaries, some routers at a time; each comes with its author."""
-        found: list[tuple[AnswerPart[Summary], str]] = []
-        batch = self.reasoner.router_batch_size
-        for start in range(0, len(requests), batch):
-            part = requests[start : start + batch]
-            try:
-                answer = await self.reasoner.summarize(part)
-                found.extend((summary, answer.usage.author) for summary in answer.summaries)
-            except ReasonerUnavailable:
-                raise
-            except ReasonerFailed as error:
-                found.extend([(error, "")] * len(part))
-            await self.yield_to_calls()
-        return found
-
-    async def _titles(self, refs: Set[int]) -> dict[int, str]:
-        items = sorted(ref for ref in refs if kind_of(ref) == ClientKind.ITEM)
-        return {
-            client.ref: client.title
-            for client in await self.store.get_clients(items)
-            if client.title and not client.hidden
-        }
 
 
 class PropagationRound:
@@ -216,7 +134,7 @@ class PropagationRound:
         """Stage attributes, routers and index changes concurrently: a store may group them."""
         changes = self._vectors.outbox_changes(perceived.remapped, perceived.new, versions)
         await asyncio.gather(
-            self._store.stage_attributes(lease, round_, perceived.rows, perceived.held),
+            self._store.stage_attributes(lease, round_, perceived.rows, perceived.by_client),
             self._store.stage_routers(lease, round_, versions),
             self._store.stage_changes(lease, round_, changes),
         )

@@ -1,0 +1,147 @@
+"""Integration in a round (RecNet 2.2.2, eq. 3): routers' new profiles, from what arrives at them.
+
+Arrivals are postponed at routers whose summary failed, and are there again in the next round.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from propagation.model import ClientKind, ReasonerFailed, ReasonerUnavailable, Round, kind_of
+from propagation.ports import AnswerPart, GraphStore, Integration, Lease, Reasoner, Summary
+from propagation.routing import (
+    Arrival,
+    ArrivalsByRouter,
+    UpdatedRouters,
+    integration_requests,
+    next_version,
+)
+from propagation.workflow.index.vector_sync import VectorSync
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class RouterIntegration:
+    """Asks the reasoner for the routers' new profiles; it yields to calls between routers."""
+
+    store: GraphStore
+    reasoner: Reasoner
+    vectors: VectorSync
+    yield_to_calls: Callable[[], Awaitable[None]]
+
+    async def integrate(
+        self, round_: Round, epoch: int, groups: ArrivalsByRouter
+    ) -> UpdatedRouters:
+        """Write the next version of each router; one whose summary failed is left out.
+
+        Raises:
+            ReasonerUnavailable: The whole round waits.
+        """
+        routers = sorted({*self.vectors.routers, *groups})
+        numbers = await self.store.version_numbers(routers)
+        before = {version.router: version for version in await self.store.router_versions(routers)}
+        titles = await self._titles({arrival.ref for group in groups.values() for arrival in group})
+        # In a thread: a round may have thousands of arrivals.
+        requests = await asyncio.to_thread(integration_requests, groups, before, titles)
+        updated = UpdatedRouters()
+        for request, (summary, author) in zip(
+            requests, await self._summaries(requests), strict=True
+        ):
+            router = request.router
+            if isinstance(summary, ReasonerFailed):
+                updated.failed[router] = str(summary)
+                log.warning(
+                    "router %d is left out of round %d, and is due in the next one: %s",
+                    router,
+                    round_.number,
+                    summary,
+                )
+                continue
+            number = numbers.get(router, 0) + 1
+            updated.versions.append(
+                next_version(request, summary, number, groups[router], round_.number, epoch, author)
+            )
+            await self.yield_to_calls()
+        return updated
+
+    async def _summaries(
+        self, requests: Sequence[Integration]
+    ) -> list[tuple[AnswerPart[Summary], str]]:
+        """Ask for summaries, some routers at a time; each comes with its author."""
+        found: list[tuple[AnswerPart[Summary], str]] = []
+        batch = self.reasoner.router_batch_size
+        for start in range(0, len(requests), batch):
+            part = requests[start : start + batch]
+            try:
+                answer = await self.reasoner.summarize(part)
+                found.extend((summary, answer.usage.author) for summary in answer.summaries)
+            except ReasonerUnavailable:
+                raise
+            except ReasonerFailed as error:
+                found.extend([(error, "")] * len(part))
+            await self.yield_to_calls()
+        return found
+
+    async def _titles(self, refs: Set[int]) -> dict[int, str]:
+        items = sorted(ref for ref in refs if kind_of(ref) == ClientKind.ITEM)
+        return {
+            client.ref: client.title
+            for client in await self.store.get_clients(items)
+            if client.title and not client.hidden
+        }
+
+
+@dataclass(frozen=True)
+class PostponedArrivals:
+    """Arrivals that wait at their routers, and the epoch whose routers these are."""
+
+    epoch: int = 0
+    groups: dict[int, list[Arrival]] = field(default_factory=dict)
+
+
+async def load_postponed(store: GraphStore) -> PostponedArrivals:
+    """Load the arrivals that wait for the next round, of clients that still exist.
+
+    There are two places, for rounds of even and of odd number; the newer one that a published round
+    wrote counts. A publication that is no round of its own (an evolution's) leaves both alone.
+    """
+    last = await store.last_round()
+    published = [saved for saved in await _load_places(store) if last and saved[0] <= last.number]
+    if not published:
+        return PostponedArrivals()
+    _, epoch, rows = max(published)
+    refs = {ref for _, group in rows for _, ref, _, _ in group}
+    known = {client.ref for client in await store.get_clients(sorted(refs))}
+    kept = {router: [Arrival(*row) for row in group if row[1] in known] for router, group in rows}
+    return PostponedArrivals(epoch, {router: group for router, group in kept.items() if group})
+
+
+async def stage_postponed(
+    store: GraphStore, lease: Lease, round_: Round, epoch: int, groups: ArrivalsByRouter
+) -> None:
+    """Save what this round postpones; it is read once the round is published.
+
+    Raises:
+        LeaseLost: Another process runs rounds now.
+    """
+    if groups or await _load_places(store):
+        rows = [
+            (router, [(a.attribute, a.ref, a.profile_version, a.sequence) for a in group])
+            for router, group in groups.items()
+        ]
+        blob = orjson.dumps((round_.number, epoch, rows))
+        await store.put_blob(_place(round_.number), blob, lease)
+
+
+async def _load_places(store: GraphStore) -> list[Any]:
+    blobs = [await store.get_blob(_place(number)) for number in range(2)]
+    return [orjson.loads(blob) for blob in blobs if blob]
+
+
+def _place(number: int) -> str:
+    return f"postponed_arrivals:{number % 2}"
