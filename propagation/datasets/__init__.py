@@ -1,1 +1,4 @@
-"""Datasets in one form: MovieLens, RecBole atomic files, JSON Lines, and the generated town."""
+"""Datasets in one form.
+
+They come from MovieLens, RecBole atomic files, JSON Lines, and the generated town.
+"""

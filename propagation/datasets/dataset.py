@@ -35,7 +35,10 @@ class Event(NamedTuple):
 
 
 class CodedColumn:
-    """A column of repeated strings: each distinct value once, and a code for each event."""
+    """A column of repeated strings, stored as a code for each event.
+
+    Each distinct value is stored once.
+    """
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
@@ -46,7 +49,10 @@ class CodedColumn:
         self.codes.append(self.numbers.setdefault(value, len(self.numbers)))
 
     def put(self, place: int, value: str) -> None:
-        """Set the value of an event past the end; events in between have none."""
+        """Set the value of an event past the column's end.
+
+        Events in between have none.
+        """
         self.codes.extend([ABSENT] * (place - len(self.codes)))
         self.append(value)
 
@@ -58,7 +64,7 @@ class CodedColumn:
 
 @dataclass
 class Events:
-    """Events, appended in the order of the file and read in the order of time.
+    """Events, appended in file order and read in time order.
 
     Equal times are ordered by a seed, never by the place in the file. An event without an id is
     named kind:user:item:time, with ~2, ~3, ... for repeats, so that another release of the same
@@ -138,7 +144,10 @@ class Events:
             )
 
     def _name(self, user: str, item: str, time: int, repeat: int) -> str:
-        """Make an event id; one that would be too long holds a digest instead."""
+        """Make an event id.
+
+        An id that would be too long holds a digest instead.
+        """
         parts = [user.translate(ESCAPES), item.translate(ESCAPES)]
         content = ":".join([*parts, str(time)] if self.timed else parts)
         end = f"~{repeat + 1}" if repeat else ""
@@ -147,7 +156,13 @@ class Events:
         return f"{self.kind}:{content}{end}"
 
     def _count_repeats(self) -> NDArray[np.int64]:
-        """Count, for each event [events], earlier ones of the same user, item and time."""
+        """Count the earlier repeats of each event.
+
+        A repeat has the same user and item and, if the times are the data's own, the same time.
+
+        Returns:
+            Counts [events].
+        """
         keys = [
             np.asarray(column, np.int64)
             for column in (self.times, self.items.codes, self.users.codes)
@@ -194,7 +209,10 @@ class Dataset:
 
     @property
     def clients(self) -> Iterator[ClientChange]:
-        """All clients; items first, so that an item is known before its first event."""
+        """All clients, items first.
+
+        So an item is known before its first event.
+        """
         yield from self.items
         yield from self.users
 
@@ -204,8 +222,9 @@ class Dataset:
         return self.log.read(self.order)
 
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the events as (user, item, time), each [events], in the order of time.
+        """Return the events as arrays, in the order of time.
 
+        They are (user, item, time), each [events].
         Users and items are rows of `users` and `items`; times are milliseconds since 1970.
         """
         return (
@@ -247,7 +266,10 @@ def assembled(
     notes: Iterable[str] = (),
     generated: bool = False,
 ) -> Dataset:
-    """Build a dataset from its parts; clients that only events name get no text, and a note."""
+    """Build a dataset from its parts.
+
+    Clients that only events name get no text, and a note.
+    """
     unknown = dict.fromkeys(
         item for item in (*log.items.numbers, *log.negatives.numbers) if item not in items
     )

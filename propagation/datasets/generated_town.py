@@ -1,4 +1,4 @@
-"""The generated town: a dataset with planted communities and planted waves of a new taste.
+"""A generated dataset with planted communities and waves of new tastes.
 
 A community has its own places within styles that several communities share, so content alone does
 not tell which of two dumpling stalls its people visit. Once, at its wave, it takes up an attribute
@@ -47,7 +47,7 @@ class Wave:
 
 @dataclass(frozen=True)
 class Town:
-    """A dataset and what was planted in it: communities of users, and waves."""
+    """A dataset with its planted communities of users and its waves."""
 
     dataset: Dataset
     communities: dict[str, str]
@@ -74,7 +74,10 @@ class _Plan:
 
 
 def generate_town(seed: int, users: int = USERS, events: int = EVENTS) -> Town:
-    """Generate the town of a seed; the same seed gives the same town, to the byte."""
+    """Generate the town of a seed.
+
+    The same seed gives the same town, to the byte.
+    """
     rng = np.random.default_rng(seed)
     plan = _plan(rng, users)
     names = _user_names(rng, users)
@@ -216,7 +219,13 @@ def _in_wave(wave: Wave, user: str, number: int) -> bool:
 
 
 def _pulls(rng: Generator, plan: _Plan) -> NDArray[np.float64]:
-    """Draw how well known each item [I] is; items of waves are unknown."""
+    """Draw how well known each item is.
+
+    Items of waves are unknown.
+
+    Returns:
+        Weights [I].
+    """
     pull = np.sqrt(1.0 / (1.0 + rng.permutation(len(plan.items)).astype(np.float64)))
     pull[np.asarray(plan.styles) < 0] = 0.0
     return pull
@@ -230,7 +239,10 @@ def _choice(
     pull: NDArray[np.float64],
     had: set[int],
 ) -> int:
-    """Choose an item of the wave, of the community, or any known one that the user has not had."""
+    """Choose the next item of a user.
+
+    It is one of the wave, of the community, or any known one. The user has not had it.
+    """
     sources = []
     if in_wave and rng.random() < WAVE_CHANCE:
         sources.append(plan.wave_items[community])

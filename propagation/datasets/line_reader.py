@@ -74,7 +74,10 @@ Checked = TypeVar("Checked")
 
 
 class Place(NamedTuple):
-    """A line of a data file. Its methods check the values of that line and raise BrokenData."""
+    """A line of a data file, which checks the line's values.
+
+    Its methods raise BrokenData.
+    """
 
     file: str
     line: int
@@ -91,7 +94,10 @@ class Place(NamedTuple):
             raise self.refusal(error.field, error.problem) from None
 
     def client(self, change: ClientChange) -> ClientChange:
-        """Check a client as a whole: the sum of its cells is bounded too."""
+        """Check a client as a whole.
+
+        The sum of its cells is bounded, too.
+        """
         return self.check(lambda whole, _: check_client(whole), change, "")
 
     def metadata(self, values: Mapping[str, str]) -> Mapping[str, str]:
@@ -125,7 +131,9 @@ class Place(NamedTuple):
         )
 
     def iso_time(self, value: str, field: str) -> int:
-        """Parse a date or time in ISO 8601; UTC if it names no zone.
+        """Parse a date or time in ISO 8601.
+
+        It is in UTC if it names no zone.
 
         Returns:
             Milliseconds since 1970.
@@ -222,7 +230,7 @@ def plain_name(path: Path) -> str:
 
 
 def lines_of(path: Path | None, fallback: str | None = None) -> Iterator[tuple[Place, str]]:
-    """Read the lines of a file that are not blank, without their line ends.
+    """Read a file's lines that are not blank, without line ends.
 
     Args:
         path: None has no lines.
@@ -246,7 +254,10 @@ def lines_of(path: Path | None, fallback: str | None = None) -> Iterator[tuple[P
 def csv_rows(
     path: Path | None, required: Sequence[str], optional: Sequence[str] = ()
 ) -> Iterator[tuple[Place, dict[str, str]]]:
-    """Read the rows of a CSV file with a heading; its columns may stand in any order."""
+    """Read the rows of a CSV file with a heading.
+
+    Its columns may stand in any order.
+    """
     if path is None:
         return
     csv.field_size_limit(FIELD_LIMIT)

@@ -32,13 +32,19 @@ Metadata = dict[str, str | int | float | bool | None]
 
 
 class JsonObject(BaseModel):
-    """An object of a file, whose fields have exactly these JSON types; null counts as missing."""
+    """An object of a JSON file, with fields of exactly these types.
+
+    Null counts as missing.
+    """
 
     model_config = ConfigDict(strict=True)
     metadata: Metadata | None = None
 
     def metadata_texts(self, place: Place) -> Mapping[str, str]:
-        """Check the metadata; values that are not strings are kept as JSON writes them."""
+        """Check the metadata and return it as texts.
+
+        Values that are not strings are kept as JSON writes them.
+        """
         plain = {
             name: part if isinstance(part, str) else json.dumps(part)
             for name, part in (self.metadata or {}).items()
@@ -199,7 +205,10 @@ Loader = Callable[[Path, int], Dataset]
 
 
 class Format(NamedTuple):
-    """A format: its loader, its main files (one must exist), and further files that it reads."""
+    """A format: its loader and the files that it reads.
+
+    One of the `main` files must exist; the `further` files may be missing.
+    """
 
     load: Loader
     main: tuple[str, ...]

@@ -1,5 +1,6 @@
-"""MovieLens: 100k, 1M and 10M (`::` between fields), and 20M, 25M, 32M and latest (CSV).
+"""Load the MovieLens datasets.
 
+100k, 1M and 10M have `::` between fields; 20M, 25M, 32M and latest are CSV.
 The files of 100k are u.data (white space), u.item, u.genre and u.user (bars). All but CSV files may
 be in Latin-1.
 """
@@ -105,7 +106,9 @@ def load_movielens_100k(folder: Path, seed: int) -> Dataset:
 
 
 def load_movielens(folder: Path, seed: int, ending: str) -> Dataset:
-    """Load movies, ratings, tags, and users of a .dat folder; each file may be missing.
+    """Load movies, ratings and tags, and a .dat folder's users.
+
+    Each file may be missing.
 
     Args:
         ending: Of the files: .dat or .csv.
@@ -125,7 +128,10 @@ def load_movielens(folder: Path, seed: int, ending: str) -> Dataset:
 def _rows(
     folder: Path, name: str, fields: Sequence[str], separator: str | None = "::"
 ) -> Iterator[tuple[Place, list[str]]]:
-    """Read a file that may be missing; .csv files have a heading, others a separator."""
+    """Read the rows of a file that may be missing.
+
+    A .csv file has a heading, any other a separator.
+    """
     path = find(folder, name)
     if name.endswith(".csv"):
         for place, row in csv_rows(path, fields):
@@ -136,7 +142,10 @@ def _rows(
 
 
 def _split(text: str, names: Sequence[str], separator: str | None, place: Place) -> list[str]:
-    """Split a line; a title or tag of a .dat file may itself hold `::`."""
+    """Split a line into its fields.
+
+    A title or tag of a .dat file may itself hold `::`.
+    """
     middle = next((number for number, name in enumerate(names) if name in ("title", "tag")), None)
     if middle is not None and text.count("::") >= len(names):
         head = text.split("::", middle)
@@ -151,7 +160,10 @@ def _film(
     descriptions: dict[str, str],
     attributes: tuple[str, ...] = (),
 ) -> ClientChange:
-    """Return a film as a client; the year of its title is metadata too."""
+    """Return a film as a client.
+
+    The year in its title is metadata, too.
+    """
     year = YEAR.search(raw_title)
     return ClientChange(
         key=ClientKey(kind=ClientKind.ITEM, id=item),
@@ -176,7 +188,9 @@ def _users(rows: Rows, fields: Sequence[str], ids: IdChecker) -> dict[str, Clien
 
 
 def _ratings(kind: str, rows: Rows, fields: Sequence[str], ids: IdChecker) -> Events:
-    """Read events: user, item, rating and time; each distinct spelling of a rating is checked once.
+    """Read events from rows of user, item, rating and time.
+
+    Each distinct spelling of a rating is checked once.
 
     Args:
         kind: As in Events.
@@ -237,7 +251,10 @@ def _films(
 
 
 def _tags(folder: Path, ending: str, ids: IdChecker) -> dict[str, tuple[str, ...]]:
-    """Return the attributes of each film: tags that at least two users gave, most given first."""
+    """Return the attributes of each film, from its tags.
+
+    They are the tags that at least two users gave, most given first.
+    """
     users_of: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for place, (user, item, tag, time) in _rows(folder, f"tags{ending}", TAGS):
         place.unix_time(time, TAGS[3])

@@ -1,4 +1,7 @@
-"""RecBole atomic files: .inter, .item and .user, tab-separated with a heading of `name:type`."""
+"""Load RecBole atomic files: .inter, .item and .user.
+
+They are tab-separated, with a heading of `name:type`.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -75,7 +78,10 @@ class Table:
             yield place, row
 
     def field_among(self, names: tuple[str, ...]) -> str | None:
-        """Return the first field of this file that has one of these names, in their order."""
+        """Return this file's first field with one of these names.
+
+        Earlier names come first.
+        """
         return next((own for name in names for own in self.types if own.casefold() == name), None)
 
     def id_field(self, names: tuple[str, ...]) -> str:
@@ -94,7 +100,10 @@ class Table:
         return name
 
     def time(self, value: str, place: Place, name: str) -> int:
-        """Parse a time: a number, or in a token a date in ISO 8601."""
+        """Parse a time.
+
+        It is a number or, in a token, a date in ISO 8601.
+        """
         if self.types[name] == "token" and not value.strip().replace(".", "", 1).isdecimal():
             return place.iso_time(value.strip(), name)
         return place.unix_time(value, name)
@@ -120,7 +129,10 @@ class Table:
 
 
 class ClientTable(Table):
-    """A table of clients, and its fields by what they become; the others are metadata."""
+    """A table of clients, with its fields by what they become.
+
+    The other fields are metadata.
+    """
 
     def __init__(self, path: Path, id_names: tuple[str, ...]) -> None:
         super().__init__(path)

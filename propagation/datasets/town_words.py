@@ -1,10 +1,16 @@
-"""The invented words of the generated town: quarters, kinds of items, and parts of titles."""
+"""The invented words of the generated town.
+
+They are quarters, kinds of items, and parts of titles.
+"""
 
 from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """A kind of item: its category, its styles, and patterns of its titles and descriptions."""
+    """A kind of item: its category, styles and text patterns.
+
+    The patterns are of its titles and descriptions.
+    """
 
     category: str
     styles: tuple[str, ...]
@@ -14,7 +20,7 @@ class Kind(NamedTuple):
 
 
 class Fashion(NamedTuple):
-    """The new attribute of a wave, and the kind of item that has it."""
+    """A wave's new attribute, and the kind of item with it."""
 
     attribute: str
     kind: int

@@ -1,4 +1,7 @@
-"""The settings that data was made with; a command changes one on existing data, no restart does."""
+"""The settings that data was made with.
+
+A command changes one of them on existing data; no restart does.
+"""
 
 from propagation.model import IncompatibleSettings, Term
 from propagation.ports import Embedder, FittableEmbedder, GraphStore
@@ -59,8 +62,9 @@ WORDS = {
 
 
 def data_settings_blob(era: int) -> str:
-    """Name the blob with the settings of a bootstrap and of all epochs that come from it.
+    """Name the blob with the data settings of a bootstrap.
 
+    They hold for all epochs that come from it, too.
     It is published with the bootstrap, since nothing reads it earlier. Era 0 is the time before any
     bootstrap.
     """
@@ -73,7 +77,7 @@ def embedder_blob(era: int) -> str:
 
 
 class OpenData:
-    """The data that this process has open: its settings, and its fitted embedder.
+    """The settings and the fitted embedder of the open data.
 
     Attributes:
         configured: What this process' settings say.

@@ -1,4 +1,7 @@
-"""The engine of one process: everything that services, replays and tests ask of the library."""
+"""The engine of one process.
+
+It offers everything that services, replays and tests ask of the library.
+"""
 
 import asyncio
 import time
@@ -139,16 +142,22 @@ class Engine:
         await reach(self.wipe_if_due)
 
     def stop_within(self, seconds: float) -> None:
-        """Give models so many seconds for open questions, and ask them no more.
+        """Let models answer open questions, and ask them no more.
 
         What waits for an answer goes on after the next start.
+
+        Args:
+            seconds: How long the open questions may take.
         """
         self.reasoning.drafting.shorten_wait()
         self.reasoner.stop_within(seconds)
         self.embedder.stop_within(seconds)
 
     async def close(self) -> None:
-        """Close every part, also after an `open` that failed or if a part cannot be closed."""
+        """Close every part.
+
+        This also works after an `open` that failed, or if a part cannot be closed.
+        """
         async with AsyncExitStack() as parts:  # the last one is closed first
             parts.push_async_callback(self.store.close)
             parts.callback(self.numbers.close)
@@ -184,7 +193,9 @@ class Engine:
     # Learn, reason, rounds
 
     async def learn(self) -> int:
-        """Learn the next entries of the log, and bootstrap once the catalogue is large enough.
+        """Learn the next entries of the log.
+
+        The engine bootstraps once the catalogue is large enough.
 
         Returns:
             How many log entries were covered.
@@ -198,7 +209,7 @@ class Engine:
         return covered
 
     async def reason(self, limit: int = CLAIM, *, shown: bool = True) -> int:
-        """Describe clients that are new or changed, then reason a claim of interactions.
+        """Describe new or changed clients, then reason a claim of interactions.
 
         Args:
             limit: The most interactions of the claim.
@@ -215,7 +226,11 @@ class Engine:
             return done
 
     async def replay_dead_letters(self) -> tuple[int, int]:
-        """Try one claim of dead letters again, marked late; return (mended, failed again)."""
+        """Try one claim of dead letters again, marked late.
+
+        Returns:
+            How many were mended, and how many failed again.
+        """
         async with self.exclusion.run(Activity.REPLAY_DEAD_LETTERS):
             return await self.reasoning.replay_dead_letters()
 
@@ -241,7 +256,11 @@ class Engine:
             return await self.rounds.run()
 
     async def drain(self) -> int:
-        """Learn, reason and run due rounds until nothing waits; return how many rounds ran."""
+        """Learn, reason and run due rounds until nothing is pending.
+
+        Returns:
+            How many rounds ran.
+        """
         rounds = 0
         while await self.learn():
             pass
@@ -268,7 +287,9 @@ class Engine:
         return self.rounds.postponed
 
     async def init(self, on_step: OnStep = ignore_step) -> Epoch:
-        """Run stage 0 now and open an epoch; reads and recording go on meanwhile.
+        """Run stage 0 now and open an epoch.
+
+        Reads and recording go on meanwhile.
 
         Raises:
             LeaseLost: Another process learns.
@@ -308,7 +329,11 @@ class Engine:
     async def rerank(
         self, user_id: str, recommendations: Recommendations, seconds: float | None
     ) -> Recommendations:
-        """Put the first items of a list into the reasoner's order, within a deadline."""
+        """Put a list's first items into the reasoner's order.
+
+        Args:
+            seconds: The deadline.
+        """
         return await self.reasoner_ranking.rerank(user_id, recommendations, seconds)
 
     async def read_profile(
@@ -368,7 +393,10 @@ class Engine:
         return await self.forgetting.forget(key, wipe=wipe)
 
     async def wipe_if_due(self) -> None:
-        """Wipe the traces of erased clients from the database's files, if there are any."""
+        """Wipe the traces of erased clients from the database's files.
+
+        Nothing is done if there are none.
+        """
         await self.forgetting.wipe_if_due()
 
     def export_client(self, key: ClientKey) -> AsyncIterator[str]:
@@ -378,7 +406,10 @@ class Engine:
     # Maintenance
 
     async def synchronize(self) -> None:
-        """Bring the numbers to the end of the log; the caller keeps this process from learning."""
+        """Bring the numbers to the end of the log.
+
+        The caller keeps this process from learning.
+        """
         await self.learner.synchronize()
 
     async def follow(self) -> int:
@@ -386,21 +417,35 @@ class Engine:
         return await self.replica_sync.step()
 
     async def retain(self) -> bool:
-        """Run one step of retention, or embed refused texts again; return whether any was due."""
+        """Run one step of retention, or embed refused texts again.
+
+        Returns:
+            Whether any of it was due.
+        """
         return await self.retention.step() is not None or await self.refused_texts.step() > 0
 
     @property
     def index_problem(self) -> str:
-        """Why the vector index is not written to now; empty while it is."""
+        """Why the vector index is not written to now.
+
+        It is empty while the index is written to.
+        """
         return self.index_maintenance.problem
 
     @property
     def repaired_points(self) -> int:
-        """How many points of the vector index differed when it was last compared with the graph."""
+        """How many points of the vector index differed when last compared.
+
+        The index is compared with the graph, and points that differ are repaired.
+        """
         return self.index_maintenance.repaired
 
     async def update_index(self) -> int:
-        """Carry changes that the vector index missed from the outbox; return how many."""
+        """Carry changes from the outbox that the vector index missed.
+
+        Returns:
+            How many changes were carried.
+        """
         if not await self.index_maintenance.due():
             return 0
         async with self.exclusion.run(Activity.UPDATE_INDEX):
@@ -408,7 +453,10 @@ class Engine:
             return await self.index_maintenance.step()
 
     async def rebuild(self) -> int:
-        """Compute the numbers again from the log, as the newest checkpoint; return its sequence.
+        """Compute the numbers again from the log, as the newest checkpoint.
+
+        Returns:
+            The sequence of the checkpoint.
 
         Raises:
             StoreBusy: Another process learns.
@@ -431,7 +479,11 @@ class Engine:
         await self.numbers.reach(sequence, seconds)
 
     async def reasoned_through(self, *, exact: bool = False) -> int:
-        """Return the sequence up to which texts are reasoned; up to 0.05 s old unless `exact`."""
+        """Return the sequence up to which texts are reasoned.
+
+        Args:
+            exact: Read it from the store. Otherwise it may be up to 0.05 s old.
+        """
         if exact:
             return await self.store.reasoned_through()
         if time.monotonic() - self._watermark_read_at >= WATERMARK_SECONDS:

@@ -64,5 +64,8 @@ class WorkflowSettings(Term):
         return self.evolve_k_most or max(2 * self.taste.k, self.taste.k + 16)
 
     def update_size_for(self, clients: int) -> int:
-        """Return how many changed clients make a round: by default 1% of all, at least 60."""
+        """Return how many changed clients make a round.
+
+        By default, it is 1% of all clients and at least 60.
+        """
         return self.update_size or max(UPDATE_LEAST, int(UPDATE_SHARE * clients))

@@ -1,4 +1,7 @@
-"""Compile (or load from the cache) every kernel before the first request does."""
+"""Compile every kernel, or load it, before the first request.
+
+Kernels that were compiled before are loaded from the cache.
+"""
 
 from functools import cache
 
@@ -33,7 +36,7 @@ DIMENSION = 2
 
 @cache
 def warm_up() -> None:
-    """Run all that the service does with numbers on throwaway views, once a process.
+    """Run all numeric work of the service once on throwaway views.
 
     It takes about 100 s of one core if nothing is compiled, and a moment if everything is.
     """

@@ -1,1 +1,4 @@
-"""A scripted OpenAI-compatible server: it answers our prompts by a rule, with faults and habits."""
+"""A scripted OpenAI-compatible server, which answers our prompts by a rule.
+
+It has faults and habits.
+"""

@@ -88,7 +88,7 @@ def text_of(messages: Sequence[Mapping[str, Any]]) -> str:
 
 
 def obeys(messages: Sequence[Mapping[str, Any]], habits: Collection[str]) -> bool:
-    """Return whether a model with these habits obeys an order that it reads."""
+    """Return whether a model with these habits obeys the messages' orders."""
     text = text_of(messages)
     inside, outside = " ".join(DATA.findall(text)), DATA.sub("", text)
     return bool(
@@ -103,7 +103,10 @@ def answer(
     *,
     obeying: bool,
 ) -> dict[str, Any]:
-    """Answer a prompt whole; a probe with {"word": const}; anything else with {}."""
+    """Answer a prompt by the rule.
+
+    A probe is answered with {"word": const}, and anything else with {}.
+    """
     data = data_of(messages)
     if not data:
         return _probed(response_format)
@@ -158,7 +161,10 @@ def _forward(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reception(one: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn the newest message into a line; with three heard lines it replaces the oldest."""
+    """Turn the newest message into a line.
+
+    If there are three heard lines, it replaces the oldest.
+    """
     letter = one["messages"][0]
     names = _words(said[letter]["community"])[:2] or _words(said[letter]["says"])[:2]
     heard = [int(number) for number, text in one["profile"].items() if text.startswith("(heard)")]
@@ -181,9 +187,10 @@ def _backward(data: Mapping[str, Any]) -> dict[str, Any]:
 def _client(
     one: Mapping[str, Any], met: Mapping[str, Any], data: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Write one line of a client that met another one, and a rule if it heard something.
+    """Write the answer for a client that met another one.
 
-    It replaces an own line that shares a word with it.
+    It adds one line, and a rule if the client heard something. The line replaces an own line that
+    shares a word with it.
     """
     foreseen = "was foreseen" in data["outcome"]
     about = _telling(met)[:5]
@@ -284,7 +291,13 @@ def _summary(one: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _ranked(user: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Numbers, those first that share more words with the user; of equals, by what they say."""
+    """Rank candidates by the words they share with the user.
+
+    Equals are ordered by a checksum of what they say.
+
+    Returns:
+        Numbers of the candidates from 1, best first.
+    """
     taste = set(_telling(user))
     shared = [len(taste & set(_telling(one))) for one in candidates]
     return sorted(
@@ -294,7 +307,10 @@ def _ranked(user: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) ->
 
 
 def _obeyed(data: Mapping[str, Any], answers: Mapping[str, Any]) -> dict[str, Any]:
-    """Do what a model does that takes orders from titles: choose and write as told."""
+    """Answer like a model that takes orders from titles.
+
+    It chooses and writes as told.
+    """
     edits: list[dict[str, Any]] = [{"op": "drop", "line": number} for number in range(1, 5)]
     loud = {
         "op": "add",
@@ -327,7 +343,10 @@ def _obeyed(data: Mapping[str, Any], answers: Mapping[str, Any]) -> dict[str, An
 
 
 def _telling(one: Mapping[str, Any]) -> list[str]:
-    """Return the words of a client's title and lines that say something, each once."""
+    """Return the words of a client's title and lines, each once.
+
+    Words that say nothing are left out.
+    """
     profile = one.get("profile", {})
     lines = profile.values() if isinstance(profile, dict) else profile
     return _words(" ".join((str(one.get("title", "")), *map(str, lines))))

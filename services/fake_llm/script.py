@@ -1,4 +1,4 @@
-"""The script of the server: how long it takes, its faults and its habits, and how they look."""
+"""The script of the server: its delays, its faults and its habits."""
 
 import json
 from collections.abc import Mapping

@@ -220,7 +220,11 @@ class FakeLLM:
         await _send(writer, 200, completion, fault=fault)
 
     def _refuse(self, occasions: Mapping[str, bool]) -> None:
-        """Refuse, if there is an occasion for a habit that the script has."""
+        """Refuse a call that one of the script's habits refuses.
+
+        Args:
+            occasions: Whether each habit has an occasion in this call.
+        """
         for habit, given in occasions.items():
             if given and habit in self.script.habits:
                 raise REFUSALS[habit]()
@@ -330,7 +334,10 @@ class FakeLLM:
 
 
 def prompt_of(data: Mapping[str, Any], response_format: object) -> str:
-    """Recognise a prompt by its data; without any it is a probe of a format, or a ping."""
+    """Recognise a prompt by its data.
+
+    Without data, it is a probe of a format or a ping.
+    """
     if not data:
         return "probe" if response_format else "ping"
     for mark, name in MARKS.items():
@@ -341,7 +348,11 @@ def prompt_of(data: Mapping[str, Any], response_format: object) -> str:
 
 @asynccontextmanager
 async def fake_llm(script: Script | None = None, port: int = 0) -> AsyncIterator[FakeLLM]:
-    """Run a scripted server on a port of this machine, in this process; 0 takes a free one."""
+    """Run a scripted server in this process.
+
+    Args:
+        port: A port of this machine; 0 takes a free one.
+    """
     server = FakeLLM(script or Script())
     listener = await asyncio.start_server(server.serve, "127.0.0.1", port, limit=1 << 24)
     server.base_url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
@@ -355,7 +366,11 @@ async def fake_llm(script: Script | None = None, port: int = 0) -> AsyncIterator
 
 
 async def _read(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str], bytes] | None:
-    """Read a request: its method, path, headers and body; None at the end."""
+    """Read a request.
+
+    Returns:
+        Its method, path, headers and body, or None at the end of the stream.
+    """
     line = await reader.readline()
     if not line.strip():
         return None
@@ -374,7 +389,10 @@ async def _send(
     headers: Headers | None = None,
     fault: str | None = None,
 ) -> None:
-    """Send an answer: whole, drop by drop, or half of it before the connection ends."""
+    """Send an answer, with the fault if there is one.
+
+    It is sent whole, drop by drop, or only by half before the connection ends.
+    """
     payload = json.dumps(body).encode()
     lines = [
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",

@@ -1,1 +1,4 @@
-"""The child process in which the offline reasoner drafts texts while the service answers calls."""
+"""The child process in which the offline reasoner drafts texts.
+
+The service answers calls meanwhile.
+"""

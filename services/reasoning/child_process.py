@@ -1,5 +1,6 @@
-"""The process that drafts texts: it reads the database and its pipe, and writes answers only.
+"""The child process that drafts texts.
 
+It reads the database and its pipe, and writes answers only.
 It ends when the service closes the pipe.
 """
 
@@ -120,7 +121,10 @@ class DraftingChild:
                     break
 
     def _send(self, message: object) -> None:
-        """Write a pickle behind its length, for a reader that cannot wait for bytes."""
+        """Write a pickle after its length.
+
+        The asynchronous reader needs to know how many bytes to read.
+        """
         body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
         self._answers.write(len(body).to_bytes(LENGTH_BYTES, "little") + body)
         self._answers.flush()

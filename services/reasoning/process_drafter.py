@@ -1,4 +1,4 @@
-"""The drafter that has a child process draft texts, and commits them itself.
+"""The drafter that drafts in a child process and commits itself.
 
 Messages in both directions are pickles, since both processes are one program.
 """
@@ -32,7 +32,10 @@ END_EARLY_SIGNAL = signal.SIGURG
 
 @dataclass(frozen=True)
 class Begin:
-    """The first message to the child: the database to read, and the settings to reason with."""
+    """The first message to the child: its database and its settings.
+
+    It reads the one and reasons with the others.
+    """
 
     database: Path
     workflow: WorkflowSettings
@@ -40,7 +43,10 @@ class Begin:
 
 @dataclass(frozen=True)
 class Draft:
-    """A claim to draft: answered by DraftedParts up to the last one, or by one error."""
+    """A claim to draft.
+
+    It is answered by DraftedParts up to the last one, or by one error.
+    """
 
     works: Sequence[ReasonWork]
     seconds: float
@@ -72,7 +78,9 @@ class ProcessDrafter:
     async def draft(
         self, works: Sequence[ReasonWork], seconds: float, wanted: Callable[[], bool]
     ) -> AsyncGenerator[DraftedPart[PackedReasoned], None]:
-        """Draft interactions in order; parts come as they are made, wanted or not.
+        """Draft interactions in order.
+
+        Parts come as they are made, wanted or not.
 
         Raises:
             PropagationError: Drafting failed, or the child ended.
@@ -130,7 +138,10 @@ class ProcessDrafter:
             process.stdin.write(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
     async def _read_answer(self, process: Process) -> Any:
-        """Read the next answer; a caller that is cancelled leaves it whole for the next one."""
+        """Read the next answer.
+
+        A caller that is cancelled leaves it whole for the next one.
+        """
         assert process.stdout is not None
         try:
             async with asyncio.timeout(self.part_timeout) as self._timeout:
@@ -155,9 +166,15 @@ class ProcessDrafter:
         return answer
 
     async def _end(self, process: Process, seconds: float) -> int:
-        """Wait so long for the child to end, then kill it; return its exit code.
+        """Wait for the child to end, then kill it.
 
         Killing a child that has just ended would take its exit code away from asyncio.
+
+        Args:
+            seconds: How long to wait.
+
+        Returns:
+            The exit code.
         """
         self._process = None
         assert process.stdout is not None

@@ -1,1 +1,4 @@
-"""A reasoner and an embedder without a model, a network or a download: deterministic."""
+"""A deterministic reasoner and embedder without a model.
+
+They need no network and no download.
+"""

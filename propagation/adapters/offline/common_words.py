@@ -1,4 +1,7 @@
-"""Words of four letters and more that tell nothing of a text's subject."""
+"""Common words, which say nothing about a text's subject.
+
+They have four letters or more.
+"""
 
 COMMON = frozenset(
     [

@@ -91,8 +91,9 @@ def _frequencies(
 
 
 class HashedEmbedder:
-    """Embeds a text as the sum of its tokens' rows of a table [2^15, 48].
+    """Embeds a text as the sum of its tokens' table rows.
 
+    The table is [2^15, 48].
     Rows are weighted by sublinear frequency, and the sum is normalised.
     """
 
@@ -129,7 +130,10 @@ class HashedEmbedder:
         return out
 
     def _rows(self) -> NDArray[np.float32]:
-        """Return the table, or the projection, which is drawn when it is first needed."""
+        """Return the table, or without one the projection.
+
+        The projection is drawn when it is first needed.
+        """
         if self._table is not None:
             return self._table
         if self._projection is None:

@@ -1,4 +1,8 @@
-"""Whether the gradients of a router ask for a split, a merge or a rewrite (eq. 9)."""
+"""Decide whether a router's gradients ask for a split, merge or rewrite.
+
+Source:
+    RecNet, eq. 9.
+"""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,7 @@
-"""Reception (eq. 5): what communities turn to, under the filter memory, new things first."""
+"""Reception (eq. 5): write heard messages into a profile.
+
+The messages say what communities turn to. The filter memory is applied, and new things come first.
+"""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -140,8 +143,9 @@ def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
 def _told_attributes(
     attributes: tuple[str, ...], name: str, text: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Find the attributes that the message's text speaks of; a reader knows of no others.
+    """Find the attributes that the message's text names.
 
+    A reader knows of no others.
     If the text names none (another's words for them), all count.
 
     Returns:
@@ -152,7 +156,10 @@ def _told_attributes(
 
 
 def _grouped(found: Sequence[Heard]) -> list[list[Heard]]:
-    """Group messages that say the same, in the order of the first of each."""
+    """Group messages that say the same.
+
+    The groups are in the order of the first message of each.
+    """
     groups: dict[frozenset[str], list[Heard]] = {}
     for heard in found:
         groups.setdefault(frozenset(heard.names), []).append(heard)
@@ -160,8 +167,9 @@ def _grouped(found: Sequence[Heard]) -> list[list[Heard]]:
 
 
 def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[Edit]:
-    """Write a line for each group, in place of what its router or its news said before.
+    """Write a line for each group of messages.
 
+    It replaces the line that held the same news or came from the same router.
     The weakest lines are dropped when there is no room.
     """
     free = [line for line in party.profile.lines if line.author is Author.RECEPTION]
@@ -178,7 +186,10 @@ def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[E
 
 
 def _said_before(free: Sequence[Line], group: Sequence[Heard]) -> Line | None:
-    """Find the line with the same news, or else one of the same router."""
+    """Find the line with the same news, or of the same router.
+
+    A line with the same news comes first.
+    """
     names = set(group[0].names)
     routers = {heard.message.router for heard in group}
     same = [line for line in free if set(line.attributes) == names]
@@ -187,7 +198,10 @@ def _said_before(free: Sequence[Line], group: Sequence[Heard]) -> Line | None:
 
 
 def _line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
-    """Write a group's line; news that is repeated keeps the weight that experience gave it."""
+    """Write a group's line.
+
+    News that is repeated keeps the weight that experience gave it.
+    """
     first = group[0]
     weight = min(HEARD_WEIGHT * first.value, HEARD_MAX)
     if before is not None and frozenset(before.attributes) == frozenset(first.names):
@@ -219,7 +233,7 @@ def _sentence(
 
 
 def heard_lines(profile: Profile) -> dict[tuple[int, int], Line]:
-    """Return the line for each message (router, version) that a profile speaks of."""
+    """Return a profile's heard lines by message (router, version)."""
     return {
         (source.router, source.version): line
         for line in reversed(profile.lines)

@@ -28,7 +28,7 @@ EVIDENCE = 8
 def optimize_client(
     work: ReasonWork, reward: int | None, party: Party, other: Party, room: int
 ) -> OptimizeAnswer:
-    """Optimise the user, the chosen item, or the item that was passed over.
+    """Optimise the user, the chosen item, or the passed-over item.
 
     `room` is how many lines of the profile may be the catalogue's and its own.
     """
@@ -185,7 +185,10 @@ def _changed(rule: FilterRule, change: float, about: str, sequence: int) -> Filt
 
 
 def _advice(factor: float, about: str) -> str:
-    """Say a factor in words, from "leave out" (below .5: dropped) to "put first"."""
+    """Say a factor in words.
+
+    They range from "leave out" (below .5: dropped) to "put first".
+    """
     if factor < 0.5:
         return f"Leave out {about}: it did not fit the choices made."
     if factor < 0.95:

@@ -1,4 +1,4 @@
-"""Lines on a user's choices, and on those who choose an item (eq. 9)."""
+"""Lines on a user's choices and an item's choosers (eq. 9)."""
 
 from collections.abc import Sequence
 
@@ -130,21 +130,30 @@ def _level(weight: float) -> int:
 
 
 def _in_common(line: Line | None, names: Sequence[str]) -> tuple[str, ...]:
-    """Return what a line says that is true of these names, too, in its order."""
+    """Return the attributes of a line that are among these names.
+
+    They are in the line's order. Without a line, all names are returned.
+    """
     return (
         tuple(names) if line is None else tuple(name for name in line.attributes if name in names)
     )
 
 
 def _closest(profile: Profile, names: Sequence[str]) -> Line | None:
-    """Find the own line with the largest overlap, at least a half, first of equals."""
+    """Find the own line with the largest overlap, at least a half.
+
+    Of equals, the first one is found.
+    """
     own = [line for line in profile.lines if line.author is Author.INTERACTION]
     best = max(own, key=lambda line: _overlap(line, names), default=None)
     return best if best is not None and _overlap(best, names) >= LEAST_OVERLAP else None
 
 
 def _overlap(line: Line, names: Sequence[str]) -> float:
-    """Compute the Jaccard overlap of what a line says and these names; 1 if both are empty."""
+    """Compute the Jaccard overlap of a line's attributes and these names.
+
+    It is 1 if both are empty.
+    """
     one, other = frozenset(line.attributes), frozenset(names)
     return len(one & other) / len(one | other) if one or other else 1.0
 

@@ -73,7 +73,10 @@ class OfflineReasoner:
         candidates: Sequence[Party],
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
-        """Merge messages, and predict by the learner's scores, or else by shared attributes."""
+        """Merge messages, and predict the choice.
+
+        The prediction is by the learner's scores, or without them by shared attributes.
+        """
         merges: list[AnswerPart[MergeAnswer]] = [
             await self.merge(party) if party.messages else EMPTY for party in (user, *candidates)
         ]

@@ -1,4 +1,4 @@
-"""Plain English from names and titles; every sentence stays within its bound of words."""
+"""Plain English sentences from names and titles, bounded in words."""
 
 import html
 import re
@@ -31,7 +31,10 @@ def join_names(names: Sequence[str]) -> str:
 
 @lru_cache(CACHED)
 def plain_title(title: str) -> str:
-    """Write a title as a person would, in at most nine words; "" stays empty."""
+    """Write a title as a person would, in at most nine words.
+
+    "" stays empty.
+    """
     text = " ".join(html.unescape(title).split())
     moved = MOVED_ARTICLE.match(text)
     if moved:
@@ -47,14 +50,18 @@ def quote(title: str) -> str:
 
 
 def shorten(text: str, words: int = LINE_MAX_WORDS) -> str:
-    """Cut a text to its first words, with an ellipsis for the rest."""
+    """Cut a text to its first words.
+
+    An ellipsis stands for the rest.
+    """
     parts = text.split(None, words)
     return text if len(parts) <= words else " ".join(parts[:words]).rstrip(".,;:-&(") + "…"
 
 
 def fit_titles(head: str, titles: Sequence[str], tail: str, words: int) -> str:
-    """Append to `head` a `tail` with as many titles as fit into `words` in all.
+    """Append a `tail` with as many titles as fit to `head`.
 
+    All together has at most `words` words.
     `head` stands alone if none fits.
     """
     room = words - len(head.split())
@@ -74,12 +81,18 @@ def choose_variant(names: Sequence[str], count: int) -> int:
 
 
 def list_names(client: Client, count: int = SALIENT) -> tuple[str, ...]:
-    """Return a client's attributes: given ones, else categories, else words of its text."""
+    """Return a client's most salient attributes.
+
+    They are the given ones, else its categories, else words of its text.
+    """
     return _names(client.attributes, client.categories, client.title, client.description)[:count]
 
 
 def name_in_sentence(client: Client, names: Sequence[str]) -> str:
-    """Write names as the object of a sentence, saying so if they were found in a text."""
+    """Write names as the object of a sentence.
+
+    It says so if they were found in a text.
+    """
     said = join_names(names)
     return said if client.attributes or client.categories else f"things to do with {said}"
 

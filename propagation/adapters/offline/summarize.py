@@ -18,8 +18,9 @@ def summarize_router(
     common: Mapping[str, float],
     examples: Sequence[str],
 ) -> tuple[str, str]:
-    """Write a router's name, of at most two attributes, and its message of at most 60 words.
+    """Write a router's name and its message.
 
+    The name has at most two attributes, the message at most 60 words.
     The name says what is over-represented here.
     """
     apart = rank_by_distinctiveness(standing, common)

@@ -75,7 +75,10 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True)
 class ParsedAnswer:
-    """The object of an answer (of a truncated one, its whole members), or why there is none."""
+    """The JSON object of an answer, or the fault that it has.
+
+    Of a truncated answer, `value` has the whole members.
+    """
 
     value: Mapping[str, Any]
     fault: Fault | None = None
@@ -127,14 +130,20 @@ def plain(name: str) -> str:
 
 
 def find_members(value: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Find members by their names, whatever the case; an exact name comes before a near one."""
+    """Find members by their names, whatever the case.
+
+    An exact name comes before a near one.
+    """
     by_plain = {plain(name): name for name in names}
     near = {by_plain[plain(name)]: one for name, one in value.items() if plain(name) in by_plain}
     return {**near, **{name: value[name] for name in names if name in value}}
 
 
 def cleaned(value: Any, depth: int = 0) -> Any:
-    """Replace characters that break stores, and numbers too large to be counts by infinity."""
+    """Replace characters that break stores, and numbers that are too large.
+
+    A number too large to be a count becomes infinity.
+    """
     if depth > DEPTH:
         return None
     if isinstance(value, str):
@@ -151,9 +160,12 @@ def cleaned(value: Any, depth: int = 0) -> Any:
 
 
 def _remove_thoughts(text: str) -> str | None:
-    """Cut out what stands between thought tags; None if nothing else is there.
+    """Cut out the text between thought tags.
 
     An end tag without a beginning ends a thought that began with the text.
+
+    Returns:
+        The remaining text, or None if it is blank.
     """
     spoken, *tagged = THOUGHT_TAG.split(text)
     thinking = False
@@ -193,14 +205,21 @@ def _count_expected(value: Mapping[str, Any], expected: Collection[str]) -> int:
 
 
 def _best_object(objects: Sequence[dict[str, Any]], expected: Collection[str]) -> dict[str, Any]:
-    """Choose the object with the most of the expected names, and of equals the last one."""
+    """Choose the object with the most of the expected names.
+
+    Of equals, the last one is chosen. Without expected names, the longest object is.
+    """
     if not expected:
         return max(objects, key=lambda one: len(str(one)))
     return max(reversed(objects), key=lambda one: _count_expected(one, expected))
 
 
 def _repair(text: str, expected: Collection[str]) -> dict[str, Any] | None:
-    """Repair broken JSON; None unless the repairs change only how the object is written."""
+    """Repair broken JSON if that changes only how it is written.
+
+    Returns:
+        The best object of the repaired text, or None if there is none or the repairs change more.
+    """
     if len(text) > REPAIR_CHARS or NESTED_BRACES.search(text):
         return None
     try:
@@ -216,7 +235,10 @@ def _repair(text: str, expected: Collection[str]) -> dict[str, Any] | None:
 
 
 def _whole_members(text: str, names: Collection[str]) -> dict[str, Any]:
-    """Read those members of a broken object that are valid objects or lists themselves."""
+    """Read the members of a broken object that are whole themselves.
+
+    Only objects and lists are read.
+    """
     members: dict[str, Any] = {}
     for name in names:
         found = re.search(rf'"{re.escape(name)}"\s*:\s*(?=[{{\[])', text)

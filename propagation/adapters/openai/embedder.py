@@ -107,7 +107,9 @@ class OpenAIEmbedder(EndpointAdapter):
         return found
 
     async def _asked(self, part: Sequence[str]) -> NDArray[np.float32]:
-        """Ask and check; servers send tokens' vectors, other lengths, other orders, and NaN.
+        """Ask for the vectors of some texts and check them.
+
+        Servers send vectors of single tokens, other lengths, other orders, and NaN.
 
         Returns:
             Unit vectors [len(part), dimension] in the order of the texts.

@@ -24,8 +24,9 @@ Address = Annotated[str, AfterValidator(_is_address)]
 
 
 class BudgetOptions(Term):
-    """Limits of what may be spent in a period of UTC; None: no limit.
+    """Limits of spending in a period of UTC.
 
+    None is no limit.
     A `run` lasts from the start of this process.
     """
 

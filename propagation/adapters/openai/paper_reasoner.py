@@ -108,7 +108,10 @@ def _asked_of(party: Party, gradients: Sequence[Gradient]) -> list[Gradient]:
 def _joined(
     profile: AnswerPart[OptimizeAnswer], rules: AnswerPart[OptimizeAnswer]
 ) -> AnswerPart[OptimizeAnswer]:
-    """Join the edits of a profile and the rules of a filter memory; one of them may have failed."""
+    """Join a profile's edits and a filter memory's rules.
+
+    One of the two may have failed.
+    """
     if isinstance(rules, ReasonerFailed):
         return profile
     if isinstance(profile, ReasonerFailed):
@@ -125,7 +128,10 @@ def _after(party: Party, answer: AnswerPart[MergeAnswer]) -> Party:
 
 
 def _once(gradients: Sequence[Gradient]) -> list[Gradient]:
-    """Keep one gradient a module: a router that several clients heard is judged by the first."""
+    """Keep one gradient for each module and owner.
+
+    A router that several clients heard is judged by the first.
+    """
     out: dict[tuple[Module, int], Gradient] = {}
     for one in gradients:
         out.setdefault((one.module, one.owner), one)
@@ -133,6 +139,10 @@ def _once(gradients: Sequence[Gradient]) -> list[Gradient]:
 
 
 def openai_reasoner(endpoint: Endpoint, store: LedgerStore) -> OpenAIReasoner:
-    """Build the reasoner; `store` keeps answers, and what is known of the server."""
+    """Build the reasoner.
+
+    Args:
+        store: Keeps answers, and what is known of the server.
+    """
     build = OpenAIReasoner if endpoint.options.fused else PaperReasoner
     return build(endpoint, QuestionAsker(endpoint, store))

@@ -1,4 +1,7 @@
-"""The reasoner behind an endpoint: each method one call (fused), parts that fail alone."""
+"""The reasoner behind an endpoint.
+
+Each method is one call (fused), and parts of an answer fail alone.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -128,7 +131,9 @@ class OpenAIReasoner(EndpointAdapter):
     async def _several(
         self, things: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
     ) -> tuple[list[AnswerPart[Any]], Usage]:
-        """Ask about many things, some in a call as the context has room, calls side by side.
+        """Ask about many things in concurrent calls.
+
+        A call has as many things as the context has room for.
 
         Raises:
             ReasonerUnavailable: Nothing is answered now.
@@ -139,7 +144,10 @@ class OpenAIReasoner(EndpointAdapter):
         return parts, total_usage(found)
 
     async def _ask_all(self, questions: Sequence[Question]) -> list[Answered]:
-        """Ask side by side. A call that fails is the failure of its parts."""
+        """Ask several questions concurrently.
+
+        A call that fails is the failure of its parts.
+        """
         return await asyncio.gather(*(self._failing_alone(question) for question in questions))
 
     async def _failing_alone(self, question: Question) -> Answered:

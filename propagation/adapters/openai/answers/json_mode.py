@@ -109,7 +109,10 @@ class JsonModeDetector:
         return mode
 
     async def _probed(self) -> Mode:
-        """Ask for a word that no model says unasked: a schema is obeyed if it comes back.
+        """Find the JSON mode of the server by probing it.
+
+        The probe's schema demands a random word that no model says unasked. A schema is obeyed if
+        the word comes back.
 
         Bounds may be refused, and servers that take them need not keep to them.
         """

@@ -1,4 +1,4 @@
-"""Questions: asked, read, checked part by part, and asked once more for unusable parts."""
+"""Ask questions, check the answers, and ask once more for unusable parts."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -157,7 +157,7 @@ class QuestionAsker:
             exchange.before = _complaint(reply, answer, wrong)
 
     async def _reply(self, exchange: Exchange) -> Response:
-        """Get an answer, in another JSON mode if the server does not take the first one."""
+        """Get an answer, in another JSON mode if the first is refused."""
         mode = await self._json_modes.mode()
         while True:
             try:
@@ -202,7 +202,9 @@ class QuestionAsker:
 
 
 def _messages(exchange: Exchange, mode: Mode) -> Messages:
-    """Put the instructions first, which are the same every time, then the data.
+    """Write the messages of a question: the instructions, then the data.
+
+    The instructions come first because they are the same every time.
 
     Without a grammar the form of the answer is described in words.
     """
@@ -224,7 +226,7 @@ def _messages(exchange: Exchange, mode: Mode) -> Messages:
 
 
 def _complaint(reply: Response, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Messages:
-    """Show the answer and what is wrong with it; ask for the unusable parts only."""
+    """Show what is wrong with an answer, and ask for unusable parts."""
     wanted = ", ".join(f'"{name}"' for name in wrong)
     what = COMPLAINTS.get(answer.fault, f"Not usable: {'; '.join(wrong.values())}.")
     text = f"{what} Answer again with one JSON object of {wanted} only."

@@ -1,4 +1,4 @@
-"""What reasoning may cost and has cost: budgets shared by all processes on one graph.
+"""Budgets and costs of reasoning, shared by all processes on one graph.
 
 A process takes its budgets in grants (a twentieth of the limit) under a lease, so that most calls
 need no look at the graph, and gives back what it did not use. A killed process' grant counts as
@@ -55,7 +55,10 @@ class LedgerStore(BlobStore, LeaseStore, Protocol):
 
 @dataclass
 class BudgetGrant:
-    """One budget of this process: what is left of its grant in the period `key`."""
+    """This process' grant of one budget, in the period `key`.
+
+    `left` is what may still be spent of it.
+    """
 
     name: str
     period: Period
@@ -138,7 +141,7 @@ class BudgetLedger:
         return need
 
     def settle(self, label: str, reserved: Mapping[str, float], spent: PromptCost) -> Usage:
-        """Count what a call did cost, and free what was set aside beyond it."""
+        """Count the cost of a call, and free its unused reservation."""
         used = {
             "tokens": float(spent.prompt_tokens + spent.completion_tokens),
             "money": spent.money,
@@ -154,7 +157,9 @@ class BudgetLedger:
         return usage
 
     async def save(self, *, closing: bool = False) -> None:
-        """Add this process' sums to those in the graph, at most every SAVE_SECONDS.
+        """Add this process' sums to those in the graph.
+
+        This is done at most every SAVE_SECONDS, except when closing.
 
         When closing, unspent grants are given back. A kill loses what was not added yet.
         """

@@ -1,4 +1,7 @@
-"""When calls may begin and must end: the rate limiter, the circuit breaker and the shutdown."""
+"""Limits of calls: the rate limiter, the circuit breaker and the shutdown.
+
+They decide when calls may begin and when they must end.
+"""
 
 import asyncio
 import math
@@ -47,7 +50,11 @@ class RateLimiter:
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[None]:
-        """Wait for a slot of a call with about so many tokens, and hold it."""
+        """Wait for a slot of a call, and hold it.
+
+        Args:
+            tokens: About how many tokens the call has.
+        """
         async with self._order:
             while self.running >= self.concurrency:
                 self._freed.clear()
@@ -74,7 +81,10 @@ class RateLimiter:
             self._answers = 0
 
     def restore(self) -> None:
-        """Allow one more call in flight after as many answers as are allowed in flight."""
+        """Count an answer, and allow one more call after enough answers.
+
+        As many answers are needed as calls are allowed in flight.
+        """
         if self.concurrency < self._most:
             self._answers += 1
             if self._answers >= self.concurrency:
@@ -134,7 +144,7 @@ class CircuitBreaker:
         return self._failed >= self._most
 
     async def admit(self) -> bool:
-        """Admit a call; while a trial is under way, wait for its end.
+        """Admit a call, after the end of a trial under way.
 
         Returns:
             Whether the call is the trial.
@@ -182,7 +192,10 @@ class CircuitBreaker:
 
 
 class CallShutdown:
-    """The end of all calls when the service stops: those under way get some seconds more."""
+    """Ends all calls when the service stops.
+
+    Calls under way get some more seconds.
+    """
 
     def __init__(self) -> None:
         self._timeouts: set[asyncio.Timeout] = set()
@@ -206,7 +219,11 @@ class CallShutdown:
 
     @asynccontextmanager
     async def allow_call(self) -> AsyncIterator[None]:
-        """Surround a call with all its retries. Raises ReasonerStopping when its time is over."""
+        """Surround a call with all its retries, to end it at shutdown.
+
+        Raises:
+            ReasonerStopping: The service is stopping, or the call's time is over.
+        """
         self.check()
         timeout = asyncio.timeout(None)
         self._timeouts.add(timeout)

@@ -25,7 +25,7 @@ class NoAnswer(ValueError):
 
 @dataclass(frozen=True)
 class Embedding:
-    """A vector as the server sent it, and the place of its text."""
+    """A vector as the server sent it, with its text's place."""
 
     place: object
     vector: Any
@@ -110,7 +110,10 @@ class ModelClient:
 
 
 def _limit_body(most_bytes: int) -> Callable[[httpx2.Response], Awaitable[None]]:
-    """Return a hook of the HTTP client: a longer body is a broken connection."""
+    """Return a hook of the HTTP client that limits bodies.
+
+    A body of more than `most_bytes` is treated as a broken connection.
+    """
 
     async def limit(response: httpx2.Response) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
@@ -139,7 +142,10 @@ class LimitedStream(httpx2.AsyncByteStream):
 
 
 def error_message(body: object) -> str:
-    """Return the message of an error's body in one line, whatever form the body has."""
+    """Return the message of an error's body in one line.
+
+    The body may have any form.
+    """
     error = (body.get("error") or body) if isinstance(body, Mapping) else body
     if isinstance(error, Mapping):
         parts = (error.get(name) for name in ("message", "detail", "code", "type"))
@@ -156,7 +162,10 @@ def _raise_error(answer: object, missing: str) -> NoReturn:
 
 
 def _text_of_choice(choice: object) -> str | None:
-    """Return the content, or else what came as reasoning: some servers put the answer there."""
+    """Return the content of a choice, or else its reasoning.
+
+    Some servers put the answer into the reasoning.
+    """
     message = getattr(choice, "message", None)
     content = _text_of_content(getattr(message, "content", None))
     if content is not None and content.strip():
@@ -181,6 +190,9 @@ def _string(value: object) -> str | None:
 
 
 def _tokens(answer: object, name: str) -> int | None:
-    """Return a count of tokens; some servers send zeros, and some send impossible counts."""
+    """Return a count of tokens, or None if it is not usable.
+
+    Some servers send zeros, and some send impossible counts.
+    """
     count = getattr(getattr(answer, "usage", None), name, None)
     return count if type(count) is int and 0 < count <= TOKENS_MAX else None

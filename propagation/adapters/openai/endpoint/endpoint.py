@@ -1,4 +1,7 @@
-"""The endpoint of a language model: the only place that retries, waits and counts calls."""
+"""The endpoint of a language model.
+
+It is the only place that retries, waits and counts calls.
+"""
 
 import asyncio
 import logging
@@ -77,7 +80,11 @@ class FormatRefused(ReasonerGaveUp):
 
 
 class Endpoint:
-    """Chat completions and embeddings of one server. `key` is None where it wants none."""
+    """Chat completions and embeddings of one server.
+
+    Args:
+        key: The server's key, or None if it wants none.
+    """
 
     def __init__(self, options: OpenAIOptions, key: str | None, ledger: BudgetLedger) -> None:
         self.options = options
@@ -136,7 +143,10 @@ class Endpoint:
 
     @property
     def pause(self) -> str:
-        """Why nothing is asked now, and for how long; "" without such a pause."""
+        """Why nothing is asked now, and for how long.
+
+        It is empty without such a pause.
+        """
         left = self._paused_until - time.monotonic()
         return f"{self._pause_reason}; asked again in {left:.0f} s" if left > 0 else ""
 
@@ -178,9 +188,10 @@ class Endpoint:
         raise ReasonerGaveUp(f"{outcome.reason}{times}", usage)
 
     async def _roles_explain(self, call: Call, failure: Failure, usage: Usage) -> bool:
-        """Find out whether a first call failed because this model takes no system messages.
+        """Find out whether a call failed because of its system messages.
 
-        Some servers do not tell. If neither question is answered, it stays unknown.
+        This is asked only while it is unknown whether the model takes system messages. Some servers
+        do not tell. If neither question is answered, it stays unknown.
         """
         messages = call.parameters(call).get("messages")
         if not (failure.unexplained and self._takes_system is None and has_system(messages)):
@@ -260,7 +271,9 @@ class Endpoint:
             return classify_failure(error, parameters)
 
     def _cost(self, call: Call, outcome: Response | Failure | None, seconds: float) -> PromptCost:
-        """Count tokens as the server does, or by length if it does not.
+        """Compute the cost of a call.
+
+        Tokens are counted as the server does, or by length if it does not count them.
 
         An answer that broke off counts as all that it may have cost.
         """
@@ -287,7 +300,7 @@ class Endpoint:
     def _learn(
         self, outcome: Response | Failure, parameters: Mapping[str, Any], *, trial: bool
     ) -> None:
-        """Adapt the breaker, the limiter and the parameters to what came of an attempt."""
+        """Adapt the breaker, the limiter and the parameters to an attempt's outcome."""
         if not isinstance(outcome, Failure):
             pause = requested_pause(outcome.headers, 0.0)
             self._pause(pause, "its answer says that nothing is left of a rate")
@@ -310,7 +323,10 @@ class Endpoint:
         response_format: Mapping[str, Any] | None,
         least_temperature: float = 0.0,
     ) -> dict[str, Any]:
-        """Send nothing that is not needed, and nothing that this server refused before."""
+        """Return the parameters of a chat completion.
+
+        Nothing is sent that is not needed or that this server refused before.
+        """
         limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
         sent: dict[str, Any] = {
             "model": self.options.model,
@@ -325,7 +341,10 @@ class Endpoint:
 
 
 def _without_system(messages: Messages) -> list[Mapping[str, str]]:
-    """Put the system messages at the head of the first user message: some models know no others."""
+    """Put the system messages at the head of the first user message.
+
+    Some models take no system messages.
+    """
     instructions = [message["content"] for message in messages if message["role"] == SYSTEM]
     first, *others = [message for message in messages if message["role"] != SYSTEM]
     return [{**first, "content": "\n\n".join((*instructions, first["content"]))}, *others]

@@ -1,4 +1,4 @@
-"""What went wrong with a call, and what to do about it: one policy for all servers."""
+"""Classify failed calls and decide what follows: one policy for all servers."""
 
 import math
 import re
@@ -138,7 +138,10 @@ def _of_status(
 
 
 def _refused(reason: str, lowered: str, sent: Mapping[str, object]) -> Failure | None:
-    """Find the part of a question that a server does not take, by the words of its error."""
+    """Find the part of a question that a server's error refuses.
+
+    It is found by the words of the error.
+    """
     named = next((name for name in sent if name not in QUESTION and name in lowered), "")
     too_long = any(words in lowered for words in CONTEXT)
     if (

@@ -1,4 +1,4 @@
-"""Types of answers: near enough is read, and what could mean two things is not."""
+"""Types of answers, which accept near forms and refuse ambiguous ones."""
 
 import math
 import re
@@ -66,7 +66,10 @@ def _is_no_number(value: Any) -> bool:
 
 
 def listed(value: Any) -> Any:
-    """Return one thing, or names in a text, as a list, without what is empty."""
+    """Return a value as a list without empty items.
+
+    A text is split into names at its commas.
+    """
     if value is None or value == "":
         return []
     if isinstance(value, str):
@@ -91,7 +94,11 @@ def several(value: Any) -> Any:
 
 
 def _good_ones(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
-    """Keep the items of a list that are valid; raise if none is."""
+    """Keep the valid items of a list.
+
+    Raises:
+        ValidationError: No item is valid.
+    """
     try:
         return validate(value)
     except ValidationError:
@@ -105,8 +112,9 @@ def _good_ones(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """Read "Candidate 2", "line 3", "first" and "", as small models write numbers.
+    """Read a number as small models write it.
 
+    They write "Candidate 2", "line 3", "first" and "".
     A text with two numbers is none.
     """
     if value is None or value == "":
@@ -123,8 +131,9 @@ def _number(value: Any) -> Any:
 
 
 def _truth(value: Any) -> Any:
-    """Read whether something helped: in words, in part, or as a share of 1.
+    """Read whether something helped.
 
+    Models say it in words, in part, or as a share of 1.
     Where the model said nothing, it did no harm.
     """
     if value is None or value == "":
@@ -145,12 +154,18 @@ T = TypeVar("T")
 
 
 def most(chars: int) -> Any:
-    """Bound a text's characters in schemas; a longer one is cut, not refused."""
+    """Bound a text's characters in schemas.
+
+    A longer text is cut, not refused.
+    """
     return Field(json_schema_extra={"maxLength": chars})
 
 
 def at_most(items: int, least: int = 0) -> Any:
-    """Bound a list in schemas; what is beyond the bounds is left out, not refused."""
+    """Bound the length of a list in schemas.
+
+    Items beyond the bounds are left out, not refused.
+    """
     return Field(json_schema_extra={"maxItems": items, **({"minItems": least} if least else {})})
 
 

@@ -1,4 +1,4 @@
-"""Edits of profile lines as a model gives them, and the edits that they become."""
+"""Turn a model's edits of profile lines into edits of the profile."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -200,7 +200,10 @@ def _edits(
     editable: Collection[Author],
     write: Callable[[EditAnswer, Line | None], Line],
 ) -> list[Edit]:
-    """Edit lines of these authors, each once; a line without text is left out."""
+    """Edit lines of the `editable` authors, each line once.
+
+    A line without text is left out.
+    """
     out: list[Edit] = []
     edited: set[int] = set()
     for answer in answers[:EDITS]:

@@ -1,4 +1,4 @@
-"""A prompt: its name, its version, its instructions, and the parts of its answer."""
+"""A prompt: its name, version, instructions, and the parts of its answer."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A part of an answer: its type, and what turns it into what was asked for.
+    """A part of an answer: its type, and how it is read.
 
     `read` raises ValueError in words for the model.
     """
@@ -61,8 +61,9 @@ class Question:
 
 
 def build_schema(parts: Mapping[str, Wanted], *, bounded: bool) -> dict[str, Any]:
-    """Build a JSON schema that servers with grammars take: types, names and short enums.
+    """Build a JSON schema that servers with grammars take.
 
+    It has types, names and short enums only.
     If `bounded`, it also bounds texts and lists: a model that begins to repeat itself in one part
     still comes to the others.
     """
@@ -78,8 +79,9 @@ def build_schema(parts: Mapping[str, Wanted], *, bounded: bool) -> dict[str, Any
 
 @cache
 def _shape(model: type[BaseModel], *, bounded: bool) -> dict[str, Any]:
-    """Build the schema of a type, once a type: it takes pydantic milliseconds.
+    """Build the schema of a type.
 
+    Each type is built once, since it takes pydantic milliseconds.
     Texts and lists without bounds of their own get those of a line, a name and a few names.
     """
     schema = model.model_json_schema()
@@ -142,14 +144,18 @@ def _describe(schema: Mapping[str, Any]) -> str:
 
 
 def list_answer_names(wanted: Mapping[str, Wanted]) -> Collection[str]:
-    """Return the names by which an answer is known: its parts, and the fields of a lone part."""
+    """Return the names by which an answer is recognised.
+
+    They are its parts, and the fields of a lone part.
+    """
     fields = [name for one in wanted.values() for name in one.model.model_fields]
     return [*wanted, *(fields if len(wanted) == 1 else ())]
 
 
 def match_parts(answer: ParsedAnswer, wanted: Mapping[str, Wanted]) -> ParsedAnswer:
-    """Find the wanted parts, whatever the case of their names and the objects around them.
+    """Find the wanted parts of an answer.
 
+    The case of their names and the objects around them do not matter.
     An object that has the fields of the only wanted part is taken for that part.
     """
     value = answer.value
@@ -170,7 +176,11 @@ def match_parts(answer: ParsedAnswer, wanted: Mapping[str, Wanted]) -> ParsedAns
 
 
 def check_part(answer: ParsedAnswer, name: str, wanted: Wanted) -> AnswerPart[Any]:
-    """Read a part as what was asked for, or say in words for the model what is wrong with it."""
+    """Read a part of an answer, and check it.
+
+    Returns:
+        What was asked for, or a failure that tells the model in words what is wrong.
+    """
     if name not in answer.value:
         missing = f"{name}: the answer is {answer.fault}" if answer.fault else f"{name} is missing"
         return ReasonerFailed(missing)

@@ -1,4 +1,7 @@
-"""What a prompt shows of clients and messages: bounded data that can't end its own quotation."""
+"""Show clients and messages in a prompt as bounded data.
+
+The data cannot end its own quotation.
+"""
 
 import html
 import json
@@ -24,15 +27,19 @@ CONTROLS = re.compile(
 
 
 def as_data(text: str, most: int) -> str:
-    """Write a user's or a catalogue's text in one bounded line without any marker."""
+    """Write a text in one bounded line without any marker.
+
+    The text is a user's or a catalogue's.
+    """
     plain = " ".join(CONTROLS.sub(" ", html.unescape(text)).split()).translate(HARMLESS)
     return plain if len(plain) <= most else plain[: most - 1].rsplit(" ", 1)[0] + "…"
 
 
 def document(data: Mapping[str, Any]) -> str:
-    """Put the data of a prompt, as JSON, between two lines that no text of it can hold.
+    """Write the data of a prompt as JSON between two marker lines.
 
-    What it is stands behind it, too: models follow what they read last.
+    No text of the data can hold such a line. What the data is stands behind it, too: models follow
+    what they read last.
     """
     return (
         f"<data>\n{json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n</data>\n{AFTER}"
@@ -40,7 +47,10 @@ def document(data: Mapping[str, Any]) -> str:
 
 
 def lines_of(profile: Profile, most: int | None = None) -> dict[str, str]:
-    """Return a profile's lines by their number from 1, marking those that were only heard."""
+    """Return a profile's lines by their number from 1.
+
+    Lines that were only heard are marked.
+    """
     return {
         str(place): ("(heard) " if line.author is Author.RECEPTION else "")
         + as_data(line.text, LINE_CHARS)
@@ -49,7 +59,10 @@ def lines_of(profile: Profile, most: int | None = None) -> dict[str, str]:
 
 
 def show_party(party: Party, letters: "Letters | None" = None) -> dict[str, Any]:
-    """Show a client as reasoning sees it, with its messages by their letters if there are any."""
+    """Show a client as reasoning sees it.
+
+    Its messages, if there are any, are named by their letters.
+    """
     out: dict[str, Any] = {}
     if party.client.key.kind == ClientKind.ITEM and party.client.title:
         out["title"] = as_data(party.client.title, TITLE_CHARS)
@@ -96,8 +109,9 @@ def show_counts(counts: Mapping[str, int], most: int) -> dict[str, int]:
 
 
 class Letters:
-    """The letters by which one prompt names its messages: M1, M2, ... in the order of the parties.
+    """The letters by which one prompt names its messages.
 
+    They are M1, M2, ... in the order of the parties.
     In the next prompt they mean other messages, so what is kept of an answer names communities.
     """
 
@@ -136,9 +150,12 @@ class Letters:
 
 
 def letter_in(said: str, known: Collection[str]) -> str | None:
-    """Find the one letter that a model means: `m1`, `M1 (soul)`, `1`, or `M1: ...`.
+    """Find the one letter that a model means.
 
-    None if it names another or several.
+    Models write `m1`, `M1 (soul)`, `1`, or `M1: ...`.
+
+    Returns:
+        The letter, or None if the model names another one or several.
     """
     named = {f"M{number}" for number in LETTER.findall(said.upper())} or {f"M{said.strip()}"}
     [letter] = named if len(named) == 1 else [""]
@@ -146,7 +163,10 @@ def letter_in(said: str, known: Collection[str]) -> str | None:
 
 
 def own_text(client: Client) -> dict[str, Any]:
-    """Show what a catalogue says of a client, or a user of itself; no user's name."""
+    """Show a catalogue's text of a client, or a user's own.
+
+    No user's name is shown.
+    """
     out: dict[str, Any] = {"kind": client.key.kind.name.lower()}
     if client.title and client.key.kind == ClientKind.ITEM:
         out["title"] = as_data(client.title, TITLE_CHARS)

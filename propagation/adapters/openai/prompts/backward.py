@@ -1,4 +1,8 @@
-"""Prompt_gradient and Prompt_optimizer (eq. 8, 9) in one: Algorithm 1, lines 9 and 10."""
+"""Prompt_gradient and Prompt_optimizer in one.
+
+Source:
+    RecNet, eq. 8 and 9; Algorithm 1, lines 9 and 10.
+"""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -42,7 +46,10 @@ NAMES = ("user", "chosen", "passed")
 
 
 class Unheard(ProfileCredit):
-    """The changes of a client that heard nothing: it has no filter to judge."""
+    """The changes of a client that heard nothing.
+
+    It has no filter to judge.
+    """
 
     stands_for: ClassVar[str] = "edits"
     edits: Edits

@@ -1,4 +1,7 @@
-"""Prompt_optimizer of routers (eq. 9): split, merge, rewrite or leave; one router a call."""
+"""Prompt_optimizer of routers (eq. 9): split, merge, rewrite or keep.
+
+A call is about one router.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -61,7 +64,11 @@ def build_question(case: RouterCase) -> Question:
 
 
 def read_decision(answer: Decision, case: RouterCase) -> RouterDecision:
-    """Turn the answer into a decision; raise ValueError if it can't be carried out."""
+    """Turn the answer into a decision about a router.
+
+    Raises:
+        ValueError: The decision cannot be carried out.
+    """
     if answer.kind == "keep":
         return RouterDecision(None, words(answer.reason, REASON_WORDS))
     if answer.kind == "split" and case.halves is None:

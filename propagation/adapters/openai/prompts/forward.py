@@ -1,4 +1,8 @@
-"""Prompt_merge and Prompt_predict (eq. 5, 6) in one: Algorithm 1, lines 6 and 7."""
+"""Prompt_merge and Prompt_predict in one.
+
+Source:
+    RecNet, eq. 5 and 6; Algorithm 1, lines 6 and 7.
+"""
 
 from collections.abc import Sequence
 

@@ -104,7 +104,10 @@ def build_question(work: ReasonWork, reward: int, name: str, party: Party) -> Qu
 def of_client(
     work: ReasonWork, party: Party, letters: Letters, answer: ProfileCredit
 ) -> list[Gradient]:
-    """Turn the answer into gradients of the profile and, if it heard something, the filter."""
+    """Turn the answer into gradients of a client's modules.
+
+    They are of the profile and, if the client heard something, of the filter memory.
+    """
     said = [(Module.PROFILE, answer.gradient)]
     if isinstance(answer, ClientCredit):
         said.append((Module.FILTER_MEMORY, answer.filter_gradient))

@@ -1,4 +1,7 @@
-"""Prompt_merge (eq. 5): what waits in a buffer into the profile, under the filter memory."""
+"""Prompt_merge (eq. 5): merge buffered messages into the profile.
+
+The filter memory is applied.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar

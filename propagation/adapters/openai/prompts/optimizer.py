@@ -121,7 +121,10 @@ def profile_question(
 def filter_question(
     work: ReasonWork, reward: int | None, name: str, party: Party, gradients: Sequence[Gradient]
 ) -> Question:
-    """Ask for a filter's rules, of a client that heard something; one part: client."""
+    """Ask for the filter rules of a client that heard something.
+
+    The answer has one part, `client`.
+    """
     letters = Letters([party])
 
     def read(answer: FilterRules) -> OptimizeAnswer:
@@ -142,7 +145,10 @@ def filter_question(
 
 
 def asked_of(gradients: Sequence[Gradient]) -> list[str]:
-    """Show gradients as data: the model that wrote them may have repeated what users wrote."""
+    """Show gradients as data.
+
+    The model that wrote them may have repeated what users wrote.
+    """
     return [as_data(gradient.text, LINE_CHARS) for gradient in gradients]
 
 

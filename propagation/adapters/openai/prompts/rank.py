@@ -1,4 +1,10 @@
-"""The model as a ranker (RecNet 3.1.3): candidates by number, in an order that says nothing."""
+"""The model as a ranker of numbered candidates.
+
+The order in which they are shown says nothing.
+
+Source:
+    RecNet 3.1.3.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
@@ -59,7 +65,11 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
 
 
 def read_order(answer: Ranking, count: int) -> list[int]:
-    """Return places, best first; raise ValueError if a number is missing or strange."""
+    """Return the places of the candidates, best first.
+
+    Raises:
+        ValueError: A number is missing, repeated or out of range.
+    """
     if sorted(answer.order) != list(range(1, count + 1)):
         raise ValueError(f"order must hold each number from 1 to {count} once")
     return [number - 1 for number in answer.order]
