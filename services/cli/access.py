@@ -56,6 +56,7 @@ Folder = Annotated[
     ),
 ]
 First = Annotated[int | None, typer.Option(metavar="N", min=1, help="The earliest N events only.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 Count = Annotated[int, typer.Option("-n", "--count", min=1, max=1000, help="How many.")]
 T = TypeVar("T")
 LOOPBACK = "127.0.0.1:50051"

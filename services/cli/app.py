@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from services.cli.exits import Command
 from services.cli.operator.doctor import doctor
 from services.cli.operator.forget import export_client, forget, retract
 from services.cli.operator.maintenance import (
@@ -102,6 +103,6 @@ def propagation(
 
 
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, cls=Command)(command)
 app.add_typer(dead_letters, name="dead-letters")
 app.add_typer(token, name="token")

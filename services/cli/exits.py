@@ -5,8 +5,10 @@ import sys
 import traceback
 from collections.abc import Callable
 from enum import IntEnum
+from typing import Any
 
 import typer
+from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
 from propagation.errors import NotFound, NotReached, PropagationError, StoreBusy, StoreUnreachable
@@ -76,6 +78,21 @@ def run_command(command: Callable[[], int | None], debug: bool) -> int:
             ExitCode.FAULT,
             debug,
         )
+
+
+class Command(TyperCommand):
+    """A command whose help is named in every usage error.
+
+    typer leaves it out where an option lacks its value.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, and give an error of the parser the command's context."""
+        try:
+            return super().parse_args(ctx, args)
+        except TyperException as error:
+            error.ctx = getattr(error, "ctx", None) or ctx  # type: ignore[attr-defined]
+            raise
 
 
 def _usage(error: TyperException) -> str:

@@ -33,9 +33,7 @@ class Calendar:
         self._zone = find_zone(time_zone)
         fields = cron.split()
         if len(fields) != len(FIELDS.split()):
-            raise ValueError(
-                f"{len(fields)} fields; give {FIELDS}, for example 0 3 * * *, or none for never"
-            )
+            raise ValueError(f"{len(fields)} fields; give {FIELDS}, for example 0 3 * * *")
         # The trigger only walks the calendar: in UTC, where each time comes once.
         self._times = CronTrigger(
             minute=fields[0],

@@ -84,8 +84,12 @@ class ScheduleSettings(Term):
     @field_validator("evolution", "wiping")
     @classmethod
     def _check_cron(cls, value: str | None) -> str | None:
-        if value is not None:
-            Calendar(value, "UTC")
+        """Check a cron line; its errors mention `none`, which the calendar does not know."""
+        try:
+            if value is not None:
+                Calendar(value, "UTC")
+        except ValueError as error:
+            raise ValueError(f"{error}; or none for never") from error
         return value
 
 

@@ -202,8 +202,9 @@ def _value(key: str, entry: Entry) -> object:
     """Return the value to validate: `none` takes an optional setting back."""
     types = setting_fields()[key].types
     if isinstance(entry.value, bool) and bool not in types:
+        hint = "; none switches it off" if NoneType in types else ""
         raise SettingsError(
-            f"{key} is {entry.value} ({entry.source}): true and false are for switches"
+            f"{key} is {entry.value} ({entry.source}): true and false are for switches{hint}"
         )
     is_none = isinstance(entry.value, str) and entry.value.lower() in ("", "none")
     return None if is_none and NoneType in types else entry.value

@@ -10,7 +10,7 @@ import typer
 
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
-from services.cli.access import LOOPBACK, Address, AsJson, ask, client_key, kind_name
+from services.cli.access import LOOPBACK, Address, AsJson, Force, ask, client_key, kind_name
 from services.cli.exits import ExitCode
 from services.client.errors import UsageProblem
 from services.runtime.atomic_file import write_atomically
@@ -117,15 +117,21 @@ def export_client(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write there; default: stdout."),
     ] = None,
+    force: Force = False,
     address: Address = LOOPBACK,
 ) -> None:
     """Export everything that is held on a client, as JSON Lines.
 
     Each line names its kind of record in `what`: texts, events, profile versions, filter rules,
     gradients, edges, merges, weights. FILE appears when it is complete, and only this user can read
-    it.
+    it; one that exists is overwritten only with --force. A pipe or a link, such as /dev/stdout, is
+    written directly.
     """
     request = pb.ExportClientRequest(key=_key(user, item))
+    if output is not None and output.is_file() and not (force or output.is_symlink()):
+        raise UsageProblem(
+            f"{output} is there already and would be overwritten; name another file, or say --force"
+        )
     with contextlib.nullcontext(sys.stdout) if output is None else _open_output(output) as file:
         ask(address, lambda stub: _write(stub.ExportClient(request), file))
 

@@ -18,11 +18,13 @@ from services.cli.access import (
     Assignments,
     Config,
     Database,
+    Force,
     database_in_file,
     settings_of,
     with_engine,
     with_store,
 )
+from services.cli.exits import Command
 from services.client.errors import UsageProblem
 from services.runtime.console import console, print_json, print_result, print_table, progress_of
 
@@ -36,7 +38,6 @@ T = TypeVar("T")
 Target = Annotated[
     Path, typer.Argument(metavar="FILE", help="The file to write; its folder must be there.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 MIB = 1 << 20
 NICE = 5
 
@@ -249,7 +250,7 @@ dead_letters = typer.Typer(
 )
 
 
-@dead_letters.command("list")
+@dead_letters.command("list", cls=Command)
 def list_dead_letters(
     count: Annotated[
         int, typer.Option("-n", "--count", min=1, help="At most so many, oldest first.")
@@ -283,7 +284,7 @@ def list_dead_letters(
         console().print("No dead letters.")
 
 
-@dead_letters.command("replay")
+@dead_letters.command("replay", cls=Command)
 def replay_dead_letters(
     database: Database = None,
     config: Config = None,

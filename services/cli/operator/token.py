@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from services.cli.access import AsJson, Assignments, Config, settings_of
+from services.cli.exits import Command
 from services.client.errors import UsageProblem
 from services.runtime.console import print_json, print_table
 from services.security.roles import Role
@@ -24,7 +25,7 @@ File = Annotated[
 ]
 
 
-@token.command()
+@token.command(cls=Command)
 def new(
     name: Name,
     role: Annotated[
@@ -60,7 +61,7 @@ def new(
     print_json(document) if json else print(secret)
 
 
-@token.command("list")
+@token.command("list", cls=Command)
 def list_(
     tokens: File = None,
     config: Config = None,
@@ -79,7 +80,7 @@ def list_(
         print_table("", ("name", "roles"), [(name, ", ".join(roles)) for name, roles in rows])
 
 
-@token.command()
+@token.command(cls=Command)
 def revoke(
     name: Name, tokens: File = None, config: Config = None, assignments: Assignments = None
 ) -> None:

@@ -447,7 +447,14 @@ def test_events_are_retracted_and_clients_exported_and_forgotten(service, tmp_pa
     assert run("export-client", "--user", "cid", "-o", str(to), *at).returncode == 0
     assert [json.loads(line) for line in to.read_text().splitlines()] == lines
     assert to.stat().st_mode & 0o777 == 0o600
-    assert run("export-client", "--user", "nobody", "-o", str(to), *at).returncode == 6
+    to.write_text("theirs")
+    refused = run("export-client", "--user", "cid", "-o", str(to), *at)
+    assert (refused.returncode, "--force" in refused.stderr) == (2, True)
+    assert to.read_text() == "theirs"
+    assert run("export-client", "--user", "cid", "-o", str(to), "--force", *at).returncode == 0
+    assert [json.loads(line) for line in to.read_text().splitlines()] == lines
+    nobody = run("export-client", "--user", "nobody", "-o", str(to), "--force", *at)
+    assert nobody.returncode == 6
     assert len(to.read_text().splitlines()) == len(lines), (
         "what is there stays where there is nothing new"
     )
@@ -463,3 +470,24 @@ def test_events_are_retracted_and_clients_exported_and_forgotten(service, tmp_pa
     wiping = next(job for job in answer("status", *at)["jobs"] if job["name"] == "wiping")
     assert wiping["last"] is not None, "it was wiped by hand"
     assert run("forget", "--user", "cid", "--yes", *at).returncode == 6
+    kept = run("forget", "--item", "i18", "--yes", *at)
+    wiped = run("forget", "--item", "i19", "--yes", "--wipe", *at)
+    assert [(done.returncode, "wiped" in done.stdout) for done in (kept, wiped)] == [
+        (0, False),
+        (0, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (("evolve", "--undo"), "propagation evolve"),
+        (("evolve", "--undo", "0"), "propagation evolve"),
+        (("dead-letters", "list", "--count"), "propagation dead-letters list"),
+        (("token", "list", "--tokens"), "propagation token list"),
+    ],
+)
+def test_a_usage_error_points_to_the_help_of_its_command(arguments, command):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"see `{command} --help`\n")

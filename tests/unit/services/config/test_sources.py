@@ -54,6 +54,9 @@ def test_a_preset_may_come_from_anywhere(load):
     ("toml", "environment", "flags", "parts"),
     [
         ("", {}, ["tast.k=4"], ["tast.k", "--set", "did you mean taste.k?"]),
+        ("", {}, ["schedule.wiping=never"], ["schedule.wiping", "1 fields", "or none for never"]),
+        ("", {}, ["schedule.wiping=0 3 31 2 *"], ["never due", "or none for never"]),
+        ("schedule.wiping = false", {}, [], ["schedule.wiping", "none switches it off"]),
         (
             "",
             {"PROPAGATION_SERVER__PROT": "1"},
