@@ -1,4 +1,6 @@
-"""Numbers in sentences."""
+"""Numbers and lists in sentences."""
+
+from collections.abc import Sequence
 
 
 def pluralize(number: int, one: str, many: str = "") -> str:
@@ -8,3 +10,10 @@ def pluralize(number: int, one: str, many: str = "") -> str:
         many: The plural, if it is not `one` with an s.
     """
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Join names as in a sentence: a, b and c."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"

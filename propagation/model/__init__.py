@@ -135,7 +135,7 @@ from propagation.model.validation import (
     check_weight,
 )
 from propagation.model.watch_events import Gap, NumberedMerge, NumberedText, WatchEventKind
-from propagation.plurals import pluralize
+from propagation.plurals import join_names, pluralize
 from propagation.usage import NO_EXPENSES, NO_USAGE, BudgetState, Expenses, PromptCost, Usage
 
 __all__ = [
@@ -265,6 +265,7 @@ __all__ = [
     "count_outcomes",
     "drop_undone_runs",
     "index_of",
+    "join_names",
     "kind_of",
     "names_in_text",
     "normalize_name",

@@ -107,7 +107,6 @@ def _events() -> Interactions:
 def _evolve(view: NumbersView) -> None:
     rows = np.arange(2)
     holdout = Holdout(
-        through=view.applied_through,
         judged_from=0,
         users=rows,
         items=rows,

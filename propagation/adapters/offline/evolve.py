@@ -6,9 +6,14 @@ Source:
 
 from collections.abc import Mapping
 
-from propagation.adapters.offline.sentences import join_names
 from propagation.adapters.offline.summarize import summarize_router
-from propagation.model import EvolutionKind, RouterCase, RouterDecision, rank_by_distinctiveness
+from propagation.model import (
+    EvolutionKind,
+    RouterCase,
+    RouterDecision,
+    join_names,
+    rank_by_distinctiveness,
+)
 
 ONE_COMMUNITY = 0.95
 SMALLEST_HALF = 0.15

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from propagation.adapters.offline.merge import heard_lines
-from propagation.adapters.offline.sentences import join_names, list_names, plain_title, quote
-from propagation.model import Gradient, Module, ReasonWork, RouterVersion
+from propagation.adapters.offline.sentences import list_names, plain_title, quote
+from propagation.model import Gradient, Module, ReasonWork, RouterVersion, join_names
 from propagation.ports import Party
 
 

@@ -6,7 +6,7 @@ The messages say what communities turn to. The filter memory is applied, and new
 from collections.abc import Sequence
 from functools import lru_cache
 
-from propagation.adapters.offline.sentences import CACHED, choose_variant, join_names, shorten
+from propagation.adapters.offline.sentences import CACHED, choose_variant, shorten
 from propagation.model import (
     DROP_BELOW,
     MERGED_OUTCOME,
@@ -20,6 +20,7 @@ from propagation.model import (
     ReplaceLine,
     RouterVersion,
     Source,
+    join_names,
     names_in_text,
     value,
 )

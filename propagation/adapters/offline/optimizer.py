@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from propagation.adapters.offline.merge import HEARD_MAX, heard_lines
 from propagation.adapters.offline.own_lines import reinforce_audience, reinforce_choices
-from propagation.adapters.offline.sentences import join_names, list_names
+from propagation.adapters.offline.sentences import list_names
 from propagation.model import (
     Author,
     ClientKind,
@@ -17,6 +17,7 @@ from propagation.model import (
     ReasonWork,
     ReplaceLine,
     RouterVersion,
+    join_names,
 )
 from propagation.ports import OptimizeAnswer, Party
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from propagation.adapters.offline.sentences import (
     choose_variant,
     fit_titles,
-    join_names,
     list_names,
     name_in_sentence,
     plain_title,
@@ -24,6 +23,7 @@ from propagation.model import (
     ReasonWork,
     ReplaceLine,
     Source,
+    join_names,
 )
 from propagation.ports import Party
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from zlib import crc32
 
 from propagation.adapters.offline.common_words import COMMON
-from propagation.model import LINE_MAX_WORDS, Client, normalize_name
+from propagation.model import LINE_MAX_WORDS, Client, join_names, normalize_name
 
 SALIENT = 3
 TITLE_MAX_WORDS = 9
@@ -20,13 +20,6 @@ MOVED_ARTICLE = re.compile(
     r"Det|O|Os|De|Het)"
     r"(?P<year> \(\d{4}\))?$"
 )
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Join names as in a sentence: a, b and c."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 @lru_cache(CACHED)

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from propagation.adapters.offline.sentences import fit_titles, join_names, plain_title, quote
-from propagation.model import rank_by_distinctiveness
+from propagation.adapters.offline.sentences import fit_titles, plain_title, quote
+from propagation.model import join_names, rank_by_distinctiveness
 
 NAMED, APART, USUAL, ARRIVED, EXAMPLES = 2, 3, 2, 4, 3
 MESSAGE_MAX_WORDS = 60

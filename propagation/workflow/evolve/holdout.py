@@ -47,14 +47,13 @@ LEAST_NORM = 1e-9
 
 @dataclass(frozen=True)
 class Holdout:
-    """H interactions in order, up to sequence `through`.
+    """H interactions in order.
 
     judged_from: T, the sequence before the first of them. users, items, negatives: Rows [H];
     a negative is -1 where there is none. weights: [H]. routers, written: What rule 5 wrote to the
     taste bank [H, 16]. scores: As learn stored them [H, 2].
     """
 
-    through: int
     judged_from: int
     users: I64
     items: I64
@@ -88,7 +87,6 @@ def _newest(parts: Sequence[AlignedBlock], through: int, size: int) -> Holdout:
     sequence = column([part.block.sequence[part.rows] for part in parts], np.int64)
     written = [part.block.weights[part.rows, TASTE] for part in parts]
     return Holdout(
-        through=through,
         judged_from=int(sequence[0]) - 1 if len(sequence) else through,
         users=column([part.users for part in parts], np.int64),
         items=column([part.items for part in parts], np.int64),

@@ -222,11 +222,10 @@ class Publisher:
             LeaseLost: Another process learns.
         """
         await self.learner.wait_for_checkpoint()
-        with self.learner.stage_checkpoint():
-            async with AsyncExitStack() as until_published:
-                async with self.exclusion.run(Activity.LEARN):
-                    lease = await until_published.enter_async_context(self.learner.hold_lease())
-                yield lease
+        async with AsyncExitStack() as until_published:
+            async with self.exclusion.run(Activity.LEARN):
+                lease = await until_published.enter_async_context(self.learner.hold_lease())
+            yield lease
 
     @asynccontextmanager
     async def _no_learning(self) -> AsyncIterator[None]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from propagation.model import Author, Client, ClientText, normalize_name
+from propagation.model import Author, Client, ClientText, join_names, normalize_name
 
 QUOTE = re.compile("“([^”]*)”")
 WORD = re.compile(r"\w+")
@@ -73,11 +73,11 @@ class OwnWords:
 
         It is if it holds the whole title, also with its article moved, or its first words.
         """
-        said = _words(quote)
+        quoted = frozenset(_words(quote))
         return (
-            bool(self._words and said)
-            and self._words.issuperset(said)
-            and len(set(said)) >= min(len(self._words), LEAST_WORDS - 1)
+            bool(self._words and quoted)
+            and self._words.issuperset(quoted)
+            and len(quoted) >= min(len(self._words), LEAST_WORDS - 1)
         )
 
     def is_in(self, text: str, *, cites: bool = False) -> bool:
@@ -106,9 +106,9 @@ class OwnWords:
             The sentence; None if it still names the client, or is no sentence any more.
         """
         quotes = list(QUOTE.finditer(text))
-        gone = [quote for quote in quotes if self.is_quoted(quote[1])]
-        if gone:
-            text = _drop_quotes(text, quotes, gone) or ""
+        own = [quote for quote in quotes if self.is_quoted(quote[1])]
+        if own:
+            text = _drop_quotes(text, quotes, own) or ""
         return None if not text or self.is_in(text, cites=cites) else text
 
 
@@ -154,18 +154,13 @@ def split_sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
-def join_names(names: Sequence[str]) -> str:
-    """Join names with commas, and "and" before the last."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def _holds_words(text: str, part: str) -> bool:
     """Tell whether a text holds a part as whole words."""
     return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
 
 
 def _drop_quotes(
-    text: str, quotes: Sequence["re.Match[str]"], gone: Sequence["re.Match[str]"]
+    text: str, quotes: Sequence["re.Match[str]"], dropped: Sequence["re.Match[str]"]
 ) -> str | None:
     """Drop some quotations from a sentence that ends with a list of quotations.
 
@@ -174,8 +169,8 @@ def _drop_quotes(
     between = [text[one.end() : other.start()] for one, other in itertools.pairwise(quotes)]
     if not all(BETWEEN.fullmatch(part) for part in between):
         return None
-    left = [quote[0] for quote in quotes if quote not in gone]
-    if left:
-        return text[: quotes[0].start()] + join_names(left) + text[quotes[-1].end() :]
+    kept = [quote[0] for quote in quotes if quote not in dropped]
+    if kept:
+        return text[: quotes[0].start()] + join_names(kept) + text[quotes[-1].end() :]
     head = max(text.rfind(mark, 0, quotes[0].start()) for mark in ",:;.")
     return text[:head].rstrip(",:;. ") + "." if head > 0 else None

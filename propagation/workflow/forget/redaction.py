@@ -19,9 +19,10 @@ from propagation.model import (
     Line,
     RouterVersion,
     Source,
+    join_names,
     kind_of,
 )
-from propagation.workflow.forget.name_matching import OwnWords, join_names, split_sentences
+from propagation.workflow.forget.name_matching import OwnWords, split_sentences
 
 Key = tuple[int, int]
 LostAttributes = Mapping[Key, frozenset[str] | None]
@@ -189,7 +190,7 @@ def _remaining_sentences(text: str, kept: Sequence[str], named: OwnWords, *, cit
     plain = f"A community drawn to {join_names(speakable)}."
     remaining = [named.leave_out(sentence, cites=cites) for sentence in split_sentences(text)]
     whole = " ".join(filter(None, [remaining[0] or plain, *remaining[1:]]))
-    return next((said for said in (whole, plain) if not named.is_in(said, cites=cites)), "")
+    return next((text for text in (whole, plain) if not named.is_in(text, cites=cites)), "")
 
 
 def lost_attributes(before: RouterVersion, after: RouterVersion) -> frozenset[str] | None:

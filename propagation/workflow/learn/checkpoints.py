@@ -9,7 +9,6 @@ of the array NAME; `NAME@whole` replaces all of it.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +31,7 @@ from propagation.numbers.rules import packed, unpack
 from propagation.workflow.views import NumbersView
 
 ROWS, VALUES, WHOLE = "@rows", "@values", "@whole"
-T = TypeVar("T", bound=np.generic)
 Array = NDArray[np.generic]
-Flags = NDArray[np.bool_]
 
 
 def make_patch(before: Mapping[str, Array], now: Mapping[str, Array]) -> dict[str, Array]:
@@ -73,12 +70,12 @@ def _changed_rows(name: str, before: Array, now: Array) -> dict[str, Array]:
     return {name + ROWS: rows, name + VALUES: now[rows]} if len(rows) else {}
 
 
-def _differ(one: Array, other: Array) -> Flags:
+def _differ(one: Array, other: Array) -> NDArray[np.bool_]:
     """Return whether any bit of a row differs, [n]."""
     if not one.size:
         return np.zeros(len(one), np.bool_)
     differs = _bits(one) != _bits(other)
-    found: Flags = differs.reshape(len(one), -1).any(axis=1)
+    found: NDArray[np.bool_] = differs.reshape(len(one), -1).any(axis=1)
     return found
 
 
@@ -86,12 +83,10 @@ def _bits(array: Array) -> NDArray[np.unsignedinteger]:
     return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
 
 
-def _with_rows(array: NDArray[T], rows: NDArray[np.int64], values: Array) -> NDArray[T]:
-    size = max(len(array), int(rows[-1]) + 1)
-    if size > len(array):
-        longer = np.empty((size, *array.shape[1:]), array.dtype)
-        longer[: len(array)] = array
-        array = longer
+def _with_rows(array: Array, rows: NDArray[np.int64], values: Array) -> Array:
+    added = int(rows[-1]) + 1 - len(array)
+    if added > 0:
+        array = np.concatenate([array, np.empty((added, *array.shape[1:]), array.dtype)])
     array[rows] = values
     return array
 

@@ -7,8 +7,8 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Protocol
 
 from propagation.model import (
@@ -118,15 +118,6 @@ class Learner:
         self._last_barrier = (
             await self._store.recorded_through()
         )  # this process' own barrier, as its lease keeps the others from setting one
-
-    @contextmanager
-    def stage_checkpoint(self) -> Iterator[None]:
-        """Write no checkpoint while the caller stages one: the store holds one at a time."""
-        self._staging = True
-        try:
-            yield
-        finally:
-            self._staging = False
 
     async def synchronize(self) -> None:
         """Bring the view to the end of the stored blocks and past every barrier.
@@ -278,6 +269,8 @@ class Learner:
     async def hold_lease(self, *, synchronize: bool = True) -> AsyncIterator[Lease]:
         """Hold the learner's lease; this process learns on under it, so it is not given back.
 
+        No checkpoint is written meanwhile: the caller stages one, and the store has one at a time.
+
         Args:
             synchronize: Bring the view to the end of the stored blocks first.
 
@@ -303,7 +296,11 @@ class Learner:
             if synchronize:
                 await self.synchronize()
             self._lease = lease  # only now: a step under a new lease synchronizes first
-            yield lease
+            self._staging = True
+            try:
+                yield lease
+            finally:
+                self._staging = False
 
     def mark_ahead(self) -> None:
         """Let the next step start from the store again, unless `mark_stored` follows."""

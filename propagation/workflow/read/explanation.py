@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model import Author, BankName, ClientText, Line, RouterVersion
+from propagation.model import Author, BankName, ClientText, Line, RouterVersion, join_names
 from propagation.numbers.rules import PROPAGATED, Feature
 from propagation.ports import Embedder, RoundStore
 from propagation.workflow.index.embedding import embed_within_deadline
@@ -237,14 +237,14 @@ def explain_in_words(
     if not strongest:
         return NO_REASON
     words = COLD_WORDS if cold else WORDS
-    sentence = _joined([words[part.feature] for part in strongest])
+    sentence = join_names([words[part.feature] for part in strongest])
     text = f"{sentence[0].upper()}{sentence[1:]}."
     communities = _distinct(part.name for part in routers if part.name and part.lift > 0)[:2]
     if communities and any(part.feature == Feature.LIFT_TASTE for part in strongest):
-        text += f" The community of {_joined(communities)} stands behind it."
+        text += f" The community of {join_names(communities)} stands behind it."
     if messages:
         senders = _distinct(sorted(message.name for message in messages))
-        text += f" This user's profile heard of it from {_joined(senders)}."
+        text += f" This user's profile heard of it from {join_names(senders)}."
     return text
 
 
@@ -267,7 +267,3 @@ def _distinct(names: Iterable[str]) -> list[str]:
     for name in names:
         first.setdefault(frozenset(name.split()), f"“{name}”")
     return list(first.values())
-
-
-def _joined(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

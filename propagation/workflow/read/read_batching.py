@@ -20,19 +20,19 @@ class ReadBatcher:
         self._numbers = numbers
         self._scorer = CatalogueScorer(numbers.cores)
         self._pending: list[tuple[ReadRequest, asyncio.Future[ReadResult]]] = []
-        self._running = False
+        self._answering: asyncio.Task[None] | None = None
 
     async def read(self, request: ReadRequest) -> ReadResult:
         """Answer one request, together with others that wait."""
-        if not self._running and self._is_brief(request):
+        is_idle = self._answering is None or self._answering.done()
+        if is_idle and self._is_brief(request):
             with self._numbers.try_borrow() as view:
                 if view is not None:
                     return self._scorer.read(view, [request])[0]
         result: asyncio.Future[ReadResult] = asyncio.get_running_loop().create_future()
         self._pending.append((request, result))
-        if not self._running:
-            self._running = True
-            self._task = asyncio.ensure_future(self._answer_pending())
+        if is_idle:
+            self._answering = asyncio.create_task(self._answer_pending())
         return await result
 
     def _is_brief(self, request: ReadRequest) -> bool:
@@ -45,20 +45,17 @@ class ReadBatcher:
         return view.items + EXACT_SCORE_ITEMS * exact <= HAND_OVER_ITEMS
 
     async def _answer_pending(self) -> None:
-        try:
-            while self._pending:
-                batch, self._pending = self._pending[:BATCH], self._pending[BATCH:]
-                try:
-                    results = await self._numbers.run(
-                        self._scorer.read, [request for request, _ in batch]
-                    )
-                except Exception as error:  # each caller raises it
-                    for _, future in batch:
-                        if not future.done():
-                            future.set_exception(error)
-                    continue
-                for (_, future), result in zip(batch, results, strict=True):
+        while self._pending:
+            batch, self._pending = self._pending[:BATCH], self._pending[BATCH:]
+            try:
+                results = await self._numbers.run(
+                    self._scorer.read, [request for request, _ in batch]
+                )
+            except Exception as error:  # each caller raises it
+                for _, future in batch:
                     if not future.done():
-                        future.set_result(result)
-        finally:
-            self._running = False
+                        future.set_exception(error)
+                continue
+            for (_, future), result in zip(batch, results, strict=True):
+                if not future.done():
+                    future.set_result(result)

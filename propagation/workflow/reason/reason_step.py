@@ -169,12 +169,12 @@ class TextPublication:
 
     def __init__(self, vectors: VectorSync) -> None:
         self._vectors = vectors
+        self._in_order = asyncio.Lock()
         self._newest: asyncio.Task[None] | None = None
 
     async def begin(self, texts: Sequence[IndexedText]) -> None:
         """Begin to publish texts after the earlier ones, and wait until these are published."""
-        before = self._newest
-        self._newest = asyncio.create_task(self._publish_after(before, texts))
+        before, self._newest = self._newest, asyncio.create_task(self._publish(texts))
         if before is not None:
             await asyncio.shield(before)
 
@@ -184,12 +184,9 @@ class TextPublication:
             # shield: cancelling one waiter must not cancel the task that others wait for.
             await asyncio.shield(self._newest)
 
-    async def _publish_after(
-        self, before: asyncio.Task[None] | None, texts: Sequence[IndexedText]
-    ) -> None:
-        if before is not None:
-            await asyncio.wait([before])
-        await self._vectors.publish_committed(texts)
+    async def _publish(self, texts: Sequence[IndexedText]) -> None:
+        async with self._in_order:
+            await self._vectors.publish_committed(texts)
 
 
 class ClaimRun(Generic[T]):

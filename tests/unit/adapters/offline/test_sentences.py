@@ -6,13 +6,12 @@ from hypothesis import strategies as st
 
 from propagation.adapters.offline.sentences import (
     fit_titles,
-    join_names,
     list_names,
     plain_title,
     quote,
     shorten,
 )
-from propagation.model import TITLE
+from propagation.model import TITLE, join_names
 from tests.unit.parties import item
 
 
