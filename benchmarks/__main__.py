@@ -106,7 +106,10 @@ def _ml100k(given: Path | None) -> Path | None:
 
 
 def _measured(group: str, keys: Sequence[str], run: Run) -> dict[str, float | None]:
-    """Measure the groups; one that fails says why, and its missing figures are null."""
+    """Measure the figures of a group.
+
+    A group that fails says why, and its missing figures are null.
+    """
     print(f"{group}:", flush=True)
     started = time.monotonic()
     found: dict[str, float] = {}

@@ -26,7 +26,7 @@ EVERY = 7
 
 
 def bodies(seed: int) -> list[bytes]:
-    """Return, as JSON, every profile version that a town's first events lead to."""
+    """Return every profile version of a town's first events, as JSON."""
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder) / "town.db"
         asyncio.run(_replayed(database, seed))

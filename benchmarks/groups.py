@@ -1,4 +1,7 @@
-"""The groups of figures; each is a module of this package with `measure(run)`."""
+"""The groups of figures.
+
+Each is a module of this package with `measure(run)`.
+"""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,6 @@
-"""From an event to another user's recommendation, while 500 events a second are recorded.
+"""From an event to another user's recommendation, under load.
+
+Meanwhile 500 events a second are recorded.
 
 A probe: a user adopts an item that no user has adopted. The clock runs from the ack to the first
 answer with `applied_through` past it in which the item's reading s(u,i) (rule 2; the raw value of a
@@ -82,7 +84,10 @@ def measure(run: Run) -> Figures:
 
 
 def probed(run: Run, settings: Settings, town: Town, count: int, rate: int) -> float:
-    """Return the 99th percentile of the probes' seconds under load, on a built state."""
+    """Return the 99th percentile of the probes' seconds under load.
+
+    The state is built before.
+    """
     probes = asyncio.run(_chosen(settings, town, count))
     with (
         serving(settings.database) as service,
@@ -102,7 +107,10 @@ def probed(run: Run, settings: Settings, town: Town, count: int, rate: int) -> f
 
 
 async def _chosen(settings: Settings, town: Town, count: int) -> list[Probe]:
-    """Choose adopters, others and controls by the numbers; background events leave them alone."""
+    """Choose adopters, others and controls by the numbers.
+
+    Background events leave them alone.
+    """
     engine = build_engine(settings)
     await engine.open()
     try:
@@ -117,9 +125,10 @@ async def _chosen(settings: Settings, town: Town, count: int) -> list[Probe]:
 
 
 def _candidates(view: NumbersView, town: Town) -> Iterator[Probe]:
-    """Find a probe for each item with a control user in the other half.
+    """Find a probe for each item, with a control user.
 
-    The control reads by none of the routers that the adopter will write.
+    The control user is in the other half, and reads by none of the routers that the adopter will
+    write.
     """
     read = {user: _read_by(view, user, READ_ROUTERS) for user in town.probers()}
     for item in town.probe_items():
@@ -141,9 +150,10 @@ def _read_by(view: NumbersView, user: int, count: int) -> Routers:
 
 
 def _will_write(view: NumbersView, user: int, item: int) -> Routers:
-    """Return the 16 routers of rule 5 after rule 4, and a few more.
+    """Return the routers that an adoption may write.
 
-    Lifts move a little until the event is learned.
+    They are the 16 routers of rule 5 after rule 4, and a few more. Lifts move a little until the
+    event is learned.
     """
     width = max(view.state.session.mass.shape[1], view.state.taste.mass.shape[1])
     increments = np.empty((2, width), np.float32)

@@ -1,4 +1,7 @@
-"""Settings of a run: how long to measure, where states are kept, and the notes to print."""
+"""Settings of a run.
+
+They say how long to measure, where states are kept, and which notes to print.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,7 +27,11 @@ class Run:
     notes: list[str] = field(default_factory=list)
 
     def seconds(self, full: float) -> float:
-        """Return how long to measure what takes `full` seconds in a full run."""
+        """Return how long to measure in this run.
+
+        Args:
+            full: How long a full run measures.
+        """
         return min(full, 4.0) if self.short else full
 
     def note(self, text: str) -> None:

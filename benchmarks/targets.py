@@ -1,4 +1,4 @@
-"""The figures: their keys, what each must reach, and what it is hoped to reach."""
+"""The figures, with their keys, targets and hoped-for values."""
 
 from dataclasses import dataclass
 

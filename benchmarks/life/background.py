@@ -1,4 +1,6 @@
-"""Background load: 500 events a second, or another rate, from a process of its own.
+"""Background load from a process of its own.
+
+It records 500 events a second, or another rate.
 
 Run `python -m benchmarks.life.background ADDRESS USERS ITEMS RATE`; it runs until its input is
 closed, then prints {"per_s", "lag_s"}. `lag_s` is the longest time from an ack to an answer whose

@@ -1,4 +1,7 @@
-"""Back-up of a million interactions under load: 500 events a second, and Recommend."""
+"""Back-up of a million interactions under load.
+
+The load is 500 events a second, and Recommend.
+"""
 
 import json
 import subprocess
@@ -51,7 +54,10 @@ def measure(run: Run) -> Figures:
 
 @contextmanager
 def copying(database: Path, copy: Path) -> Iterator[list[float]]:
-    """Yield the seconds of each back-up made while the body runs; the last one ends after it."""
+    """Yield the seconds of each back-up made while the body runs.
+
+    The last back-up ends after the body.
+    """
     took: list[float] = []
     ended = threading.Event()
 

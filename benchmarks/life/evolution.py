@@ -22,7 +22,10 @@ FEWEST_READS = 20
 
 
 def measure(run: Run) -> Figures:
-    """Measure from the call of EvolveRouters to its answer, and the reads in that time."""
+    """Measure the time of EvolveRouters, and the reads in that time.
+
+    The time is from the call to its answer.
+    """
     town = catalogue_town(run.short)
     users = [f"u{row}" for row in range(town.users)]
     with serving(copy_of(town, run), "--auto-create") as service:

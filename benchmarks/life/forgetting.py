@@ -25,9 +25,10 @@ PATIENCE_SECONDS = 600.0
 
 
 def measure(run: Run) -> Figures:
-    """Measure the slowest erasure, until nothing of the client is left in the files.
+    """Measure the slowest erasure of a client.
 
-    The users' thousand events are the newest; the items' adopters are spread over the whole log.
+    It lasts until nothing of the client is left in the files. The users' thousand events are the
+    newest; the items' adopters are spread over the whole log.
     """
     town = lived_town(run.short)
     database = copy_of(town, run)
@@ -82,13 +83,19 @@ async def forgotten(address: str, town: Town, events: int) -> list[tuple[str, in
 
 
 def _items_with(town: Town, events: int) -> list[int]:
-    """Return the rows of the items whose number of adoptions is nearest to this."""
+    """Return the rows of items with about so many adoptions.
+
+    They are the ITEMS items whose number of adoptions is nearest to `events`.
+    """
     counts = np.bincount(pairs_of(town, town.interactions, town.seed)[:, 1], minlength=town.items)
     return np.argsort(np.abs(counts - events), kind="stable")[:ITEMS].tolist()
 
 
 def _is_left(database: Path, client: str) -> bool:
-    """Tell whether a user's id is left in the files; items' ids are parts of other ids here."""
+    """Tell whether a user's id is left in the files.
+
+    Items are not looked for, since their ids are parts of other ids here.
+    """
     if not client.startswith("forgotten"):
         return False
     with database.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:

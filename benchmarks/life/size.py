@@ -1,4 +1,7 @@
-"""Bytes of the file for each interaction, after a million with the default retention, compacted."""
+"""Bytes of the compacted file for each interaction.
+
+It is measured after a million interactions with the default retention.
+"""
 
 import asyncio
 from pathlib import Path

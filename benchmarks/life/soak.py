@@ -1,4 +1,7 @@
-"""Growth of memory in half an hour of 500 events a second and frequent nightly jobs."""
+"""Growth of memory in half an hour of load.
+
+The load is 500 events a second and frequent nightly jobs.
+"""
 
 import time
 from typing import TYPE_CHECKING
@@ -23,10 +26,10 @@ EVERY_TWO_MINUTES = "schedule.evolution=*/2 * * * *"
 
 
 def measure(run: Run) -> Figures:
-    """Measure the growth from the first two minutes after the warm-up to the last two, in percent.
+    """Measure the growth of memory after the warm-up, in percent.
 
-    Two minutes are as long as from one nightly job to the next, so that each span has one in it; a
-    single minute may have one or none.
+    It is the growth from the first two minutes to the last two. Two minutes are as long as from one
+    nightly job to the next, so that each span has one in it; a single minute may have one or none.
     """
     total, warm, each, night = (
         (SHORT_SECONDS, SHORT_WARM_SECONDS, SHORT_EACH_SECONDS, SHORT_NIGHT_SECONDS)

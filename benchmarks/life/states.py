@@ -1,4 +1,4 @@
-"""States on disk: real database files that the engine itself has made, each once.
+"""Database files that the engine itself has made, each once.
 
 Run `python -m benchmarks.life.states FILE USERS ITEMS EVENTS TEXTS`. The sizes, and the sources
 that decide what a file holds, are part of its name, so that a stale state is never used. Numbers
@@ -40,7 +40,10 @@ PART = 5_000
 
 
 def copy_of(town: Town, run: Run) -> Path:
-    """Copy the town's state for a caller that changes it; build it first if it is missing."""
+    """Copy the town's state for a caller that changes it.
+
+    The state is built first if it is missing.
+    """
     kept = run.states / f"town-{town.users}-{town.items}-{town.interactions}-{_digest(town)}.db"
     if not kept.exists():
         run.note(f"building {kept.name}")
@@ -65,7 +68,7 @@ def copy_of(town: Town, run: Run) -> Path:
 
 
 def build(path: Path, town: Town) -> None:
-    """Record and learn everything, reason the last part, and run the rounds that are due."""
+    """Record and learn everything, reason the last part, run due rounds."""
     asyncio.run(_with_engine(path, lambda engine: _learned(engine, town)))
     _mark_reasoned(path, town.texts)
     asyncio.run(_with_engine(path, Engine.drain))

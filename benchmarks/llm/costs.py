@@ -1,4 +1,6 @@
-"""Cost and time of an interaction with a language model, against the scripted server.
+"""Cost and time of an interaction with a language model.
+
+They are measured against the scripted server.
 
 The text is real (cds-dense: 100 users, 269 records, the earliest five interactions of each user),
 and so are the services. Calls and tokens are counted at the server, which is a process of its own
@@ -34,7 +36,10 @@ EXTRACT = "extract"
 
 
 def measure(run: Run) -> Figures:
-    """Measure costs, costs with 80 routers, overhead, faults with a kill, and reads."""
+    """Measure costs, overhead, faults with a kill, and reads.
+
+    Costs are measured again with 80 routers.
+    """
     folder = (
         run.cds or Path(__file__).parent.parent.parent.parent / "shared" / "datasets" / "cds-dense"
     )
@@ -109,9 +114,10 @@ async def _overhead(run: Run, dataset: Dataset) -> float:
 
 
 async def _faults(run: Run, dataset: Dataset) -> list[tuple[str, float]]:
-    """Measure the cost of faults, and count what a kill in the middle loses or doubles.
+    """Measure the cost of faults and the effects of a kill.
 
-    The ratio comes from two runs that differ in the faults alone, the counts from a third.
+    The effects are what a kill in the middle loses or doubles. The ratio comes from two runs that
+    differ in the faults alone, the counts from a third.
     """
     plain = await _calls(run, dataset, {}, "plain")
     faulty = await _calls(run, dataset, FAULTS, "faulty")
@@ -149,7 +155,10 @@ async def _calls(run: Run, dataset: Dataset, faults: Mapping[str, float], name: 
 
 
 async def _reads(run: Run, dataset: Dataset) -> float:
-    """Measure GetProfile CACHED, one call after the other, while every answer takes 5 s."""
+    """Measure GetProfile CACHED while every answer takes 5 s.
+
+    Each call begins after the one before it.
+    """
     with scripted(latency=0.0) as server:
         async with _service(run, server, "reads") as (stub, _):
             await _described(stub, server, dataset)
@@ -193,7 +202,11 @@ async def _service(
 async def _described(
     stub: PropagationServiceStub, server: ScriptedServer, dataset: Dataset
 ) -> Counts:
-    """Store the catalogue, wait for every record's first profile, and return the cost of that."""
+    """Store the catalogue, and wait for every record's first profile.
+
+    Returns:
+        What that cost.
+    """
     clients = [client_to_proto(client) for client in dataset.clients]
     for start in range(0, len(clients), EVENTS):
         await stub.UpsertClients(pb.UpsertClientsRequest(clients=clients[start : start + EVENTS]))

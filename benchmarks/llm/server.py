@@ -1,4 +1,4 @@
-"""The scripted server as a process of its own, and the calls that it counted."""
+"""The scripted server in its own process, and its counted calls."""
 
 import json
 import subprocess
@@ -12,7 +12,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Counts:
-    """Calls and tokens by prompt; `seconds` is the server's own time, waiting included."""
+    """Calls and tokens by prompt.
+
+    `seconds` is the server's own time, waiting included.
+    """
 
     calls: Mapping[str, int]
     prompt_tokens: Mapping[str, int]

@@ -1,6 +1,6 @@
-"""Ingest on a graph server, like ingest.py: gRPC, batches of 500, with processing on.
+"""Ingest on a graph server, like ingest.py, with processing on.
 
-Each batch is acknowledged after its commit.
+Calls are by gRPC, in batches of 500. Each batch is acknowledged after its commit.
 """
 
 from benchmarks.neo4j.server import neo4j_settings

@@ -30,7 +30,10 @@ Call = list[pb.Interaction]
 
 
 class Pushing:
-    """Sends calls until it is stopped; an unacknowledged one is sent again with the same ids."""
+    """Sends calls until it is stopped.
+
+    An unacknowledged call is sent again with the same ids.
+    """
 
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed)
@@ -109,7 +112,10 @@ async def _killed_service(place: Path, pushing: Pushing, seconds: float) -> None
 async def _killed_server(
     place: Path, server: Neo4jServer, pushing: Pushing, seconds: float
 ) -> None:
-    """Kill the server; the service must go on by itself when the server is back."""
+    """Kill the server and start it again.
+
+    The service must go on by itself when the server is back.
+    """
     with serving(place, *ARGUMENTS) as service:
         target = len(pushing.acked) + 10 * EVENTS_A_CALL
         back = asyncio.Event()
@@ -160,7 +166,10 @@ def _counted(server: Neo4jServer, pushing: Pushing) -> tuple[int, int]:
 
 
 async def _checked(server: Neo4jServer) -> list[str]:
-    """Run the store's own check: the log has no gaps, and blocks hold each interaction once."""
+    """Run the store's own check.
+
+    It finds gaps in the log, and interactions that blocks do not hold exactly once.
+    """
     store = Neo4jStore(server.settings)
     await store.open()
     try:

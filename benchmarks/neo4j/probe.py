@@ -1,6 +1,6 @@
-"""From an event to another user's recommendation on a graph server, as in probe.py.
+"""From an event to another user's recommendation on a graph server.
 
-Meanwhile 100 events a second are recorded.
+It is measured as in probe.py. Meanwhile 100 events a second are recorded.
 """
 
 import asyncio
@@ -19,7 +19,10 @@ EVENTS_A_SECOND = 100
 
 
 def measure(run: Run) -> Figures:
-    """Measure with the earlier events learned and marked as reasoned; later ones are reasoned."""
+    """Measure the probes on a state whose earlier events are processed.
+
+    The earlier events are learned and marked as reasoned. Later ones are reasoned.
+    """
     town = TOWN_SHORT if run.short else TOWN
     with neo4j_settings(run, "probe") as settings:
         settings = settings.model_copy(update={"database": run.scratch / "probe.db"})

@@ -1,7 +1,7 @@
-"""Processing on a graph server, as in process.py: learn and reason ML-100k from a recorded log.
+"""Processing on a graph server, as in process.py.
 
-The service's own worker does it. The statements sent for it are counted too, those of recording in
-batches of 500 included.
+ML-100k is learned and reasoned from a recorded log. The service's own worker does it. The
+statements sent for it are counted too, those of recording in batches of 500 included.
 """
 
 import asyncio
@@ -24,7 +24,10 @@ INGEST_BATCH = 500
 
 
 def measure(run: Run) -> Figures:
-    """Measure the earliest 20,000 events: the pace does not depend on how many follow."""
+    """Measure the processing of the earliest 20,000 events.
+
+    The pace does not depend on how many follow.
+    """
     found = ml100k(run, EVENTS_SHORT)
     if found is None:
         return
@@ -37,7 +40,11 @@ def measure(run: Run) -> Figures:
 
 
 async def _processed(settings: Settings, dataset: Dataset) -> tuple[float, int]:
-    """Return the seconds until a recorded log is processed with its rounds, and all statements."""
+    """Process a recorded log with its rounds.
+
+    Returns:
+        The seconds that it took, and the number of all statements.
+    """
     collect_garbage_rarely()
     priority, clock = CallPriority(), SystemClock()
     engine = build_engine(settings, priority.yield_to_calls, clock)

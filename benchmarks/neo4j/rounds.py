@@ -1,8 +1,9 @@
-"""Rounds on a graph of 100,000 clients: a first table of 800,000 edges, and small changes.
+"""Rounds on a graph of 100,000 clients, large and small.
 
-A small round has 1,000 changed clients, by adoption and by semantic routing (the NumPy index,
-filled from the graph). Half the clients are users, half items; all have a text. Interactions are
-learned; those before the epoch are marked as reasoned.
+The large one makes a first table of 800,000 edges. A small round has 1,000 changed clients, by
+adoption and by semantic routing (the NumPy index, filled from the graph). Half the clients are
+users, half items; all have a text. Interactions are learned; those before the epoch are marked as
+reasoned.
 """
 
 import asyncio
@@ -64,7 +65,10 @@ def _engine(settings: Settings, policy: str) -> Engine:
 
 
 async def _first_table(run: Run, settings: Settings, town: Town) -> float:
-    """Measure the round that gives the first epoch its table, with every client in it."""
+    """Measure the round that gives the first epoch its table.
+
+    Every client is in it.
+    """
     engine = _engine(settings, "adoption")
     await engine.open()
     try:
@@ -83,7 +87,11 @@ async def _first_table(run: Run, settings: Settings, town: Town) -> float:
 
 
 async def _timed_first_round(engine: Engine) -> tuple[float, Round]:
-    """Learn, describe and open the epoch; return the seconds of its round, and its counts."""
+    """Learn, describe and open the epoch.
+
+    Returns:
+        The seconds of its round, and its counts.
+    """
     found: list[tuple[float, Round]] = []
     run_one = engine.rounds.run
 

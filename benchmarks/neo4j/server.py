@@ -1,4 +1,7 @@
-"""A Neo4j server for a benchmark: the one of the tests, with a heap of 1 GB, on the same cores."""
+"""A Neo4j server for a benchmark.
+
+It is the one of the tests, with a heap of 1 GB, on the same cores.
+"""
 
 import os
 from collections.abc import Iterator
@@ -13,9 +16,10 @@ HEAP = ("-Xms1g", "-Xmx1g")
 
 @contextmanager
 def neo4j_settings(run: Run, name: str) -> Iterator[Settings]:
-    """Yield the settings of a service on an empty server, which is removed afterwards.
+    """Yield the settings of a service on an empty server.
 
-    A service that is started meanwhile as a process of its own finds them in its environment.
+    The server is removed afterwards. A service that is started meanwhile as a process of its own
+    finds them in its environment.
     """
     with neo4j_server(run, name) as server:
         yield Settings(store="neo4j", neo4j=server.settings)

@@ -1,6 +1,6 @@
-"""A generated town on a graph server: its clients, and a past that is learned.
+"""A generated town on a graph server: clients and a past.
 
-The past is marked as reasoned.
+The past is learned and marked as reasoned.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,10 @@ THROUGH = (
 
 
 async def record_past(engine: Engine, town: Town, clients: Iterator[ClientChange]) -> None:
-    """Record everything and mark it as reasoned; nothing is learned or described yet."""
+    """Record everything and mark it as reasoned.
+
+    Nothing is learned or described yet.
+    """
     while part := list(islice(clients, PART)):
         await engine.upsert_clients(part)
     pairs = pairs_of(town, town.interactions, town.seed).tolist()

@@ -1,7 +1,7 @@
-"""From a profile's line back to an event that it rests on, in a graph of a million relationships.
+"""From a profile's line back to an event that it rests on.
 
-The time runs until the first path of TracePropagation ends at an interaction. The time of all paths
-of a line is printed too.
+The graph has a million relationships. The time runs until the first path of TracePropagation ends
+at an interaction. The time of all paths of a line is printed too.
 """
 
 import asyncio
@@ -31,10 +31,10 @@ WARM_UP = 100
 
 
 def measure(run: Run) -> Figures:
-    """Measure the 99th percentile over lines drawn among all that rest on something.
+    """Measure the 99th percentile of traces of drawn lines.
 
-    The server and the service have just started. The first WARM_UP traces are left out: in these
-    Neo4j still plans its statements.
+    The lines are drawn among all that rest on something. The server and the service have just
+    started. The first WARM_UP traces are left out: in these Neo4j still plans its statements.
     """
     with neo4j_server(run, "trace") as server:
         settings = Settings(
@@ -103,7 +103,10 @@ async def _opened(settings: Settings) -> AsyncIterator[Engine]:
 
 
 async def _recorded(engine: Engine, town: Town, count: int, name: str, part: int) -> None:
-    """Reason a part of the events, with rounds; only record those that fill the graph."""
+    """Record events in parts, and reason each part with rounds.
+
+    Parts of PART events are only recorded: those fill the graph.
+    """
     pairs = pairs_of(town, count, town.seed).tolist()
     for start in range(0, count, part):
         await engine.record(
@@ -123,7 +126,11 @@ async def _recorded(engine: Engine, town: Town, count: int, name: str, part: int
 
 
 async def _lines(engine: Engine) -> list[tuple[int, int]]:
-    """Return (client, line) of every line of a current profile that cites something."""
+    """Return the lines of current profiles that cite something.
+
+    Returns:
+        Pairs of (client, line).
+    """
     assert isinstance(engine.store, Neo4jStore)
     texts = await engine.store.load_texts(sorted(await engine.store.text_versions()))
     return [
@@ -135,9 +142,11 @@ async def _lines(engine: Engine) -> list[tuple[int, int]]:
 
 
 async def _one(engine: Engine, ref: int, line: int) -> tuple[float, float, int] | None:
-    """Return (seconds to the first event, seconds to the end of all paths, number of paths).
+    """Trace one line, and time its paths.
 
-    None if all of it comes from catalogue texts.
+    Returns:
+        (seconds to the first event, seconds to the end of all paths, number of paths), or None if
+        all of it comes from catalogue texts.
     """
     started = time.perf_counter()
     first, paths = None, 0

@@ -1,4 +1,6 @@
-"""The effect of texts and filter rules on ranking: the whole loop in lockstep.
+"""The effect of texts and filter rules on ranking.
+
+It is measured by the whole loop in lockstep.
 
 Source: propagation/evaluation/protocols/whole_loop.py.
 """

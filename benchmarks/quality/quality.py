@@ -1,6 +1,7 @@
-"""Ranking quality on MovieLens 100k by the prequential protocol: median of 3 seeds.
+"""Ranking quality on MovieLens 100k by the prequential protocol.
 
-It is reported on events 40,000 to 100,000 (docs/numbers.md, "Protocol").
+It is the median of 3 seeds. It is reported on events 40,000 to 100,000 (docs/numbers.md,
+"Protocol").
 """
 
 import asyncio

@@ -1,6 +1,7 @@
-"""Ingest in runs of 60 s with processing on: 10,000 users, 5,000 items, Zipf 1.
+"""Ingest in runs of 60 s with processing on.
 
-Clients are created on the way. The backlog at the end, and the seconds to drain it, are printed.
+There are 10,000 users and 5,000 items, drawn by Zipf's law with exponent 1. Clients are created on
+the way. The backlog at the end, and the seconds to drain it, are printed.
 """
 
 import asyncio
@@ -27,7 +28,10 @@ def measure(run: Run) -> Figures:
 
 
 def measured(run: Run, mode: str) -> float:
-    """Return the events a second that were acknowledged after their commit; note the backlog."""
+    """Return the acknowledged events a second, and note the backlog.
+
+    Events are acknowledged after their commit.
+    """
     seconds = run.seconds(SECONDS)
     with serving(run.scratch / f"ingest-{mode}.db", "--auto-create") as service:
         load = subprocess.run(
@@ -58,7 +62,10 @@ def _drained(run: Run, service: Service, sequence: int) -> str:
 
 
 async def _watch(service: Service, sequence: int, seconds: float) -> str:
-    """Describe the backlog; the time of one that is not drained after a while is estimated."""
+    """Describe the backlog.
+
+    If it is not drained after a while, its time is estimated.
+    """
     async with connect(service.address) as stub:
         request = pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="u0"))
         first = (await stub.GetProfile(request)).reflects

@@ -1,9 +1,11 @@
-"""The load generator, a process of its own: `python -m benchmarks.service.load ADDRESS
-batch|single|stream SECONDS SEED`.
+"""The load generator, a process of its own.
+
+Run `python -m benchmarks.service.load ADDRESS batch|single|stream SECONDS SEED`.
 
 10,000 users and 5,000 items, both drawn by Zipf's law with exponent 1. Calls are serialised before
 the clock starts. Prints one JSON object: {"acked", "seconds", "sequence"}; every ack must say
-ACCEPTED."""
+ACCEPTED.
+"""
 
 import asyncio
 import json
@@ -27,7 +29,13 @@ PREFIX = "/propagation.v1.PropagationService/"
 def zipf(
     count: int, size: int, rng: np.random.Generator
 ) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """[size] draws from 0..count-1, the r-th with weight 1 / (r + 1)."""
+    """Draw numbers from 0 to count-1 by Zipf's law.
+
+    The r-th number has the weight 1 / (r + 1).
+
+    Returns:
+        Draws [size].
+    """
     weights = 1 / np.arange(1, count + 1)
     return rng.choice(count, size, p=weights / weights.sum())
 
@@ -76,7 +84,10 @@ async def unary(
 async def stream(
     channel: grpc.aio.Channel, calls: Iterator[bytes], until: float, tally: Tally
 ) -> None:
-    """One stream, one message an event; at most STREAM_WINDOW of them without an ack."""
+    """Send events on one stream, one message an event.
+
+    At most STREAM_WINDOW of them are without an ack.
+    """
     open_stream = channel.stream_stream(
         PREFIX + "StreamInteractions",
         None,

@@ -1,7 +1,7 @@
-"""Processing: learn and reason, all of stage 1 and its share of stage 2, durably.
+"""Processing: learn and reason a recorded log, durably.
 
-The service's own worker does it, and runs a round in parallel when one is due. Recording is done
-before the clock starts.
+It is all of stage 1 and its share of stage 2. The service's own worker does it, and runs a round in
+parallel when one is due. Recording is done before the clock starts.
 """
 
 import asyncio
@@ -34,7 +34,10 @@ EVENTS_SHORT, CLIENTS_SHORT = 1_000, 3_000
 
 
 def measure(run: Run) -> Figures:
-    """Measure all of ML-100k, then as many interactions over few and over many clients."""
+    """Measure the processing of ML-100k and of generated towns.
+
+    All of ML-100k is processed, then as many interactions over few and over many clients.
+    """
     dataset = ml100k(run, EVENTS_SHORT)
     if dataset is not None:
         seconds = asyncio.run(
@@ -47,10 +50,13 @@ def measure(run: Run) -> Figures:
 
 
 async def _costs(run: Run, *towns: int) -> list[float]:
-    """Return the seconds for an interaction in towns of so many clients, at default settings.
+    """Return the seconds for an interaction in towns of several sizes.
 
-    Half the clients are users, half items. The towns take turns, each first as often as last: a
-    machine that slows down meanwhile does so for all of them.
+    The settings are the defaults. Half the clients are users, half items. The towns take turns,
+    each first as often as last: a machine that slows down meanwhile does so for all of them.
+
+    Args:
+        towns: How many clients each has.
     """
     count = EVENTS_SHORT if run.short else COST_EVENTS
     costs = [0.0] * len(towns)
@@ -76,7 +82,10 @@ async def _costs(run: Run, *towns: int) -> list[float]:
 async def _processed(
     database: Path, clients: list[ClientChange], events: Iterable[NewInteraction]
 ) -> float:
-    """Return the seconds until a recorded log is learned and reasoned, with its rounds."""
+    """Return the seconds to learn and reason a recorded log.
+
+    Its rounds are included.
+    """
     async with _loaded(database, clients) as engine:
         return await _part(engine, list(events))
 

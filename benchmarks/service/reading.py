@@ -1,5 +1,7 @@
-"""Reads on 50,000 users, 100,000 items and 1M interactions, while 500 events a second are recorded
-and learned."""
+"""Reads on 1M interactions, while 500 events a second are recorded.
+
+There are 50,000 users and 100,000 items. The events are learned, too.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,8 +25,11 @@ COMPARED, COMPARED_SHORT = 20, 5
 
 
 def measure(run: Run) -> Figures:
-    """One caller for latencies, eight for throughput; the comparison with exact scores is made on
-    still numbers."""
+    """Measure reads, and compare them with exact scores.
+
+    Latencies are those of one caller, throughput that of eight. The comparison with exact scores is
+    made on still numbers.
+    """
     town = catalogue_town(run.short)
     seconds = run.seconds(SECONDS)
     compared = COMPARED_SHORT if run.short else COMPARED
@@ -52,15 +57,19 @@ def measure(run: Run) -> Figures:
 
 
 async def _overlap(service: Service, town: Town, users: Sequence[str]) -> float:
-    """Share of the exact top 10 that Recommend gives. Candidates that a caller names are scored
-    exactly, all of them."""
+    """Measure the share of the exact top 10 that Recommend gives.
+
+    Candidates that a caller names are scored exactly, all of them.
+    """
     async with connect(service.address) as stub:
         return sum([await _shared(stub, town, user) for user in users]) / (LIMIT * len(users))
 
 
 async def _shared(stub: PropagationServiceStub, town: Town, user: str) -> int:
-    """How many of the exact top 10 are given; compared again where a round moved the numbers
-    between the reads."""
+    """Count how many of the exact top 10 are given.
+
+    They are compared again if a round moved the numbers between the reads.
+    """
     for _ in range(TRIES):
         given = await stub.Recommend(pb.RecommendRequest(user_id=user, limit=LIMIT))
         answers = [

@@ -22,7 +22,7 @@ class Service:
     start_seconds: float
 
     def rss_mb(self) -> float:
-        """Resident memory in MB, of the service and the processes that it started."""
+        """Resident memory in MB, of the service and its child processes."""
         return sum(_rss_mb(pid) for pid in (self.process.pid, *_children(self.process.pid)))
 
     def kill(self) -> None:
@@ -47,7 +47,10 @@ def _rss_mb(pid: int) -> float:
 
 @contextmanager
 def serving(database: Path, *arguments: str) -> Iterator[Service]:
-    """Run a service on this file and stop it by SIGTERM; its log is next to the database."""
+    """Run a service on this file, and stop it by SIGTERM.
+
+    Its log is next to the database.
+    """
     with open(database.with_suffix(".log"), "a", encoding="utf-8") as log:
         started = time.monotonic()
         process = subprocess.Popen(

@@ -1,6 +1,6 @@
-"""Memory, and a start after kill -9, with 100,000 clients and 1M interactions.
+"""Memory, and a start after kill -9, of a large service.
 
-Half the clients are items.
+It has 100,000 clients and 1M interactions. Half the clients are items.
 """
 
 from benchmarks.life.background import background
@@ -15,7 +15,10 @@ CALLERS = 4
 
 
 def measure(run: Run) -> Figures:
-    """Measure the larger memory of after a start and after load, and the start after a kill."""
+    """Measure the memory, and the start after a kill.
+
+    The memory is the larger of that after a start and that after load.
+    """
     town = town_of_100k_clients(run.short)
     database = copy_of(town, run)
     users = [f"u{row}" for row in range(town.users)]

@@ -1,4 +1,6 @@
-"""A generated catalogue, its users and their events: two halves of planted communities, Zipf law.
+"""A generated catalogue, its users and their events.
+
+There are two halves of planted communities, and events follow Zipf's law.
 
 Nothing in it is real. Community of item i is i mod communities, of user u likewise; community c
 lies in half c mod 2, so that two users of different halves share few routers.
@@ -42,7 +44,10 @@ class Town:
         return range(self.items - self.probes, self.items)
 
     def probers(self) -> range:
-        """Users that probes are made with: the last of them, some of each community."""
+        """Users that probes are made with.
+
+        They are the last of the users, some of each community.
+        """
         return range(self.users - PROBERS_A_COMMUNITY * self.communities, self.users)
 
     def without_probers(self) -> "Town":
@@ -51,7 +56,10 @@ class Town:
 
 
 def clients_of(town: Town) -> Iterator[ClientChange]:
-    """Return items with words of their community and of its half, and users without text."""
+    """Yield the items and users of a town.
+
+    Items have words of their community and of its half; users have no text.
+    """
     rng = np.random.default_rng(town.seed)
     own = rng.integers(0, WORDS_A_COMMUNITY, (town.items, 3))
     shared = rng.integers(0, WORDS_A_SIDE, (town.items, 2))
@@ -89,7 +97,10 @@ def pairs_of(town: Town, count: int, seed: int) -> NDArray[np.int64]:
 
 
 def town_of_100k_clients(short: bool) -> Town:
-    """Return the town for memory and start: 50,000 users, 50,000 items, 1M interactions."""
+    """Return the town for memory and start.
+
+    It has 50,000 users, 50,000 items and 1M interactions.
+    """
     return Town(2_000, 4_000, 20_000) if short else Town(50_000, 50_000, 1_000_000)
 
 
@@ -99,5 +110,8 @@ def catalogue_town(short: bool) -> Town:
 
 
 def lived_town(short: bool) -> Town:
-    """Return the town with texts of more interactions than retention keeps (200,000 sequences)."""
+    """Return the town with texts of 220,000 interactions.
+
+    These are more than retention keeps (200,000 sequences).
+    """
     return catalogue_town(short) if short else replace(catalogue_town(short), texts=220_000)

@@ -224,8 +224,8 @@ class Dataset:
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return the events as arrays, in the order of time.
 
-        They are (user, item, time), each [events].
-        Users and items are rows of `users` and `items`; times are milliseconds since 1970.
+        They are (user, item, time), each [events]. Users and items are rows of `users` and `items`;
+        times are milliseconds since 1970.
         """
         return (
             _rows(self.log.users, self.users)[self.order],

@@ -1,8 +1,7 @@
 """Load the MovieLens datasets.
 
-100k, 1M and 10M have `::` between fields; 20M, 25M, 32M and latest are CSV.
-The files of 100k are u.data (white space), u.item, u.genre and u.user (bars). All but CSV files may
-be in Latin-1.
+100k, 1M and 10M have `::` between fields; 20M, 25M, 32M and latest are CSV. The files of 100k are
+u.data (white space), u.item, u.genre and u.user (bars). All but CSV files may be in Latin-1.
 """
 
 import re

@@ -121,7 +121,10 @@ class VerbatimIntegrator:
     async def integrate(
         self, round_: Round, epoch: int, groups: ArrivalsByRouter
     ) -> UpdatedRouters:
-        """Write one message for each sender; a group has arrivals of one client only."""
+        """Write one message for each sender.
+
+        Each group has arrivals of one client only.
+        """
         numbers = await self._store.version_numbers(sorted(groups))
         senders = {router: group[0].ref for router, group in groups.items()}
         refs = sorted(senders.values())

@@ -1,6 +1,6 @@
-"""The input of an evaluation: its settings, and texts and events without ids.
+"""The input of an evaluation: its settings, texts and events.
 
-Rows carry no meaning.
+Texts and events have no ids, and rows carry no meaning.
 """
 
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ class Stream:
             )
 
     def shuffled(self, seed: int) -> "Stream":
-        """Return the stream in the order of time, with rows and ties in random order.
+        """Return the stream in time order, with shuffled rows and ties.
 
         So neither a row number nor the order of a file can tell anything.
         """
@@ -109,7 +109,9 @@ class Stream:
 
 
 def stream_of(dataset: Dataset) -> Stream:
-    """Return the dataset as a stream: texts as the live embedder reads them, without ids.
+    """Return a dataset as a stream without ids.
+
+    Texts are as the live embedder reads them.
 
     Raises:
         InvalidInput: There is nothing to rank.

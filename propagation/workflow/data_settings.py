@@ -64,9 +64,8 @@ WORDS = {
 def data_settings_blob(era: int) -> str:
     """Name the blob with the data settings of a bootstrap.
 
-    They hold for all epochs that come from it, too.
-    It is published with the bootstrap, since nothing reads it earlier. Era 0 is the time before any
-    bootstrap.
+    They hold for all epochs that come from it, too. It is published with the bootstrap, since
+    nothing reads it earlier. Era 0 is the time before any bootstrap.
     """
     return f"made_with:{era}"
 

@@ -1,7 +1,7 @@
 """The child process that drafts texts.
 
-It reads the database and its pipe, and writes answers only.
-It ends when the service closes the pipe.
+It reads the database and its pipe, and writes answers only. It ends when the service closes the
+pipe.
 """
 
 import asyncio

@@ -93,8 +93,7 @@ def _frequencies(
 class HashedEmbedder:
     """Embeds a text as the sum of its tokens' table rows.
 
-    The table is [2^15, 48].
-    Rows are weighted by sublinear frequency, and the sum is normalised.
+    The table is [2^15, 48]. Rows are weighted by sublinear frequency, and the sum is normalised.
     """
 
     expenses = NO_EXPENSES

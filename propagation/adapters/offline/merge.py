@@ -146,8 +146,7 @@ def _told_attributes(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Find the attributes that the message's text names.
 
-    A reader knows of no others.
-    If the text names none (another's words for them), all count.
+    A reader knows of no others. If the text names none (another's words for them), all count.
 
     Returns:
         Those apart from the community's name, and those in it.
@@ -170,8 +169,8 @@ def _grouped(found: Sequence[Heard]) -> list[list[Heard]]:
 def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[Edit]:
     """Write a line for each group of messages.
 
-    It replaces the line that held the same news or came from the same router.
-    The weakest lines are dropped when there is no room.
+    It replaces the line that held the same news or came from the same router. The weakest lines are
+    dropped when there is no room.
     """
     free = [line for line in party.profile.lines if line.author is Author.RECEPTION]
     edits: list[Edit] = []

@@ -54,8 +54,7 @@ def shorten(text: str, words: int = LINE_MAX_WORDS) -> str:
 def fit_titles(head: str, titles: Sequence[str], tail: str, words: int) -> str:
     """Append a `tail` with as many titles as fit to `head`.
 
-    All together has at most `words` words.
-    `head` stands alone if none fits.
+    All together has at most `words` words. `head` stands alone if none fits.
     """
     room = words - len(head.split())
     for count in range(len(titles), 0, -1):

@@ -20,8 +20,8 @@ def summarize_router(
 ) -> tuple[str, str]:
     """Write a router's name and its message.
 
-    The name has at most two attributes, the message at most 60 words.
-    The name says what is over-represented here.
+    The name has at most two attributes, the message at most 60 words. The name says what is
+    over-represented here.
     """
     apart = rank_by_distinctiveness(standing, common)
     name = " and ".join(apart[:NAMED]) or UNNAMED

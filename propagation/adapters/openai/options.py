@@ -26,8 +26,7 @@ Address = Annotated[str, AfterValidator(_is_address)]
 class BudgetOptions(Term):
     """Limits of spending in a period of UTC.
 
-    None is no limit.
-    A `run` lasts from the start of this process.
+    None is no limit. A `run` lasts from the start of this process.
     """
 
     tokens_per_hour: int | None = Field(None, ge=1)

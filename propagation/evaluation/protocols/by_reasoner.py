@@ -145,7 +145,12 @@ class Target:
 
 @dataclass(frozen=True)
 class Placement:
-    """A target's place among its candidates (0 is the best), and whether the reasoner ranked."""
+    """A target's place among its candidates.
+
+    Args:
+        place: 0 is the best.
+        by_reasoner: Whether the reasoner ranked.
+    """
 
     place: int
     by_reasoner: bool
@@ -205,10 +210,11 @@ async def _replay_in_parts(
     events: Sequence[NewInteraction],
     progress: Callable[[int], None],
 ) -> None:
-    """Record a part, reason it to its end, run a round if one is due; then the next part.
+    """Record and reason events part by part, with rounds between.
 
-    A part that an earlier run left unfinished is finished first, and no round begins before that.
-    So the result does not depend on where a run was stopped.
+    Each part is reasoned to its end, and a round runs if one is due, before the next part begins. A
+    part that an earlier run left unfinished is finished first, and no round begins before that. So
+    the result does not depend on where a run was stopped.
     """
     engine.reasoning.lockstep = True
     try:
@@ -236,7 +242,9 @@ async def _catch_up(engine: Engine) -> None:
 
 
 async def _retry_patiently(engine: Engine, step: Callable[[], Awaitable[T]]) -> T:
-    """Run a step; retry it while the reasoner does not answer (its server may be restarting).
+    """Run a step, and retry it while the reasoner does not answer.
+
+    The reasoner's server may be restarting.
 
     Raises:
         ReasonerUnavailable: At once if this run had no answer yet; then the settings are wrong.
@@ -259,7 +267,10 @@ def _draws(
     fixed: Mapping[str, Sequence[str]] | None,
     seeds: Sequence[int],
 ) -> dict[str, list[Target]]:
-    """Return the targets of each draw; drawn candidates are items that the user never had."""
+    """Return the targets of each draw.
+
+    Drawn candidates are items that the user never had.
+    """
     catalogue = sorted(item.key.id for item in dataset.items)
     had: dict[str, set[str]] = {}
     for event in events:

@@ -1,4 +1,7 @@
-"""Levels and paired differences, the figures of an arm, slices, and what all reports state."""
+"""The figures of arms and slices, and what all reports state.
+
+The figures are levels and paired differences.
+"""
 
 import platform
 from collections.abc import Sequence
@@ -30,9 +33,16 @@ class Paired(Term):
 
 
 def paired(left: F64, right: F64, user: NDArray[np.int64]) -> Paired | None:
-    """Return left - right [E], paired by user [E]; None if no event is left.
+    """Return the differences left - right, paired by user.
 
     Events in which either is NaN are left out.
+
+    Args:
+        left: [E]; likewise right.
+        user: [E] rows.
+
+    Returns:
+        None if no event is left.
     """
     difference = left - right
     kept = ~np.isnan(difference)
@@ -78,7 +88,9 @@ N10, HR1, MATCHED_N10, _, N10_OF_100 = range(5)
 
 
 class ArmReport(Term):
-    """Figures of one arm: event means, and paired user means against `off` and `offk`.
+    """Figures of one arm.
+
+    They are event means, and paired user means against `off` and `offk`.
 
     Args:
         n10: N@10 of 10 candidates.
@@ -96,7 +108,11 @@ class ArmReport(Term):
 
 
 def arm_report(name: str, passes: Sequence[Ranked]) -> ArmReport:
-    """Return the figures of one arm of RANKINGS, over one pass a seed."""
+    """Return the figures of one arm of RANKINGS.
+
+    Args:
+        passes: One for each seed.
+    """
 
     def of(measure: int) -> float | None:
         return seed_median([level(one.values[:, RANKINGS.index(name), measure]) for one in passes])
@@ -183,7 +199,13 @@ class StreamReport(Measured):
 
 
 class Figures(Term):
-    """Figures of each arm: all events, and sliced by how much was known (RecNet, Figure 6)."""
+    """Figures of each arm, over all events and in slices.
+
+    The slices are by how much was known.
+
+    Source:
+        RecNet, Figure 6.
+    """
 
     arms: Sequence[ArmReport]
     slices: Sequence[Slice]
@@ -198,7 +220,10 @@ class Figures(Term):
 
 
 def slices_of(passes: Sequence[Ranked]) -> list[Slice]:
-    """Return slices of users by interactions, then of items by adopters; medians over the seeds."""
+    """Return the slices of users, then of items.
+
+    Users are sliced by interactions and items by adopters. Figures are medians over the seeds.
+    """
     return [
         _slice(of, least, end - 1, passes)
         for of, edges in (("user", USERS), ("item", ITEMS))

@@ -1,6 +1,7 @@
-"""Passes over schedules: predict and learn event by event, in parallel, one pass on each core.
+"""Passes over schedules: predict and learn event by event.
 
-Their kernels release the interpreter lock, and the result of a pass depends only on its seed.
+They run in parallel, one pass on each core. Their kernels release the interpreter lock, and the
+result of a pass depends only on its seed.
 """
 
 import asyncio
@@ -28,7 +29,9 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Schedule:
-    """The order of events, and which of them are ranked and learned (ranked first).
+    """The order of events, and which are ranked and learned.
+
+    An event that is both is ranked first.
 
     Args:
         user: [B] rows; likewise item.
@@ -44,9 +47,12 @@ class Schedule:
         return len(self.user)
 
     def known(self) -> tuple[I64, I64]:
-        """Return, of each event, [B] interactions of its user and [B] adopters of its item.
+        """Count what was learned before each event of its user and item.
 
-        Only those learned before it count.
+        Only events that are learned before it count.
+
+        Returns:
+            [B] interactions of its user, and [B] adopters of its item.
         """
         first = np.zeros(len(self), np.bool_)
         rows = np.flatnonzero(self.learned)
@@ -71,7 +77,10 @@ def _before(key: I64, counted: Mask) -> I64:
 
 
 def prequential(stream: Stream, every: int) -> Schedule:
-    """Schedule to test, then learn, each event; one event in `every` is ranked."""
+    """Schedule each event to be tested, then learned.
+
+    One event in `every` is ranked.
+    """
     events = len(stream.user)
     return Schedule(
         stream.user, stream.item, np.arange(events) % every == 0, np.ones(events, np.bool_)
@@ -79,7 +88,13 @@ def prequential(stream: Stream, every: int) -> Schedule:
 
 
 def last_of_each_user(stream: Stream) -> Mask:
-    """Return [E] the leave-last-one-out targets: the last event of users with at least two."""
+    """Return the leave-last-one-out targets.
+
+    A target is the last event of a user with at least two.
+
+    Returns:
+        Mask [E].
+    """
     events = len(stream.user)
     last = np.full(stream.users, -1)
     last[stream.user] = np.arange(events)
@@ -89,10 +104,10 @@ def last_of_each_user(stream: Stream) -> Mask:
 
 
 def leave_one_out(stream: Stream, targets: Mask) -> Schedule:
-    """Schedule leave-last-one-out: all but the targets is learned, in the order of time.
+    """Schedule leave-last-one-out.
 
-    A target is ranked twice: at its own moment, and after all E events of the stream, which come
-    first in the schedule.
+    All events but the targets are learned, in the order of time. A target is ranked twice: at its
+    own moment, and after all E events of the stream, which come first in the schedule.
     """
     rows = np.concatenate([np.arange(len(targets)), np.flatnonzero(targets)])
     ranked = targets[rows]
@@ -182,7 +197,10 @@ def run_pass(
 def start_state(
     stream: Stream, content: F32, attributes: F32, settings: EvaluationSettings, seed: int
 ) -> State:
-    """Return the state before the first event, with the routers by k-means of the content."""
+    """Return the state before the first event.
+
+    Its routers are found by k-means of the content.
+    """
     content = content.copy()
     textless = ~content.any(axis=1)
     content[textless] = random_directions(
@@ -225,9 +243,10 @@ async def run_passes(
     plan: Callable[[Stream, int], Sequence[Schedule]],
     progress: Callable[[int, int], None],
 ) -> list[Ranked]:
-    """Run the passes of every seed and return their results, in the order of seeds and schedules.
+    """Run the passes of every seed and return their results.
 
-    The embedder is fitted anew for each seed. Cancelling this cancels the passes.
+    The results are in the order of seeds and schedules. The embedder is fitted anew for each seed.
+    Cancelling this cancels the passes.
 
     Args:
         plan: Makes the schedules of a shuffled stream and its seed, for one pass each.

@@ -84,9 +84,9 @@ async def evaluate_prequential(
     commit: str = "",
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
-    """Evaluate every arm on a stream, one pass a seed, on all cores.
+    """Evaluate every arm on a stream.
 
-    The embedder is fitted on the stream's catalogue.
+    One pass runs for each seed, on all cores. The embedder is fitted on the stream's catalogue.
 
     Args:
         progress: Called with (events done, events in all), from another thread.

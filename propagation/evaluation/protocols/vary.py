@@ -1,4 +1,7 @@
-"""The effect of one setting on ranking: the same stream at several of its values."""
+"""The effect of one setting on ranking.
+
+The same stream is ranked at several values of the setting.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -52,7 +55,10 @@ class Effect(Measured):
 
 
 def numbers_point(of: str, value: float | None, report: Report) -> EffectPoint:
-    """Return a point from a prequential report, with the arms that the setting concerns."""
+    """Return a point from a prequential report.
+
+    It has the arms that the setting concerns.
+    """
     arms = {name: report.arm(name) for name in SHOWN[of]}
     return EffectPoint(
         value=value,
@@ -71,7 +77,9 @@ def loop_point(
     counts: Mapping[str, int],
     unevolved: LoopRanking | None = None,
 ) -> EffectPoint:
-    """Return a point from a pass through the whole loop, compared with numbers alone.
+    """Return a point from a pass through the whole loop.
+
+    The pass is compared with numbers alone.
 
     Args:
         unevolved: A pass over the same events without evolution, to pair the live ranking with.

@@ -1,8 +1,9 @@
-"""Texts and filter rules in the ranking: the whole loop in lockstep (workflow/replay.py).
+"""Rank through the whole loop in lockstep, with texts and filter rules.
 
-Texts reach the ranking through the profile feature, rules through factors on the taste routers.
-Both change only by reasoning and rounds, so the numbers' own protocol cannot measure them. Beside
-the live arm the combiner learns one without the profile feature, on the same events.
+The loop is that of workflow/replay.py. Texts reach the ranking through the profile feature, rules
+through factors on the taste routers. Both change only by reasoning and rounds, so the numbers' own
+protocol cannot measure them. Beside the live arm the combiner learns one without the profile
+feature, on the same events.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -58,7 +59,13 @@ class LoopRanking:
 
 @dataclass(frozen=True)
 class RankedEvent:
-    """An event's user row, its N@10 by WAYS, and whether a rule applied."""
+    """An event that was ranked in the loop.
+
+    Args:
+        user: Its user's row.
+        gains: Its N@10 by WAYS.
+        ruled: Whether a rule applied.
+    """
 
     user: int
     gains: Sequence[float]
@@ -71,10 +78,11 @@ async def rank_in_loop(
     events: Sequence[NewInteraction],
     progress: Callable[[int], None] = lambda done: None,
 ) -> LoopRanking:
-    """Run the loop on an opened, empty engine that nothing else uses, and rank.
+    """Run the loop on an empty engine, and rank.
 
-    Reported on the last three fifths of the events. Only a user's first event of each step of 16 is
-    ranked, against all unseen items: everything that the user did before is learned by then.
+    The engine is opened, and nothing else uses it. The figures are of the last three fifths of the
+    events. Only a user's first event of each step of 16 is ranked, against all unseen items:
+    everything that the user did before is learned by then.
 
     Raises:
         InvalidInput: There is nothing to rank.

@@ -1,4 +1,7 @@
-"""Pictures of reports, in the format of the path's ending (.png, .svg); OSError if it cannot be."""
+"""Plot reports in the format of the path's ending (.png, .svg).
+
+A picture that cannot be written raises OSError.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +44,10 @@ class Picture:
         self.axes: Sequence[Axes] = list(np.atleast_1d(self.figure.subplots(1, columns)))
 
     def legend(self) -> None:
-        """Draw one legend for all axes, below them, so that it hides no bar."""
+        """Draw one legend for all axes.
+
+        It is below them, so that it hides no bar.
+        """
         handles, labels = self.axes[0].get_legend_handles_labels()
         self.figure.legend(
             handles, labels, loc="outside lower center", ncols=min(len(labels), 4), fontsize="small"
@@ -71,7 +77,10 @@ def over_time(report: Report, path: Path) -> None:
 
 
 def left_out(report: LeaveOneOutReport, path: Path) -> None:
-    """Plot N@10 of 10 and of 100 by arm, for each state of knowledge."""
+    """Plot N@10 by arm, for each state of knowledge.
+
+    One half of the picture is of 10 candidates, the other of 100.
+    """
     picture = Picture(
         2,
         f"{report.dataset}, leave-last-one-out: {report.known[0].targets:,} targets, seeds: "
@@ -119,7 +128,10 @@ def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
 
 
 def plot_effect(effect: Effect, path: Path) -> None:
-    """Plot levels by value, and each arm's gain with twice its standard error."""
+    """Plot levels and gains by value.
+
+    Each arm's gain has twice its standard error.
+    """
     picture = Picture(
         2,
         f"{effect.dataset}: the effect of {effect.of} ({effect.events:,} events, "

@@ -55,7 +55,10 @@ SLICE_HEADERS = (
 
 
 def rows(report: Report) -> list[tuple[str, ...]]:
-    """Return one row for each arm, in the order of LABELS, under HEADERS."""
+    """Return one row for each arm, under HEADERS.
+
+    The rows are in the order of LABELS.
+    """
     return [
         (label, _level(arm.n10), _level(arm.hr1), _level(arm.n10_matched), *_against(arm))
         for name, label in LABELS.items()
@@ -104,7 +107,10 @@ def effect_levels(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]
 
 
 def effect_gains(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return headings and one row for each value: each arm minus its base, with its t."""
+    """Return headings and one row of gains for each value.
+
+    A gain is an arm minus its base, with its t.
+    """
     return (
         effect.of,
         *(

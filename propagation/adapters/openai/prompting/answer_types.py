@@ -114,8 +114,7 @@ def _good_ones(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
 def _number(value: Any) -> Any:
     """Read a number as small models write it.
 
-    They write "Candidate 2", "line 3", "first" and "".
-    A text with two numbers is none.
+    They write "Candidate 2", "line 3", "first" and "". A text with two numbers is none.
     """
     if value is None or value == "":
         return 0
@@ -133,8 +132,8 @@ def _number(value: Any) -> Any:
 def _truth(value: Any) -> Any:
     """Read whether something helped.
 
-    Models say it in words, in part, or as a share of 1.
-    Where the model said nothing, it did no harm.
+    Models say it in words, in part, or as a share of 1. Where the model said nothing, it did no
+    harm.
     """
     if value is None or value == "":
         return True

@@ -63,9 +63,8 @@ class Question:
 def build_schema(parts: Mapping[str, Wanted], *, bounded: bool) -> dict[str, Any]:
     """Build a JSON schema that servers with grammars take.
 
-    It has types, names and short enums only.
-    If `bounded`, it also bounds texts and lists: a model that begins to repeat itself in one part
-    still comes to the others.
+    It has types, names and short enums only. If `bounded`, it also bounds texts and lists: a model
+    that begins to repeat itself in one part still comes to the others.
     """
     return {
         "type": "object",
@@ -81,8 +80,8 @@ def build_schema(parts: Mapping[str, Wanted], *, bounded: bool) -> dict[str, Any
 def _shape(model: type[BaseModel], *, bounded: bool) -> dict[str, Any]:
     """Build the schema of a type.
 
-    Each type is built once, since it takes pydantic milliseconds.
-    Texts and lists without bounds of their own get those of a line, a name and a few names.
+    Each type is built once, since it takes pydantic milliseconds. Texts and lists without bounds of
+    their own get those of a line, a name and a few names.
     """
     schema = model.model_json_schema()
     definitions = schema.get("$defs", {})
@@ -155,8 +154,8 @@ def list_answer_names(wanted: Mapping[str, Wanted]) -> Collection[str]:
 def match_parts(answer: ParsedAnswer, wanted: Mapping[str, Wanted]) -> ParsedAnswer:
     """Find the wanted parts of an answer.
 
-    The case of their names and the objects around them do not matter.
-    An object that has the fields of the only wanted part is taken for that part.
+    The case of their names and the objects around them do not matter. An object that has the fields
+    of the only wanted part is taken for that part.
     """
     value = answer.value
     for _ in range(WRAPPERS):

@@ -111,8 +111,8 @@ def show_counts(counts: Mapping[str, int], most: int) -> dict[str, int]:
 class Letters:
     """The letters by which one prompt names its messages.
 
-    They are M1, M2, ... in the order of the parties.
-    In the next prompt they mean other messages, so what is kept of an answer names communities.
+    They are M1, M2, ... in the order of the parties. In the next prompt they mean other messages,
+    so what is kept of an answer names communities.
     """
 
     def __init__(self, parties: Iterable[Party]) -> None:
