@@ -1,4 +1,4 @@
-"""The arms of an evaluation, with the features that each sees, and the expectation of its figures.
+"""The arms of an evaluation, with their features and expected figures.
 
 All arms learn side by side in one pass over the stream.
 """
@@ -29,7 +29,7 @@ def _log_choose(logs, n, k):
 
 @njit(cache=True)
 def expected(above, ties, others, draws, logs):
-    """Return the expected (N@10, HR@1) of a target over all draws of negatives.
+    """Return a target's expected figures over all draws of negatives.
 
     Args:
         above: Candidates with a higher score than the target.
@@ -37,6 +37,9 @@ def expected(above, ties, others, draws, logs):
         others: All candidates but the target.
         draws: Negatives drawn without replacement (all, if there are fewer).
         logs: Logarithms of factorials.
+
+    Returns:
+        (N@10, HR@1).
     """
     drawn = min(draws, others)
     gain, hit = 0.0, 0.0

@@ -91,9 +91,13 @@ def _reached(bank, content, tau):
 
 @njit(cache=True)
 def _point_to_point(state, norms, user, content, near):
-    """Fill near [I] f32 with the cosines of the 50 most similar other users who have each item.
+    """Score each item by the nearest users who have it.
 
+    A score is the sum of the cosines of those of the 50 most similar other users who have the item.
     The cosines are divided by the sum of all 50.
+
+    Args:
+        near: [I] f32, filled here.
     """
     near[:] = 0.0
     cosines = np.empty(len(norms), np.float32)
@@ -132,7 +136,10 @@ def fill_controls(state, controls, standpoint, user, items, near, out):
 
 @njit(cache=True)
 def follow_controls(state, controls, user, item, is_new):
-    """Update the controls after an event: an adoption reaches one router by text (eq. 2)."""
+    """Update the controls after an event.
+
+    An adoption reaches one router by text (eq. 2).
+    """
     if is_new:
         write(controls.semantic, item, controls.home[item : item + 1], controls.one)
     controls.norms[user] = np.sqrt(np.sum(state.user_content[user] ** 2))

@@ -1,4 +1,7 @@
-"""One pass over a stream: score every candidate, then learn, by the service's own rules."""
+"""One pass over a stream: score every candidate, then learn.
+
+Both follow the service's own rules.
+"""
 
 import numpy as np
 from numba import njit
@@ -34,7 +37,13 @@ def _fill(state, controls, user, items, near, out):
 
 @njit(cache=True)
 def _folded(combiner, arm, user_bin):
-    """Return weights [4,F] and offset [4] by item bin: a score is offset + weights . raw."""
+    """Fold an arm's standardisation into weights and offsets by item bin.
+
+    A score is offset + weights . raw.
+
+    Returns:
+        Weights [4,F] and offset [4].
+    """
     features = combiner.mask.shape[1]
     weights = np.zeros((BINS, features))
     offset = np.zeros(BINS)
@@ -90,7 +99,11 @@ def _expectations(scores, target, barred, other_kind, logs, out):
 
 @njit(cache=True)
 def _rank(state, combiner, user, item, raw, bins, scores, barred, other_kind, logs, out):
-    """Fill out [R,5] of one event; R are the arms and then the two popularity probes."""
+    """Fill in the figures of one event's rankings.
+
+    Args:
+        out: [R,5], filled here; R are the arms and then the two popularity probes.
+    """
     user_bin = maturity(state.history_length[user])
     adopted = state.adoptions[item] > 0
     for other in range(len(bins)):
