@@ -1,1 +1,1 @@
-"""What runs: the gRPC server, its worker, the command line, settings and telemetry."""
+"""What runs: gRPC server, worker, command line, settings and telemetry."""

@@ -76,7 +76,9 @@ def compose(
     process: Process,
     policies: Mapping[str, PolicyFactory] = ROUTING_POLICIES,
 ) -> Engine:
-    """Build an engine, each part after those that it uses; nothing is opened yet.
+    """Build an engine from its ports and settings.
+
+    Each part comes after those that it uses. Nothing is opened yet.
 
     Args:
         ports: The adapters of the deployment.

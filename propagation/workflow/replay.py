@@ -19,7 +19,11 @@ T = TypeVar("T")
 
 @dataclass
 class ReplayReport:
-    """The result of a replay; `outcomes` counts the events by what became of them."""
+    """The result of a replay.
+
+    Attributes:
+        outcomes: How many events ended with each status.
+    """
 
     clients: int = 0
     events: int = 0
@@ -35,11 +39,11 @@ async def replay(
     step: int = STEP,
     progress: Callable[[int], None] = lambda _: None,
 ) -> ReplayReport:
-    """Push clients, then events in their order, through an engine that nothing else uses.
+    """Push clients, then events in their order, through an engine.
 
-    Every `step` events are recorded, learned and reasoned before the next are recorded, and a round
-    runs when `update_size` clients have changed. After a failure the recorded events stay, and a
-    second replay goes on from there: repeats are DUPLICATE.
+    Nothing else uses the engine meanwhile. Every `step` events are recorded, learned and reasoned
+    before the next are recorded, and a round runs when `update_size` clients have changed. After a
+    failure the recorded events stay, and a second replay goes on from there: repeats are DUPLICATE.
 
     Args:
         engine: An open engine.

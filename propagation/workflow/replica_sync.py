@@ -1,4 +1,4 @@
-"""Commits of other processes on this graph, applied to the views of this one.
+"""Following other processes: what they commit to this graph reaches this process.
 
 That concerns pending events, profiles' vectors and mapped attributes. The numbers follow in the
 learner.
@@ -30,14 +30,21 @@ class ReplicaSync:
         self._text = 0
 
     async def open(self, applied_through: int) -> None:
-        """Follow commits from now on; call it before the view and the index are filled."""
+        """Follow commits from now on.
+
+        Call it before the view and the index are filled.
+        """
         self.note_embedder()
         self._text = await self._store.texts_through()
         self._memory.pending_events.drop_learned(applied_through)
         await self._follow_log()
 
     async def step(self) -> int:
-        """Apply new entries of the log, texts and rounds; return how many there were."""
+        """Apply new entries of the log, texts and rounds.
+
+        Returns:
+            How many there were.
+        """
         return await self._follow_log() + await self._follow_texts() + await self._follow_rounds()
 
     def note_embedder(self) -> None:
