@@ -6,8 +6,8 @@ from pathlib import Path
 from propagation.adapters.sqlite.connection import Reader
 from propagation.adapters.sqlite.reason.texts import newest_versions, texts_or_none_yet
 from propagation.adapters.sqlite.record.clients import clients_of
-from propagation.adapters.sqlite.rounds.messages import waiting_messages
 from propagation.adapters.sqlite.rounds.rounds import last_rounds
+from propagation.adapters.sqlite.rounds.waiting_messages import waiting_messages
 from propagation.model import Client, ClientText, Round, RouterVersion
 
 

@@ -9,11 +9,11 @@ from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of, write_marked_rows
 from propagation.adapters.neo4j.forget.withdrawal import withdraw
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.adapters.neo4j.reason.reason import interaction_of
-from propagation.adapters.neo4j.reason.texts import merged_of, text_of
+from propagation.adapters.neo4j.reason.texts import text_of
 from propagation.adapters.neo4j.record.forgotten_events import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import ascii_word, says
+from propagation.adapters.shared.reason_rows import interaction_of
 from propagation.model import (
     MERGED_OUTCOME,
     AffectedMessage,
@@ -176,7 +176,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         self, messages: Sequence[tuple[int, int]]
     ) -> Sequence[MessageMerge]:
         return [
-            merged_of(row)
+            MessageMerge(*row)
             for row in await self._database.rows(
                 "forget/search/readers_of_messages",
                 keys=[list(key) for key in messages],

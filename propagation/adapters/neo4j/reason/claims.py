@@ -1,9 +1,17 @@
-"""Fetches the facts for the rules of a claim (propagation/graph_rules/claims.py)."""
+"""Claims of stage 1: hands out interactions by token, and commits what was reasoned."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
-from propagation.adapters.neo4j.connection import Transaction
+from propagation.adapters.neo4j.connection import StorePart, Transaction
+from propagation.adapters.neo4j.index.outbox import enqueue_texts
 from propagation.adapters.neo4j.learn.learn import draw_columns
+from propagation.adapters.neo4j.reason.texts import (
+    create_gradients,
+    create_texts,
+    lock_clients,
+    text_row,
+)
 from propagation.graph_rules.claims import (
     ClaimedInteraction,
     Draw,
@@ -14,23 +22,152 @@ from propagation.graph_rules.claims import (
     read_draws,
     reason_work,
 )
-from propagation.model import ReasonWork
+from propagation.model import LeaseLost, ReasonClaim, ReasonedInteraction, ReasonWork
+
+Choose = Callable[[Transaction, "Claims"], Awaitable[Sequence[int]]]
 
 
-async def choose_pending(
-    transaction: Transaction, claimed: Collection[int], after: int, through: int, limit: int
-) -> list[int]:
-    """Choose interactions for a new claim among those after `after` that are learned."""
-    pending = await transaction.table(
-        "reason/claims/pending_interactions",
-        after=after,
-        through=through,
-        limit=pending_to_fetch(limit, len(claimed)),
+@dataclass(frozen=True)
+class Claims:
+    """The state of all claims, locked until the transaction ends.
+
+    Attributes:
+        reasoned: The reason watermark: everything at or below it is reasoned.
+        learned: The sequence through which everything is learned.
+        held: The interactions that claims hold.
+    """
+
+    reasoned: int
+    token: int
+    now: int
+    learned: int
+    held: frozenset[int]
+
+
+class Neo4jClaims(StorePart):
+    """Claims by token."""
+
+    async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
+        async def choose(transaction: Transaction, claims: Claims) -> Sequence[int]:
+            pending = await transaction.table(
+                "reason/claims/pending_interactions",
+                after=claims.reasoned,
+                through=claims.learned,
+                limit=pending_to_fetch(limit, len(claims.held)),
+            )
+            return choose_interactions(
+                (PendingInteraction(*row) for row in pending), claims.held, limit
+            )
+
+        return await self._claim(worker, ttl_ms, choose)
+
+    async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
+        async def choose(transaction: Transaction, claims: Claims) -> Sequence[int]:
+            rows = await transaction.rows(
+                "reason/claims/free_dead_letters", held=sorted(claims.held), limit=limit
+            )
+            return [sequence for (sequence,) in rows]
+
+        return await self._claim(worker, ttl_ms, choose)
+
+    async def _claim(self, worker: str, ttl_ms: int, choose: Choose) -> ReasonClaim | None:
+        async def work(transaction: Transaction) -> ReasonClaim | None:
+            claims = await _lock_claims(transaction)
+            sequences = await choose(transaction, claims)
+            if not sequences:
+                return None
+            token, expires = claims.token + 1, claims.now + ttl_ms
+            await transaction.execute(
+                "reason/claims/create_claim",
+                token=token,
+                worker=worker,
+                expires=expires,
+                work=list(sequences),
+            )
+            return ReasonClaim(
+                token=token,
+                worker=worker,
+                expires=expires,
+                work=tuple(await _load_work(transaction, sequences)),
+            )
+
+        return await self._database.write(work)
+
+    async def renew_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
+        await self._database.execute(
+            "reason/claims/extend_claims",
+            tokens=list(tokens),
+            ttl=ttl_ms,
+            now=self._database.now(),
+        )
+
+    async def commit_reasoned(
+        self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
+    ) -> None:
+        claimed = {work.sequence for work in claim.work}
+        if unclaimed := [result.sequence for result in reasoned if result.sequence not in claimed]:
+            raise LeaseLost(f"claim {claim.token} does not hold interaction {unclaimed[0]}")
+        texts = [(text, result) for result in reasoned for text in result.texts]
+        rows = [text_row(text, result.written_at) for text, result in texts]
+
+        async def work(transaction: Transaction) -> None:
+            if await transaction.value("reason/claims/lock_claim", token=claim.token) is None:
+                raise LeaseLost(
+                    f"claim {claim.token} of worker {claim.worker!r} is no longer held: it expired"
+                    " and was taken over, or something was withdrawn, or routers evolved"
+                )
+            await lock_clients(transaction, [text for text, _ in texts])
+            await enqueue_texts(transaction, [text for text, _ in texts])
+            await create_texts(
+                transaction,
+                rows,
+                [(merge, result.written_at) for result in reasoned for merge in result.merges],
+                [result.sequence for _, result in texts],
+            )
+            await create_gradients(transaction, reasoned)
+            await _store_outcomes(transaction, reasoned)
+            if not more:
+                await transaction.execute("reason/claims/finish_claim", token=claim.token)
+
+        await self._database.write(work)
+
+
+async def _lock_claims(transaction: Transaction) -> Claims:
+    reasoned, token, now, held, learned = await transaction.single_row(
+        "reason/claims/lock_claims", now=transaction.now()
     )
-    return choose_interactions((PendingInteraction(*row) for row in pending), claimed, limit)
+    sequences = frozenset(sequence for claim in held for sequence in claim)
+    return Claims(reasoned, token, now, learned[0] if learned else 0, sequences)
 
 
-async def load_work(transaction: Transaction, sequences: Sequence[int]) -> list[ReasonWork]:
+async def _store_outcomes(
+    transaction: Transaction, reasoned: Sequence[ReasonedInteraction]
+) -> None:
+    if reasoned:
+        await transaction.execute(
+            "reason/claims/set_reasoned",
+            rows=[
+                [
+                    result.sequence,
+                    result.reward,
+                    result.written_at,
+                    result.failure,
+                    *_authors(result),
+                ]
+                for result in reasoned
+            ],
+        )
+    failed = [result.sequence for result in reasoned if result.failure is not None]
+    recovered = [
+        result.sequence for result in reasoned if result.late is not None and result.failure is None
+    ]
+    if failed:
+        await transaction.execute("reason/claims/mark_dead_letters", sequences=failed)
+    if recovered:
+        await transaction.execute("reason/claims/unmark_dead_letters", sequences=recovered)
+
+
+async def _load_work(transaction: Transaction, sequences: Sequence[int]) -> list[ReasonWork]:
     """Load the work of a claim; `sequences` ascending."""
     draws: dict[int, Draw] = {}
     while remaining := sequences[len(draws) :]:
@@ -45,3 +182,10 @@ async def load_work(transaction: Transaction, sequences: Sequence[int]) -> list[
     return reason_work(
         (ClaimedInteraction(*interaction) for interaction in interactions), draws, set(known_items)
     )
+
+
+def _authors(result: ReasonedInteraction) -> tuple[list[str] | None, str | None]:
+    """Return the prompts and the fallback of an interaction; a dead letter has none."""
+    if result.failure is not None:
+        return None, None
+    return list(result.usage.prompts) or None, result.usage.stand_in or None

@@ -1,140 +1,34 @@
-"""Claims, commits and reads of stage 1 (ReasonStore)."""
+"""Texts, merges and reads of stage 1 (ReasonStore)."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from propagation.adapters.neo4j.connection import StorePart, Transaction
+from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.index.outbox import enqueue_texts
-from propagation.adapters.neo4j.reason.claims import choose_pending, load_work
+from propagation.adapters.neo4j.reason.claims import Neo4jClaims
 from propagation.adapters.neo4j.reason.texts import (
     check_no_withdrawal,
-    create_gradients,
     create_texts,
     current_texts,
-    gradient_of,
     lock_clients,
-    merged_of,
     text_of,
     text_row,
 )
+from propagation.adapters.shared.reason_rows import gradient_of, interaction_of, reach_of
 from propagation.model import (
     ClientText,
     DeadLetter,
     Gradient,
     InteractionRow,
-    LeaseLost,
     MessageMerge,
     MessageReach,
     Module,
     NumberedMerge,
     NumberedText,
-    ReasonClaim,
-    ReasonedInteraction,
 )
 
-Choose = Callable[[Transaction, "Claims"], Awaitable[Sequence[int]]]
 
-
-@dataclass(frozen=True)
-class Claims:
-    """The state of all claims, locked until the transaction ends.
-
-    Attributes:
-        reasoned: The reason watermark: everything at or below it is reasoned.
-        learned: The sequence through which everything is learned.
-        held: The interactions that claims hold.
-    """
-
-    reasoned: int
-    token: int
-    now: int
-    learned: int
-    held: frozenset[int]
-
-
-class Neo4jReason(StorePart):
-    """Claims by token, texts by version (ReasonStore)."""
-
-    async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
-        async def choose(transaction: Transaction, claims: Claims) -> Sequence[int]:
-            if not claims.learned:
-                return []
-            return await choose_pending(
-                transaction, claims.held, claims.reasoned, claims.learned, limit
-            )
-
-        return await self._claim(worker, ttl_ms, choose)
-
-    async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
-        async def choose(transaction: Transaction, claims: Claims) -> Sequence[int]:
-            rows = await transaction.rows(
-                "reason/claims/free_dead_letters", held=sorted(claims.held), limit=limit
-            )
-            return [sequence for (sequence,) in rows]
-
-        return await self._claim(worker, ttl_ms, choose)
-
-    async def _claim(self, worker: str, ttl_ms: int, choose: Choose) -> ReasonClaim | None:
-        async def work(transaction: Transaction) -> ReasonClaim | None:
-            claims = await _lock_claims(transaction)
-            sequences = await choose(transaction, claims)
-            if not sequences:
-                return None
-            token, expires = claims.token + 1, claims.now + ttl_ms
-            await transaction.execute(
-                "reason/claims/create_claim",
-                token=token,
-                worker=worker,
-                expires=expires,
-                work=list(sequences),
-            )
-            return ReasonClaim(
-                token=token,
-                worker=worker,
-                expires=expires,
-                work=tuple(await load_work(transaction, sequences)),
-            )
-
-        return await self._database.write(work)
-
-    async def renew_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
-        await self._database.execute(
-            "reason/claims/extend_claims",
-            tokens=list(tokens),
-            ttl=ttl_ms,
-            now=self._database.now(),
-        )
-
-    async def commit_reasoned(
-        self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
-    ) -> None:
-        claimed = {work.sequence for work in claim.work}
-        if unclaimed := [result.sequence for result in reasoned if result.sequence not in claimed]:
-            raise LeaseLost(f"claim {claim.token} does not hold interaction {unclaimed[0]}")
-        texts = [(text, result) for result in reasoned for text in result.texts]
-        rows = [text_row(text, result.written_at) for text, result in texts]
-
-        async def work(transaction: Transaction) -> None:
-            if await transaction.value("reason/claims/lock_claim", token=claim.token) is None:
-                raise LeaseLost(
-                    f"claim {claim.token} of worker {claim.worker!r} is no longer held: it expired"
-                    " and was taken over, or something was withdrawn, or routers evolved"
-                )
-            await lock_clients(transaction, [text for text, _ in texts])
-            await enqueue_texts(transaction, [text for text, _ in texts])
-            await create_texts(
-                transaction,
-                rows,
-                [(merge, result.written_at) for result in reasoned for merge in result.merges],
-                [result.sequence for _, result in texts],
-            )
-            await create_gradients(transaction, reasoned)
-            await _store_outcomes(transaction, reasoned)
-            if not more:
-                await transaction.execute("reason/claims/finish_claim", token=claim.token)
-
-        await self._database.write(work)
+class Neo4jReason(Neo4jClaims):
+    """Reads what was reasoned, and commits texts that no interaction wrote."""
 
     async def commit_texts(
         self,
@@ -190,7 +84,8 @@ class Neo4jReason(StorePart):
             )
         )
         return [
-            NumberedMerge(number=row[0], sequence=row[1], merge=merged_of(row[2:])) for row in rows
+            NumberedMerge(number=row[0], sequence=row[1], merge=MessageMerge(*row[2:]))
+            for row in rows
         ]
 
     async def _numbers(self) -> list[int]:
@@ -200,14 +95,7 @@ class Neo4jReason(StorePart):
     async def message_reach(self, newest: int) -> Sequence[MessageReach]:
         after = await self.merges_through() - newest
         return [
-            MessageReach(
-                router=row[0],
-                clients=row[1],
-                merged=row[2],
-                filtered=row[3],
-                empty=row[4],
-                fell_out=row[5],
-            )
+            reach_of(row)
             for row in await self._database.rows("reason/merges/message_reach", after=after)
         ]
 
@@ -245,7 +133,7 @@ class Neo4jReason(StorePart):
         rows = await self._database.rows(
             "reason/merges/merges_of_message", router=router, version=version, limit=limit
         )
-        return [merged_of(row) for row in rows]
+        return [MessageMerge(*row) for row in rows]
 
     async def gradients(
         self, module: Module, owner: int | None, after: int, limit: int
@@ -274,60 +162,3 @@ class Neo4jReason(StorePart):
                 "reason/interactions/list_dead_letters", limit=limit
             )
         ]
-
-
-async def _lock_claims(transaction: Transaction) -> Claims:
-    reasoned, token, now, held, learned = await transaction.single_row(
-        "reason/claims/lock_claims", now=transaction.now()
-    )
-    sequences = frozenset(sequence for claim in held for sequence in claim)
-    return Claims(reasoned, token, now, learned[0] if learned else 0, sequences)
-
-
-async def _store_outcomes(
-    transaction: Transaction, reasoned: Sequence[ReasonedInteraction]
-) -> None:
-    if reasoned:
-        await transaction.execute(
-            "reason/claims/set_reasoned",
-            rows=[
-                [
-                    result.sequence,
-                    result.reward,
-                    result.written_at,
-                    result.failure,
-                    *_authors(result),
-                ]
-                for result in reasoned
-            ],
-        )
-    failed = [result.sequence for result in reasoned if result.failure is not None]
-    recovered = [
-        result.sequence for result in reasoned if result.late is not None and result.failure is None
-    ]
-    if failed:
-        await transaction.execute("reason/claims/mark_dead_letters", sequences=failed)
-    if recovered:
-        await transaction.execute("reason/claims/unmark_dead_letters", sequences=recovered)
-
-
-def interaction_of(row: Sequence[Any]) -> InteractionRow:
-    """Build an interaction from a row of cypher/reason/interactions."""
-    return InteractionRow(
-        sequence=row[0],
-        event_id=row[1],
-        user=row[2],
-        item=row[3],
-        negative=row[4],
-        time=row[5],
-        weight=row[6],
-        prompts=tuple(row[7] or ()),
-        stand_in=row[8] or "",
-    )
-
-
-def _authors(result: ReasonedInteraction) -> tuple[list[str] | None, str | None]:
-    """Return the prompts and the fallback of an interaction; a dead letter has none."""
-    if result.failure is not None:
-        return None, None
-    return list(result.usage.prompts) or None, result.usage.stand_in or None

@@ -16,10 +16,8 @@ from propagation.model import (
     Author,
     ClientText,
     FilterMemory,
-    Gradient,
     Line,
     MessageMerge,
-    Module,
     Profile,
     ReasonedInteraction,
     Source,
@@ -274,24 +272,3 @@ async def _newest(database: Neo4jDatabase, wanted: Sequence[int]) -> dict[int, C
                 )
             )
     return found
-
-
-def merged_of(row: Sequence[Any]) -> MessageMerge:
-    """Build a merge from a row."""
-    return MessageMerge(
-        ref=row[0], profile_version=row[1], router=row[2], router_version=row[3], outcome=row[4]
-    )
-
-
-def gradient_of(row: Sequence[Any]) -> Gradient:
-    """Build a gradient from a row."""
-    return Gradient(
-        sequence=row[0],
-        module=Module(row[1]),
-        owner=row[2],
-        writer=row[3],
-        reward=row[4],
-        text=row[5],
-        attributes=tuple(row[6]),
-        epoch=row[7],
-    )

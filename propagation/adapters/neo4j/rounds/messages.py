@@ -1,42 +1,18 @@
-"""Messages, which are versions of routers, and the messages that wait for clients."""
+"""Messages, which are versions of routers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any
 
-from propagation.adapters.neo4j.connection import StorePart, Transaction
+from propagation.adapters.neo4j.connection import StorePart
 from propagation.model import IntegratedAttribute, RouterVersion
-from propagation.reception.message_buffer import (
-    ClientEdge,
-    MessageKey,
-    Receiver,
-    SentMessage,
-    WaitingMessages,
-)
+from propagation.reception.message_buffer import MessageKey
 
 SENDERS_KEPT = 2
-STANDS = -1
-"""In place of the round that closed an edge; see cypher/rounds/messages/receiver_edges."""
 
 
 class Neo4jMessages(StorePart):
     """Reads published messages."""
-
-    async def waiting_messages(
-        self, refs_after: Mapping[int, int], through: int | None = None
-    ) -> Mapping[int, Sequence[RouterVersion]]:
-        waiting: dict[int, list[RouterVersion]] = {ref: [] for ref in refs_after}
-        keys = (
-            await self._database.read(
-                lambda transaction: _waiting_keys(transaction, refs_after, through)
-            )
-            if refs_after
-            else {}
-        )
-        versions = await self.brief(sorted({key for found in keys.values() for key in found}))
-        for ref, found in keys.items():
-            waiting[ref] = [versions[key] for key in found]
-        return waiting
 
     async def messages(
         self, keys: Sequence[MessageKey], senders: int
@@ -47,7 +23,7 @@ class Neo4jMessages(StorePart):
             for router, version, part in await self._database.rows(
                 "rounds/messages/senders", keys=[list(key) for key in found], senders=senders
             ):
-                parts[router, version].append(_part(part))
+                parts[router, version].append(IntegratedAttribute(*part))
         return {
             key: replace(version, integrated=tuple(parts[key])) for key, version in found.items()
         }
@@ -83,7 +59,7 @@ class Neo4jMessages(StorePart):
         parts = await self._database.rows(
             "rounds/messages/parts_of_message", router=router, version=version
         )
-        return replace(brief, integrated=tuple(_part(part) for part in parts))
+        return replace(brief, integrated=tuple(IntegratedAttribute(*part) for part in parts))
 
     async def parts_carrying(
         self, keys: Sequence[MessageKey], attributes: Sequence[str], but: int
@@ -97,7 +73,7 @@ class Neo4jMessages(StorePart):
                 attributes=sorted(set(attributes)),
                 but=but,
             ):
-                parts.setdefault((router, version), []).append(_part(part))
+                parts.setdefault((router, version), []).append(IntegratedAttribute(*part))
         return parts
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
@@ -106,7 +82,7 @@ class Neo4jMessages(StorePart):
             "rounds/messages/contributions", ref=ref
         ):
             if (router, version) in parts or len(parts) < limit:
-                parts.setdefault((router, version), []).append(_part(part))
+                parts.setdefault((router, version), []).append(IntegratedAttribute(*part))
         versions = await self.brief(list(parts))
         return [replace(versions[key], integrated=tuple(of)) for key, of in parts.items()]
 
@@ -118,46 +94,6 @@ class Neo4jMessages(StorePart):
             else []
         )
         return {(row[0], row[1]): _version(row) for row in rows}
-
-
-async def _waiting_keys(
-    transaction: Transaction, refs_after: Mapping[int, int], through: int | None
-) -> dict[int, list[MessageKey]]:
-    last = await transaction.value("rounds/newest_rounds", limit=1) or 0
-    through = last if through is None else min(through, last)
-    search = WaitingMessages(await _receivers(transaction, refs_after, through), through)
-    rounds, current = search.rounds(), {}
-    if rounds:
-        pairs = [list(pair) for pair in rounds]
-        for router, round_, *sent in await transaction.rows(
-            "rounds/messages/current_messages", pairs=pairs
-        ):
-            current[router, round_] = SentMessage(router, *sent)
-    own, from_others = search.own_windows(current), {}
-    if own:
-        spans = [list(astuple(window)) for window in own]
-        for place, *sent in await transaction.rows(
-            "rounds/messages/newest_from_others", spans=spans
-        ):
-            from_others[own[place]] = SentMessage(own[place].router, *sent)
-    return search.choose(current, from_others)
-
-
-async def _receivers(
-    transaction: Transaction, refs_after: Mapping[int, int], through: int
-) -> list[Receiver]:
-    edges: dict[int, list[ClientEdge]] = {}
-    columns = await transaction.single_row(
-        "rounds/messages/receiver_edges", refs=sorted(refs_after), through=through
-    )
-    for ref, router, opened, closed in zip(*columns, strict=True):
-        edges.setdefault(ref, []).append(
-            ClientEdge(router, opened, None if closed == STANDS else closed)
-        )
-    return [
-        Receiver(ref, refs_after[ref], found, min(edge.opened for edge in found))
-        for ref, found in edges.items()
-    ]
 
 
 def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
@@ -213,12 +149,6 @@ def _version(row: Sequence[Any]) -> RouterVersion:
         attributes=tuple(row[6]),
         standing=tuple(zip(row[7], row[8], strict=True)),
         sequence=row[9],
-        integrated=tuple(_part(part) for part in zip(*row[10:14], strict=True)),
+        integrated=tuple(IntegratedAttribute(*part) for part in zip(*row[10:14], strict=True)),
         written_by=row[14] or "",
-    )
-
-
-def _part(row: Sequence[Any]) -> IntegratedAttribute:
-    return IntegratedAttribute(
-        attribute=row[0], ref=row[1], profile_version=row[2], sequence=row[3]
     )

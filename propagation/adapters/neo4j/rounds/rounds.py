@@ -16,7 +16,7 @@ from propagation.adapters.neo4j.connection import (
 )
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
-from propagation.adapters.neo4j.rounds.messages import Neo4jMessages, parts_of, properties_of
+from propagation.adapters.neo4j.rounds.messages import parts_of, properties_of
 from propagation.adapters.neo4j.rounds.staged_rows import (
     StageCall,
     StagedRows,
@@ -24,6 +24,7 @@ from propagation.adapters.neo4j.rounds.staged_rows import (
     split_by_client,
     split_by_size,
 )
+from propagation.adapters.neo4j.rounds.waiting_messages import Neo4jWaitingMessages
 from propagation.adapters.shared.json_text import without_nul
 from propagation.model import Attribute, EntryKind, LeaseLost, Round, RouterVersion, RoutingEdge
 from propagation.ports import Lease
@@ -53,7 +54,7 @@ ROUND = (
 )
 
 
-class Neo4jRounds(Neo4jEdges, Neo4jMessages):
+class Neo4jRounds(Neo4jEdges, Neo4jWaitingMessages):
     """Stages, publishes and reads rounds."""
 
     def __init__(self, database: Neo4jDatabase) -> None:

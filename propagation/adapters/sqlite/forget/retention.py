@@ -18,7 +18,7 @@ from propagation.adapters.sqlite.connection import (
     reads,
     writes,
 )
-from propagation.adapters.sqlite.reason.reason import REASONED
+from propagation.adapters.sqlite.reason.claims import REASONED
 from propagation.adapters.sqlite.reason.text_bodies import cited_messages
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.graph_rules.retention import (

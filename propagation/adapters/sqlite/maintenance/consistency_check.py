@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from propagation.adapters.sqlite.connection import free_all, progress_of, recorded_through
 from propagation.adapters.sqlite.learn.learn import learned_through
-from propagation.adapters.sqlite.reason.reason import REASONED
+from propagation.adapters.sqlite.reason.claims import REASONED
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.model import pluralize

@@ -1,4 +1,4 @@
-"""Router versions, which are the messages, and which of them wait for a client."""
+"""Messages, which are versions of routers."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -6,70 +6,15 @@ from dataclasses import replace
 from itertools import starmap
 from typing import Any
 
-import orjson
-
 from propagation.adapters.sqlite.connection import SqlitePart, dumped, many, one, reads
 from propagation.model import IntegratedAttribute, RouterVersion
 
-WAITING_ROWS, MESSAGE_ROWS = 32, 4
+MESSAGE_ROWS = 4
 
 VERSION = (
     "json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes),"
     " json(v.standing), r.sequence, json(v.senders), v.written_by)"
 )
-# An edge that closed at or before the watermark has nothing that waits: of a long history only its
-# end is read. A client's first edge is looked for until its watermark has passed it: what was
-# current then waits as if just sent. What comes from a client alone is not sent to it, so it
-# supersedes nothing that waits. Of an edge only the newest version is looked for, from the newest
-# round backwards: a client that slept for a thousand rounds has a thousand versions of each router
-# behind it. Always by client: one round may end an edge of every client, and an index of rounds
-# would then be read whole for each.
-WAITING = """
-WITH asked AS (SELECT value->>0 AS ref, value->>1 AS after FROM json_each(:asked)),
-first AS (
-  SELECT a.ref, a.after,
-    (SELECT min(opened) FROM (SELECT e.opened FROM edge e WHERE e.ref = a.ref UNION ALL
-     SELECT e.opened FROM edge_past e WHERE e.ref = a.ref) WHERE opened <= :through) AS opened
-  FROM asked a WHERE NOT EXISTS (SELECT 1 FROM edge e WHERE e.ref = a.ref AND e.opened <= a.after)
-   AND NOT EXISTS (SELECT 1 FROM edge_past e INDEXED BY edge_past_ref WHERE e.ref = a.ref AND
-     e.opened <= a.after)),
-over AS (
-  SELECT f.ref, f.opened, e.router FROM first f CROSS JOIN edge e ON e.ref = f.ref AND e.opened
-    = f.opened
-  WHERE f.after < f.opened UNION ALL
-  SELECT f.ref, f.opened, e.router FROM first f CROSS JOIN edge_past e INDEXED BY edge_past_ref
-    ON e.ref = f.ref
-   AND e.opened = f.opened WHERE f.after < f.opened),
-sent AS (
-  SELECT a.ref, v.router, v.version, v.round
-  FROM asked a CROSS JOIN edge e ON e.ref = a.ref AND e.opened <= :through
-  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND
-    v.round =
-    (SELECT w.round FROM router_version w INDEXED BY router_version_of_round WHERE w.router =
-      e.router
-     AND w.round BETWEEN max(a.after + 1, e.opened) AND :through AND w.lone IS NOT a.ref
-       ORDER BY w.round DESC LIMIT 1)
-  UNION ALL
-  SELECT a.ref, v.router, v.version, v.round
-  FROM asked a CROSS JOIN edge_past e INDEXED BY edge_past_ref ON e.ref = a.ref AND e.closed >
-    a.after AND e.opened <= :through
-  CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = e.router AND
-    v.round =
-    (SELECT w.round FROM router_version w INDEXED BY router_version_of_round WHERE w.router =
-      e.router
-     AND w.round BETWEEN max(a.after + 1, e.opened) AND min(:through, e.closed - 1) AND
-       w.lone IS NOT a.ref
-     ORDER BY w.round DESC LIMIT 1)
-  UNION ALL
-  SELECT o.ref, v.router, v.version, v.round
-  FROM over o CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router =
-    o.router AND v.round =
-    (SELECT max(w.round) FROM router_version w WHERE w.router = o.router AND w.round <=
-      o.opened) AND v.lone IS NOT o.ref)
-SELECT json_group_array(json_array(ref, router, version)) FROM (
-  SELECT ref, router, max(version) AS version FROM sent GROUP BY ref, router ORDER BY ref,
-    max(round) DESC, router)
-"""
 # Of each message the first part of each of its lowest refs, which the index alone finds.
 PARTS = (
     "SELECT json_group_array(json_array(e.value->>0, e.value->>1, json((SELECT "
@@ -84,14 +29,6 @@ PARTS = (
 
 class SqliteMessages(SqlitePart):
     """Reads published messages, whole or with some of their parts."""
-
-    async def waiting_messages(
-        self, refs_after: Mapping[int, int], through: int | None = None
-    ) -> Mapping[int, Sequence[RouterVersion]]:
-        return await self._database.read(
-            lambda connection: waiting_messages(connection, refs_after, through),
-            WAITING_ROWS * len(refs_after),
-        )
 
     @reads
     def messages_of(self, connection: sqlite3.Connection, number: int) -> Sequence[RouterVersion]:
@@ -207,33 +144,6 @@ def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
         )
         or 0
     )
-
-
-def waiting_messages(
-    connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int | None = None
-) -> dict[int, list[RouterVersion]]:
-    """Return what waits for each client after its watermark, newest round first."""
-    last = last_round(connection)
-    keys = waiting_keys(connection, refs_after, last if through is None else min(through, last))
-    versions = brief_versions(connection, sorted({key for found in keys.values() for key in found}))
-    return {ref: [versions[key] for key in found] for ref, found in keys.items()}
-
-
-def waiting_keys(
-    connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int
-) -> dict[int, list[tuple[int, int]]]:
-    """Return (router, version) of what waits for each client after its watermark, newest first.
-
-    The rule is `propagation.reception.message_buffer.WaitingMessages`. This is the same rule as one
-    statement, for speed; a property test compares the two.
-    """
-    waiting: dict[int, list[tuple[int, int]]] = {ref: [] for ref in refs_after}
-    found = connection.execute(
-        WAITING, {"asked": dumped(list(refs_after.items())), "through": through}
-    ).fetchone()[0]
-    for ref, router, version in orjson.loads(found):
-        waiting[ref].append((router, version))
-    return waiting
 
 
 def brief_versions(

@@ -16,7 +16,8 @@ from propagation.adapters.sqlite.connection import (
 from propagation.adapters.sqlite.index.outbox import publish_changes
 from propagation.adapters.sqlite.record.record import append_entry
 from propagation.adapters.sqlite.rounds.edges import SqliteEdges, discard_edges
-from propagation.adapters.sqlite.rounds.messages import SqliteMessages, last_round
+from propagation.adapters.sqlite.rounds.messages import last_round
+from propagation.adapters.sqlite.rounds.waiting_messages import SqliteWaitingMessages
 from propagation.model import (
     Attribute,
     EntryKind,
@@ -32,7 +33,7 @@ ATTRIBUTE = "name, router, holders, canonical"
 ROUND = "number, boundary, sequence, changed, touched, edges_opened, edges_closed, reached"
 
 
-class SqliteRounds(SqliteEdges, SqliteMessages):
+class SqliteRounds(SqliteEdges, SqliteWaitingMessages):
     """Stages by round number, and publishes once."""
 
     async def last_round(self) -> Round | None:

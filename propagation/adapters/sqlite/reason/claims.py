@@ -1,0 +1,179 @@
+"""Claims of stage 1: hands out interactions by token, and commits what was reasoned."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from propagation.adapters.sqlite.connection import (
+    SqlitePart,
+    counted,
+    dumped,
+    many,
+    one,
+    progress_of,
+    set_progress,
+    writes,
+)
+from propagation.adapters.sqlite.learn.learn import block_of, learned_through
+from propagation.adapters.sqlite.reason.reasoned_rows import (
+    PackedReasoned,
+    packed,
+    put_packed,
+    texts_of,
+)
+from propagation.adapters.sqlite.reason.texts import bodies_of
+from propagation.graph_rules.claims import (
+    ClaimedInteraction,
+    Draw,
+    DrawColumns,
+    PendingInteraction,
+    choose_interactions,
+    drawn_items,
+    pending_to_fetch,
+    read_draws,
+    reason_work,
+)
+from propagation.model import LeaseLost, ReasonClaim, ReasonedInteraction, ReasonWork
+
+REASONED = "reasoned"
+"""Progress: all up to this sequence was reasoned at the last commit of a claim."""
+HELD_STILL = "SELECT token FROM claim WHERE token = ?"
+GIVEN_BACK = "DELETE FROM claim WHERE token = ? RETURNING token"
+
+
+class SqliteClaims(SqlitePart):
+    """Claims by token."""
+
+    @writes
+    def claim_reason(
+        self, connection: sqlite3.Connection, worker: str, limit: int, ttl_ms: int
+    ) -> ReasonClaim | None:
+        claimed = self._claimed(connection)
+        pending = _waiting(connection, pending_to_fetch(limit, len(claimed)))
+        chosen = choose_interactions(
+            [PendingInteraction(*row) for row in pending], set(claimed), limit
+        )
+        return self._claim(connection, worker, ttl_ms, chosen)
+
+    @writes
+    def claim_dead_letters(
+        self, connection: sqlite3.Connection, worker: str, limit: int, ttl_ms: int
+    ) -> ReasonClaim | None:
+        chosen = many(
+            connection,
+            "SELECT json_group_array(sequence) FROM (SELECT sequence FROM dead_letter"
+            " WHERE sequence NOT IN (SELECT value FROM json_each(?)) ORDER BY sequence LIMIT ?)",
+            dumped(self._claimed(connection)),
+            limit,
+        )
+        return self._claim(connection, worker, ttl_ms, chosen)
+
+    def _claimed(self, connection: sqlite3.Connection) -> list[int]:
+        """End expired claims; return the sequences of the others."""
+        connection.execute("DELETE FROM claim WHERE expires <= ?", (self._clock.now_ms(),))
+        return many(
+            connection, "SELECT json_group_array(w.value) FROM claim, json_each(claim.work) w"
+        )
+
+    def _claim(
+        self, connection: sqlite3.Connection, worker: str, ttl_ms: int, sequences: Sequence[int]
+    ) -> ReasonClaim | None:
+        if not sequences:
+            return None
+        expires = self._clock.now_ms() + ttl_ms
+        token = counted(connection, "claim")
+        connection.execute(
+            "INSERT INTO claim VALUES (?, ?, ?, ?)", (token, worker, expires, dumped(sequences))
+        )
+        return ReasonClaim(
+            token=token, worker=worker, expires=expires, work=tuple(_work(connection, sequences))
+        )
+
+    @writes
+    def renew_claims(
+        self, connection: sqlite3.Connection, tokens: Sequence[int], ttl_ms: int
+    ) -> None:
+        connection.execute(
+            "UPDATE claim SET expires = ? WHERE token IN (SELECT value FROM json_each(?))",
+            (self._clock.now_ms() + ttl_ms, dumped(tokens)),
+        )
+
+    async def commit_reasoned(
+        self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
+    ) -> None:
+        await self.commit_packed(
+            claim, packed(reasoned, await bodies_of(texts_of(reasoned))), more=more
+        )
+
+    @writes
+    def commit_packed(
+        self,
+        connection: sqlite3.Connection,
+        claim: ReasonClaim,
+        reasoned: PackedReasoned,
+        *,
+        more: bool = False,
+    ) -> None:
+        """Commit what was packed before, possibly by another process."""
+        if one(connection, HELD_STILL if more else GIVEN_BACK, claim.token) is None:
+            raise LeaseLost(
+                f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired and was"
+                " taken over, or something was taken back, or routers evolved, meanwhile"
+            )
+        claimed = {work.sequence for work in claim.work}
+        for done in reasoned.finished:
+            if done.sequence not in claimed:
+                raise LeaseLost(f"claim {claim.token} does not hold interaction {done.sequence}")
+        put_packed(connection, reasoned, self._directory.now())
+        set_progress(connection, REASONED, reasoned_through(connection))
+
+
+def reasoned_through(connection: sqlite3.Connection) -> int:
+    """Return the sequence up to which everything is reasoned.
+
+    That is one below the oldest learned interaction without a reasoned row, else what is learned.
+    """
+    first = _waiting(connection, 1)
+    return first[0][0] - 1 if first else learned_through(connection)
+
+
+def _waiting(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
+    """Return [sequence, user] of the oldest learned interactions without a reasoned row."""
+    return many(
+        connection,
+        "SELECT json_group_array(json_array(sequence, user)) FROM (SELECT i.sequence, i.user FROM"
+        " interaction i LEFT JOIN reasoned r ON r.sequence = i.sequence WHERE i.sequence > ? AND"
+        " i.sequence <= ? AND r.sequence IS NULL ORDER BY i.sequence LIMIT ?)",
+        progress_of(connection, REASONED),
+        learned_through(connection),
+        limit,
+    )
+
+
+def _work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[ReasonWork]:
+    rows = connection.execute(
+        """
+        SELECT sequence, user, item, weight
+        FROM json_each(?) e CROSS JOIN interaction ON sequence = e.value
+        ORDER BY sequence
+        """,
+        (dumped(sequences),),
+    ).fetchall()
+    draws = _draws(connection, sequences)
+    known_items = many(
+        connection,
+        "SELECT json_group_array(ref) FROM json_each(?) e CROSS JOIN client ON ref = e.value",
+        dumped(drawn_items(draws.values())),
+    )
+    return reason_work([ClaimedInteraction(*row) for row in rows], draws, set(known_items))
+
+
+def _draws(connection: sqlite3.Connection, sequences: Sequence[int]) -> dict[int, Draw]:
+    """Read the draws of interactions, ascending, as learn stored them."""
+    draws: dict[int, Draw] = {}
+    while len(draws) < len(sequences):
+        rest = sequences[len(draws) :]
+        block = block_of(connection, rest[0])
+        assert block is not None, "only what was learned is claimed"
+        columns = DrawColumns(block.through, block.sequence, block.negatives[:, 0], block.scores)
+        draws |= read_draws(columns, rest)
+    return draws
