@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from propagation.model import Gradient, InteractionRow, MessageReach, Module
+from propagation.model import Gradient, InteractionRow, MessageReach, Module, ReasonedInteraction
+
+
+def authors_of(result: ReasonedInteraction) -> tuple[list[str] | None, str | None]:
+    """Return the prompts and the fallback of an interaction; a dead letter has none."""
+    if result.failure is not None:
+        return None, None
+    return list(result.usage.prompts) or None, result.usage.stand_in or None
 
 
 def interaction_of(row: Sequence[Any]) -> InteractionRow:

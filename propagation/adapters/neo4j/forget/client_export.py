@@ -1,7 +1,6 @@
 """Exports everything stored about a client (ExportStore): one statement per kind of record."""
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
 
 import orjson
 
@@ -10,8 +9,9 @@ from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of
 from propagation.adapters.neo4j.index.outbox import COLLECTIONS
 from propagation.adapters.neo4j.maintenance.sweeper import CLIENT_MODULES
 from propagation.adapters.neo4j.reason.texts import text_of
+from propagation.adapters.shared.export_records import version_record
 from propagation.adapters.shared.learned_blocks import written_records
-from propagation.model import ClientKind, Line, Source, kind_of, ref_of
+from propagation.model import ClientKind, kind_of, ref_of
 from propagation.ports import ExportRecord
 
 BEFORE_VERSIONS = (
@@ -40,8 +40,11 @@ class Neo4jExport(StorePart):
                 yield ExportRecord(_kind(name), record)
         async for written in self._written(ref):
             yield ExportRecord("written", written)
-        for row in await self._database.rows("forget/export/profile_versions", ref=ref):
-            yield ExportRecord("profile_version", _version(row))
+        for *columns, sequence, written_at, author in await self._database.rows(
+            "forget/export/profile_versions", ref=ref
+        ):
+            record = version_record(text_of(columns), sequence, written_at, author)
+            yield ExportRecord("profile_version", record)
         for gradient in await self._records(
             "forget/export/gradient", ref=ref, modules=CLIENT_MODULES
         ):
@@ -79,38 +82,3 @@ class Neo4jExport(StorePart):
 
 def _kind(name: str) -> str:
     return name.rpartition("/")[2]
-
-
-def _version(row: list[Any]) -> Mapping[str, object]:
-    """Convert a row of cypher/forget/export/profile_versions."""
-    *columns, sequence, at, author = row
-    text = text_of(columns)
-    return {
-        "version": text.profile.version,
-        "sequence": sequence,
-        "written_at": at,
-        "written_by": author or "",
-        "merged_through_round": text.watermark,
-        "dropped": text.dropped,
-        "lines": [_line(line) for line in text.profile.lines],
-        "filter_rules": orjson.loads(columns[-1]) if columns[-1] else [],
-    }
-
-
-def _line(line: Line) -> dict[str, object]:
-    return {
-        "id": line.id,
-        "text": line.text,
-        "attributes": list(line.attributes),
-        "weight": line.weight,
-        "author": line.author.value,
-        "sources": [_source(source) for source in line.sources],
-    }
-
-
-def _source(source: Source) -> dict[str, object]:
-    return (
-        {"sequence": source.sequence}
-        if source.router is None
-        else {"router": source.router, "version": source.version}
-    )

@@ -19,8 +19,8 @@ from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
 from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, text_row
 from propagation.adapters.neo4j.record.forgotten_events import store_forgotten_events
 from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log, set_log_end
-from propagation.adapters.neo4j.rounds.messages import SENDERS_KEPT
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
+from propagation.adapters.shared.message_senders import SENDERS_KEPT
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
     lost_attributes,

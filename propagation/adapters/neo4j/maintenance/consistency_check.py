@@ -1,8 +1,7 @@
 """Searches a database for inconsistencies."""
 
-from collections.abc import Iterator
-
 from propagation.adapters.neo4j.connection import Neo4jDatabase
+from propagation.adapters.shared.log_progress import find_progress_faults
 
 FINDINGS_PER_QUERY = 5
 QUERIES = {
@@ -45,20 +44,6 @@ async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
         None,
         0,
     ]
-    found.extend(_check_progress(entries, recorded, learned or 0, reasoned))
-    first = await database.value("maintenance/check/first_trust_gap")
-    if first is not None:
-        found.append(
-            f"increments of trust are missing from sequence {first} on, which no checkpoint"
-            " covers; run `rebuild`"
-        )
+    trust_gap = await database.value("maintenance/check/first_trust_gap")
+    found.extend(find_progress_faults(entries, recorded, learned or 0, reasoned, trust_gap))
     return found
-
-
-def _check_progress(entries: int, recorded: int, learned: int, reasoned: int) -> Iterator[str]:
-    if entries != recorded:
-        yield f"the log ends at sequence {recorded} but holds {entries} entries"
-    if learned > recorded:
-        yield f"learn has passed the log: it is at sequence {learned}, the log ends at {recorded}"
-    if reasoned > learned:
-        yield f"reason has passed learn: it is at sequence {reasoned}, learn at {learned}"

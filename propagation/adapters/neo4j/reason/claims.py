@@ -12,6 +12,7 @@ from propagation.adapters.neo4j.reason.texts import (
     lock_clients,
     text_row,
 )
+from propagation.adapters.shared.reason_rows import authors_of
 from propagation.graph_rules.claims import (
     ClaimedInteraction,
     Draw,
@@ -152,7 +153,7 @@ async def _store_outcomes(
                     result.reward,
                     result.written_at,
                     result.failure,
-                    *_authors(result),
+                    *authors_of(result),
                 ]
                 for result in reasoned
             ],
@@ -182,10 +183,3 @@ async def _load_work(transaction: Transaction, sequences: Sequence[int]) -> list
     return reason_work(
         (ClaimedInteraction(*interaction) for interaction in interactions), draws, set(known_items)
     )
-
-
-def _authors(result: ReasonedInteraction) -> tuple[list[str] | None, str | None]:
-    """Return the prompts and the fallback of an interaction; a dead letter has none."""
-    if result.failure is not None:
-        return None, None
-    return list(result.usage.prompts) or None, result.usage.stand_in or None

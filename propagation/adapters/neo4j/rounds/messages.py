@@ -5,10 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from propagation.adapters.neo4j.connection import StorePart
+from propagation.adapters.shared.message_senders import first_parts, lone_sender
 from propagation.model import IntegratedAttribute, RouterVersion
 from propagation.reception.message_buffer import MessageKey
-
-SENDERS_KEPT = 2
 
 
 class Neo4jMessages(StorePart):
@@ -98,11 +97,7 @@ class Neo4jMessages(StorePart):
 
 def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
     """Convert a router version to a row of cypher/rounds/staging/stage_messages."""
-    first: dict[int, IntegratedAttribute] = {}
-    for part in version.integrated:
-        if part.ref not in first and len(first) < SENDERS_KEPT:
-            first[part.ref] = part
-    senders = list(first.values())
+    senders = first_parts(version)
     return {
         "router": version.router,
         "version": version.version,
@@ -113,7 +108,7 @@ def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
         "attributes": list(version.attributes),
         "standing_names": [name for name, _ in version.standing],
         "standing_weights": [float(weight) for _, weight in version.standing],
-        "lone": next(iter(version.senders)) if len(version.senders) == 1 else None,
+        "lone": lone_sender(version),
         "sender_attributes": [part.attribute for part in senders],
         "sender_refs": [part.ref for part in senders],
         "sender_versions": [part.profile_version for part in senders],

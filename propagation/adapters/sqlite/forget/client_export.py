@@ -2,14 +2,14 @@
 
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any
 
 import orjson
 
+from propagation.adapters.shared.export_records import version_record
 from propagation.adapters.shared.learned_blocks import written_records
 from propagation.adapters.sqlite.connection import SqlitePart, reads
 from propagation.adapters.sqlite.forget.learned_rows import written_by
-from propagation.adapters.sqlite.reason.text_bodies import plain_body
+from propagation.adapters.sqlite.reason.texts import text_of
 from propagation.model import ClientKind, kind_of, ref_of
 from propagation.ports import ExportRecord
 
@@ -70,6 +70,10 @@ QUERIES = {
 }
 
 
+VERSIONS = (
+    "SELECT ref, version, next_id, hex(body), watermark, dropped, sequence, at, written_by"
+    " FROM profile_version WHERE ref = ? ORDER BY version"
+)
 KINDS = (
     "client",
     "client_before",
@@ -123,36 +127,5 @@ def _named(connection: sqlite3.Connection, item: int) -> str | None:
 
 
 def _versions(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:
-    """Return the kept profile versions with their lines and filter rules."""
-    for version, sequence, body, watermark, dropped, at, author in connection.execute(
-        "SELECT version, sequence, body, watermark, dropped, at, written_by FROM profile_version "
-        "WHERE ref = ?"
-        " ORDER BY version",
-        (ref,),
-    ):
-        lines, rules = orjson.loads(plain_body(body))
-        yield {
-            "version": version,
-            "sequence": sequence,
-            "written_at": at,
-            "written_by": author or "",
-            "merged_through_round": watermark,
-            "dropped": dropped,
-            "lines": [_line(line) for line in lines],
-            "filter_rules": rules,
-        }
-
-
-def _line(row: list[Any]) -> dict[str, object]:
-    id_, text, attributes, weight, author, sources = row
-    return {
-        "id": id_,
-        "text": text,
-        "attributes": attributes,
-        "weight": weight,
-        "author": author,
-        "sources": [
-            {"sequence": sequence} if router is None else {"router": router, "version": version}
-            for sequence, router, version in sources
-        ],
-    }
+    for *columns, sequence, written_at, author in connection.execute(VERSIONS, (ref,)):
+        yield version_record(text_of(columns), sequence, written_at, author)

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from propagation.adapters.shared.message_senders import SENDERS_KEPT
 from propagation.adapters.sqlite.connection import (
     TAKEN_BACK,
     Directory,
@@ -24,7 +25,7 @@ from propagation.adapters.sqlite.reason.texts import check_citations, put_texts,
 from propagation.adapters.sqlite.record.forgotten_events import forget_events
 from propagation.adapters.sqlite.record.record import append_entry
 from propagation.adapters.sqlite.rounds.messages import last_round
-from propagation.adapters.sqlite.rounds.rounds import SENDERS_KEPT, discard_unpublished
+from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
     lost_attributes,

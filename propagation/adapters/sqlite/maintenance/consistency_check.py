@@ -3,7 +3,8 @@
 import sqlite3
 from collections.abc import Iterator
 
-from propagation.adapters.sqlite.connection import free_all, progress_of, recorded_through
+from propagation.adapters.shared.log_progress import find_progress_faults
+from propagation.adapters.sqlite.connection import free_all, one, progress_of, recorded_through
 from propagation.adapters.sqlite.learn.learn import learned_through
 from propagation.adapters.sqlite.reason.claims import REASONED
 from propagation.adapters.sqlite.rounds.messages import last_round
@@ -150,33 +151,28 @@ def findings(connection: sqlite3.Connection, *, thorough: bool = True) -> list[s
             text.format(*row)
             for row in connection.execute(f"{question} LIMIT {FINDINGS_A_QUESTION}")
         )
-    return found + list(_progress(connection))
+    return found + list(_progress_faults(connection))
 
 
-def _progress(connection: sqlite3.Connection) -> Iterator[str]:
-    recorded, learned = recorded_through(connection), learned_through(connection)
-    entries = connection.execute(
+def _progress_faults(connection: sqlite3.Connection) -> Iterator[str]:
+    entries = one(
+        connection,
         "SELECT (SELECT count(*) FROM interaction) + (SELECT count(*) FROM log)"
-        " + (SELECT count(*) FROM vacant)"
-    ).fetchone()[0]
-    if entries != recorded:
-        yield f"the log ends at sequence {recorded} but holds {entries} entries"
-    if learned > recorded:
-        yield f"learn has passed the log: it is at sequence {learned}, the log ends at {recorded}"
-    reasoned = progress_of(connection, REASONED)
-    if reasoned > learned:
-        yield f"reason has passed learn: it is at sequence {reasoned}, learn at {learned}"
-    newest = connection.execute("SELECT max(sequence) FROM checkpoint WHERE complete").fetchone()[0]
-    first = connection.execute(
+        " + (SELECT count(*) FROM vacant)",
+    )
+    trust_gap = one(
+        connection,
         "SELECT min(l.through) FROM learned l LEFT JOIN trust_delta t USING (through)"
-        " WHERE l.through > ? AND t.through IS NULL",
-        (newest or 0,),
-    ).fetchone()[0]
-    if first is not None:
-        yield (
-            f"increments of trust are missing from sequence {first} on, which no checkpoint "
-            "covers; run `rebuild`"
-        )
+        " WHERE t.through IS NULL"
+        " AND l.through > coalesce((SELECT max(sequence) FROM checkpoint WHERE complete), 0)",
+    )
+    return find_progress_faults(
+        entries,
+        recorded_through(connection),
+        learned_through(connection),
+        progress_of(connection, REASONED),
+        trust_gap,
+    )
 
 
 def leftovers(connection: sqlite3.Connection) -> list[str]:

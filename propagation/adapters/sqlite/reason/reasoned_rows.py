@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from propagation.adapters.shared.reason_rows import authors_of
 from propagation.adapters.sqlite.connection import dumped, fields, put_json
 from propagation.adapters.sqlite.reason.texts import TextRows, put_texts, text_rows
 from propagation.model import (
@@ -75,7 +76,7 @@ def packed(reasoned: Sequence[ReasonedInteraction], bodies: Sequence[bytes]) -> 
         ),
         reasoned=dumped(
             [
-                (result.sequence, result.user, result.reward, result.late, *_written_with(result))
+                (result.sequence, result.user, result.reward, result.late, *authors_of(result))
                 for result in reasoned
             ]
         ),
@@ -124,11 +125,3 @@ def put_packed(connection: sqlite3.Connection, reasoned: PackedReasoned, at: int
         (reasoned.replayed,),
     )
     put_json(connection, "dead_letter", 2, reasoned.dead_letters)
-
-
-def _written_with(result: ReasonedInteraction) -> tuple[str | None, str | None]:
-    """Return the prompts that wrote, as `reasoned` holds them; a dead letter wrote nothing."""
-    if result.failure is not None or not result.usage:
-        return None, None
-    prompts = result.usage.prompts
-    return dumped(prompts) if prompts else None, result.usage.stand_in or None

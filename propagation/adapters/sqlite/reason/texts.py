@@ -53,7 +53,7 @@ class SqliteTexts(SqlitePart):
             ref,
             sequence,
         )
-        return _text(rows[0]) if rows else None
+        return text_of(rows[0]) if rows else None
 
     @reads
     def texts_of_versions(
@@ -65,7 +65,7 @@ class SqliteTexts(SqlitePart):
             " ON v.ref = e.value->>0 AND v.version = e.value->>1",
             dumped(sorted(set(versions))),
         )
-        return {(row[0], row[1]): _text(row) for row in rows}
+        return {(row[0], row[1]): text_of(row) for row in rows}
 
     async def texts_through(self) -> int:
         return await self._database.read(texts_through)
@@ -215,7 +215,7 @@ def texts_or_none_yet(connection: sqlite3.Connection, refs: Sequence[int]) -> di
         "= e.value)",
         dumped(sorted(set(refs))),
     )
-    found = {row[0]: _text(row) for row in rows}
+    found = {row[0]: text_of(row) for row in rows}
     return {ref: found.get(ref) or ClientText.empty(ref) for ref in refs}
 
 
@@ -232,7 +232,7 @@ def check_citations(
         f"SELECT json_group_array({TEXT}) FROM profile_version v WHERE v.rowid > ?",
         number,
     ):
-        text = _text(row)
+        text = text_of(row)
         if any(
             source.sequence in sequences or (source.router, source.version) in messages
             for line in text.profile.lines
@@ -241,7 +241,8 @@ def check_citations(
             raise VersionClash(text.profile.ref)
 
 
-def _text(row: Sequence[Any]) -> ClientText:
+def text_of(row: Sequence[Any]) -> ClientText:
+    """Convert a row of TEXT to a text."""
     ref, version, next_id, body, watermark, dropped = row
     lines, memory = parts_of(bytes.fromhex(body))
     return ClientText(

@@ -2,8 +2,10 @@
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from typing import Any
 
+from propagation.adapters.shared.message_senders import first_parts, lone_sender
 from propagation.adapters.sqlite.connection import (
     dumped,
     many,
@@ -27,7 +29,6 @@ from propagation.model import (
 )
 from propagation.ports import Lease
 
-SENDERS_KEPT = 2
 STAGING = "staging"
 ATTRIBUTE = "name, router, holders, canonical"
 ROUND = "number, boundary, sequence, changed, touched, edges_opened, edges_closed, reached"
@@ -123,8 +124,8 @@ class SqliteRounds(SqliteEdges, SqliteWaitingMessages):
                     v.text,
                     v.attributes,
                     v.standing,
-                    _senders(v),
-                    _lone(v),
+                    [astuple(part) for part in first_parts(v)],
+                    lone_sender(v),
                     v.written_by or None,
                 )
                 for v in versions
@@ -256,20 +257,6 @@ def discard_unpublished(
 def _round(row: Sequence[Any]) -> Round:
     """Return the round of a row of ROUND."""
     return Round.model_construct(**dict(zip(ROUND.split(", "), row, strict=True)))
-
-
-def _senders(version: RouterVersion) -> list[tuple[str, int, int, int]]:
-    """Return the first part of each of at most two senders."""
-    first: dict[int, tuple[str, int, int, int]] = {}
-    for part in version.integrated:
-        if part.ref not in first and len(first) < SENDERS_KEPT:
-            first[part.ref] = (part.attribute, part.ref, part.profile_version, part.sequence)
-    return list(first.values())
-
-
-def _lone(version: RouterVersion) -> int | None:
-    """Return the only client that the message comes from."""
-    return next(iter(version.senders)) if len(version.senders) == 1 else None
 
 
 def _attribute(name: str, router: int | None, holders: int, canonical: str | None) -> Attribute:

@@ -1,0 +1,26 @@
+"""The check of how far a store's log was recorded, learned and reasoned."""
+
+from collections.abc import Iterator
+
+
+def find_progress_faults(
+    entries: int, recorded: int, learned: int, reasoned: int, trust_gap: int | None
+) -> Iterator[str]:
+    """Describe what does not fit together; nothing if the database is sound.
+
+    Args:
+        entries: How many entries the log holds, gaps of withdrawn interactions included.
+        recorded: Where the log ends.
+        trust_gap: The first sequence whose increments of trust are missing, if any are.
+    """
+    if entries != recorded:
+        yield f"the log ends at sequence {recorded} but holds {entries} entries"
+    if learned > recorded:
+        yield f"learn has passed the log: it is at sequence {learned}, the log ends at {recorded}"
+    if reasoned > learned:
+        yield f"reason has passed learn: it is at sequence {reasoned}, learn at {learned}"
+    if trust_gap is not None:
+        yield (
+            f"increments of trust are missing from sequence {trust_gap} on, which no checkpoint"
+            " covers; run `rebuild`"
+        )
