@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -15,7 +14,6 @@ from propagation.ports import Clock
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.config.settings import (
-    LogFormat,
     MonitoringSettings,
     Settings,
     path_redaction_for,
@@ -24,6 +22,7 @@ from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, new_server
 from services.monitoring.monitoring import Monitoring
 from services.runtime.kernel_cache import StartCancelled, fill_kernel_cache, has_compiled_kernels
+from services.runtime.logs import configure_logging
 from services.runtime.process import SystemClock, collect_garbage_rarely, process_name
 from services.runtime.readiness import Readiness
 from services.security.address import bind, refuse_open_address, refuse_taken_port
@@ -216,45 +215,3 @@ def _signals_set(stopping: asyncio.Event, at_once: asyncio.Event) -> Iterator[No
     finally:
         for number in (*STOP_SIGNALS, signal.SIGHUP):
             loop.remove_signal_handler(number)
-
-
-def configure_logging(log_format: LogFormat) -> None:
-    """Set up logs on standard error, one event a line; call once per process.
-
-    They are structlog's and the standard library's, with the id of the request. No line holds a
-    token, a key or a user's text.
-    """
-    shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-    if log_format == "json":
-        last: list[structlog.typing.Processor] = [
-            structlog.processors.ExceptionRenderer(
-                structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
-            ),
-            structlog.processors.JSONRenderer(),
-        ]
-    else:
-        last = [
-            structlog.dev.ConsoleRenderer(
-                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
-            )
-        ]
-    structlog.configure(
-        processors=[*shared, *last],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
-        )
-    )
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    # The driver logs an unreachable server at every attempt; whoever called it logs it, too.
-    logging.getLogger("neo4j").setLevel(logging.CRITICAL)

@@ -10,6 +10,7 @@ import typer
 
 from services.cli.exits import Command
 from services.cli.operator.doctor import doctor
+from services.cli.operator.evolution import evolve
 from services.cli.operator.forget import export_client, forget, retract
 from services.cli.operator.maintenance import (
     backup,
@@ -21,15 +22,15 @@ from services.cli.operator.maintenance import (
     reindex,
     restore,
 )
-from services.cli.operator.rounds_and_evolution import evolve, run_round, watch
+from services.cli.operator.rounds import run_round, watch
 from services.cli.operator.service import health, report, serve, settings, status
 from services.cli.operator.token import token
 from services.cli.query.clients import profile, recommend, similar
 from services.cli.query.inspect import inspect
-from services.cli.query.routers_and_paths import routers, trace
+from services.cli.query.routing import routers, trace
 from services.cli.research.datasets import import_, replay
-from services.cli.research.demo_and_fake_llm import demo, fake_llm
 from services.cli.research.evaluate import evaluate
+from services.cli.research.playground import demo, fake_llm
 
 EPILOG = (
     "Exit codes: 0 done, 1 the command found a problem, 2 wrong use, 3 bad data or settings, "

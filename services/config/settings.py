@@ -13,7 +13,6 @@ from propagation.model import Term
 from propagation.workflow.settings import WorkflowSettings
 from services.config.cron import Calendar, find_zone
 
-LogFormat = Literal["console", "json"]
 BUFFER_OF_LANGUAGE_MODEL = 3
 URL = "^https?://[^ ]+$"
 
@@ -51,7 +50,7 @@ class ServerSettings(Term):
     limits: LimitSettings = LimitSettings()
     max_message_bytes: int = Field(4 << 20, ge=1 << 10)
     grace_seconds: float = Field(10.0, gt=0, description="How long a stop waits for calls.")
-    log_format: LogFormat = "console"
+    log_format: Literal["console", "json"] = "console"
 
 
 class ScheduleSettings(Term):

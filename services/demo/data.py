@@ -21,6 +21,9 @@ BEFORE_SHARE = 0.85
 WATCHED = 40
 UPDATE_SHARE, LEAST_UPDATE = 0.67, 60
 BOOTSTRAP_ITEMS, LEAST_BOOTSTRAP = 500, 20
+MOST_USERS, MOST_GROUPS = 240, 8
+PAGE = 1_000
+REST = "all others"
 
 
 @dataclass(frozen=True)
@@ -119,11 +122,6 @@ def _folder(folder: Path, seed: int) -> DemoScript:
     later = {event.user_id for event in dataset.between(cut, len(dataset))}
     watched = sorted(earlier, key=lambda user: (user in later, -earlier[user], user))
     return DemoScript(dataset, cut, len(dataset), watched[:WATCHED])
-
-
-MOST_USERS, MOST_GROUPS = 240, 8
-PAGE = 1_000
-REST = "all others"
 
 
 @dataclass(frozen=True)

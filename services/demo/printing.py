@@ -21,6 +21,20 @@ AUTHORS = {
     pb.AUTHOR_INTERACTION: "own",
     pb.AUTHOR_RECEPTION: "heard",
 }
+KINDS = {
+    pb.EVOLUTION_KIND_SPLIT: "split",
+    pb.EVOLUTION_KIND_MERGE: "merge",
+    pb.EVOLUTION_KIND_REWRITE: "rewrite",
+}
+CHANGES_SHOWN, NUMBERS_CHARS, REASON_CHARS = 6, 18, 78
+PARTS_SHOWN = 6
+MEANINGS = {
+    "lift_session": "what communities with this user's latest interests choose more than others",
+    "lift_taste": "what communities of this user's taste choose more than others",
+    "profile": "how near the item is to the profile, with what it heard",
+    "knn_slow": "chosen together with the user's history",
+    "knn_fast": "chosen together with the user's latest items",
+}
 
 
 def new_console() -> Console:
@@ -152,14 +166,6 @@ def _most(reach: Reach, router: int, end: int) -> str:
     )
 
 
-KINDS = {
-    pb.EVOLUTION_KIND_SPLIT: "split",
-    pb.EVOLUTION_KIND_MERGE: "merge",
-    pb.EVOLUTION_KIND_REWRITE: "rewrite",
-}
-CHANGES_SHOWN, NUMBERS_CHARS, REASON_CHARS = 6, 18, 78
-
-
 def show_evolution(console: Console, run: pb.EvolutionRun, names: Mapping[int, str]) -> None:
     """Print the plan as lineage, and the verdict.
 
@@ -190,16 +196,6 @@ def show_evolution(console: Console, run: pb.EvolutionRun, names: Mapping[int, s
         console,
         "They are live as a new epoch." if run.published else "The routers stay as they were.",
     )
-
-
-PARTS_SHOWN = 6
-MEANINGS = {
-    "lift_session": "what communities with this user's latest interests choose more than others",
-    "lift_taste": "what communities of this user's taste choose more than others",
-    "profile": "how near the item is to the profile, with what it heard",
-    "knn_slow": "chosen together with the user's history",
-    "knn_fast": "chosen together with the user's latest items",
-}
 
 
 def show_advice(console: Console, advice: Advice, showcase: Showcase | None) -> None:

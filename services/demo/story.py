@@ -9,6 +9,8 @@ from services.client.stub import Stub
 from services.demo.data import DemoScript, profiles_of, user_key
 
 DEEP = 1_000
+SHOWN = 5
+BEYOND = DEEP + 1
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,6 @@ def carried(path: pb.Path | None) -> frozenset[str]:
 def wave_of(script: DemoScript) -> frozenset[str]:
     """Return the wave's attribute as profiles write it; empty if no wave is watched."""
     return frozenset([normalize_name(script.wave.attribute)] if script.wave else ())
-
-
-SHOWN = 5
-BEYOND = DEEP + 1
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from services.grpc.status import DETAILS_KEY, internal_status, status_of
 from services.runtime.errors import OutOfTime
 from services.runtime.measurements import Timings
 from services.runtime.readiness import Readiness
-from services.security.admission import Admission, Metadata, TokenBuckets
+from services.security.admission import Admission, Metadata
+from services.security.rate_limit import TokenBuckets
 from services.security.roles import SERVICE_PREFIX, admitted_caller
 from services.worker.call_priority import CallPriority
 

@@ -16,8 +16,9 @@ from services.config.settings import MonitoringSettings, ServerSettings
 from services.monitoring.metrics import CostCollector, CounterCollector, InstrumentedPort, Metrics
 from services.monitoring.monitoring import Monitoring
 from services.runtime.errors import NotAllowed, NotInstalled, PortTaken
-from services.security.address import server_context
-from services.security.admission import Admission, NotAuthenticated, RateLimited
+from services.security.admission import Admission, NotAuthenticated
+from services.security.rate_limit import RateLimited
+from services.security.tls import server_context
 from services.worker.worker import Worker
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 MAX_HEAD_BYTES = 16 << 10
 REQUEST_SECONDS = 10.0
+MAX_DEAD_LETTERS = 100_000
+STORE_DEADLINE_SECONDS = 3.0
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 METHOD = "/metrics"
 REFUSALS: Mapping[type[Exception], str] = {
@@ -98,10 +101,6 @@ async def _answer(
     except tuple(REFUSALS) as error:
         return REFUSALS[type(error)], f"{error}\n".encode()
     return "200 OK", await text() if words[0] == "GET" else b""
-
-
-MAX_DEAD_LETTERS = 100_000
-STORE_DEADLINE_SECONDS = 3.0
 
 
 class Monitor(Monitoring):

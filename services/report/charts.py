@@ -17,6 +17,15 @@ MIN_SPREAD = 0.02
 LINES = {"without": "without", "with": "with_propagation"}
 MAX_ROUNDS = 80
 ROUNDS_WIDTH, ROUNDS_HEIGHT = 560.0, 220.0
+KINDS = {
+    pb.EVOLUTION_KIND_SPLIT: "split",
+    pb.EVOLUTION_KIND_MERGE: "merge",
+    pb.EVOLUTION_KIND_REWRITE: "rewrite",
+}
+COLUMN, ROW, LINEAGE_TOP = 190.0, 26.0, 46.0
+LINEAGE_LEFT, RADIUS = 40.0, 11.0
+MAX_RUNS, MIN_WIDTH = 12, 1130.0
+MAX_REASONS = 3
 
 
 @dataclass(frozen=True)
@@ -167,17 +176,6 @@ def _round_column(report: pb.RoundReport, x: float, step: float, most: int) -> E
         f" {report.touched_routers:,} routers sent, {report.reached_clients:,} clients newly"
         " reached",
     )
-
-
-KINDS = {
-    pb.EVOLUTION_KIND_SPLIT: "split",
-    pb.EVOLUTION_KIND_MERGE: "merge",
-    pb.EVOLUTION_KIND_REWRITE: "rewrite",
-}
-COLUMN, ROW, LINEAGE_TOP = 190.0, 26.0, 46.0
-LINEAGE_LEFT, RADIUS = 40.0, 11.0
-MAX_RUNS, MIN_WIDTH = 12, 1130.0
-MAX_REASONS = 3
 
 
 def lineage(runs: Sequence[pb.EvolutionRun]) -> Element | None:

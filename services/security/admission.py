@@ -1,62 +1,15 @@
 """Admission of calls: a known token, the role that the call needs, and rate limits."""
 
-import time
 from collections.abc import Iterable
 from pathlib import Path
-
-from cachetools import LRUCache
 
 from propagation.errors import PropagationError
 from services.config.settings import LimitSettings
 from services.runtime.errors import NotAllowed
+from services.security.rate_limit import TokenBuckets
 from services.security.reloaded_file import ReloadedFiles
 from services.security.roles import ALL_ROLES, Caller, required_role
 from services.security.tokens import find_token, read_tokens
-
-CLIENTS = 10_000  # buckets kept; the client that called least recently loses its bucket first
-BURST_SECONDS = 2.0  # unused allowance is saved for this long
-
-
-class RateLimited(PropagationError):
-    """A client exceeded its share; it may ask again after `retry_seconds`."""
-
-    def __init__(self, unit: str, retry_seconds: float) -> None:
-        super().__init__(
-            f"too many {unit} a second from one client; try again in {retry_seconds:.1f} s"
-        )
-        self.retry_seconds = round(retry_seconds, 3)
-
-
-class TokenBuckets:
-    """A token bucket for each client, of two seconds' allowance. Rate None limits nothing."""
-
-    def __init__(self, rate: float | None, unit: str) -> None:
-        self.rate = rate
-        self._unit = unit
-        self._buckets: LRUCache[str, tuple[float, float]] = LRUCache(CLIENTS)
-
-    def take(self, client: str, amount: float) -> None:
-        """Take an amount from the client's bucket. Raises RateLimited."""
-        if wait := self.take_or_wait(client, amount):
-            raise RateLimited(self._unit, wait)
-
-    def take_or_wait(self, client: str, amount: float) -> float:
-        """Take an amount from the client's bucket, or report the wait until it is available.
-
-        A full bucket also gives more than it holds; it then has to fill up from below zero.
-
-        Returns:
-            Seconds to wait, with nothing taken; 0 if the amount was taken.
-        """
-        if self.rate is None:
-            return 0.0
-        now, capacity = time.monotonic(), self.rate * BURST_SECONDS
-        level, at = self._buckets.get(client, (capacity, now))
-        level = min(level + (now - at) * self.rate, capacity)
-        missing = min(amount, capacity) - level
-        self._buckets[client] = (level if missing > 0 else level - amount, now)
-        return max(missing, 0.0) / self.rate
-
 
 SCHEME = "bearer "
 # Load balancers ask for health, and have no token.

@@ -28,6 +28,14 @@ IDLE_SECONDS = 1.0
 FIRST_RETRY_SECONDS = 0.5
 LONGEST_RETRY_SECONDS = 30.0
 LONGEST_RETRY_SECONDS_IF_UNREACHABLE = 2.0
+MAX_PENDING_MERGES = 10_000
+# When more log entries than this were learned at once while events arrive one call after another,
+# acks go first.
+FLOOD, FLOOD_REST = 1_000, 3.0
+INTERVAL_JOB = "round_interval"
+ROUTER = "router "
+ReachableReport = Callable[[bool], Awaitable[object]]
+"""Takes whether the graph's server answers, each time that this changes."""
 
 
 @dataclass(frozen=True)
@@ -110,18 +118,6 @@ async def repeat_job(
             failures.record("job", name, error)
         else:
             failures.clear(name)
-
-
-MAX_PENDING_MERGES = 10_000
-# When more log entries than this were learned at once while events arrive one call after another,
-# acks go first.
-FLOOD, FLOOD_REST = 1_000, 3.0
-INTERVAL_JOB = "round_interval"
-ROUTER = "router "
-
-
-ReachableReport = Callable[[bool], Awaitable[object]]
-"""Takes whether the graph's server answers, each time that this changes."""
 
 
 async def learn(context: WorkerContext) -> int:

@@ -21,8 +21,11 @@ from services.cli.access import (
     settings_of,
 )
 from services.cli.exits import ExitCode
-from services.cli.operator.rounds_and_evolution import round_in_words, run_in_words
+from services.cli.operator.evolution import run_in_words
+from services.cli.operator.rounds import round_in_words
 from services.runtime.console import print_answer, print_json, print_result, print_table
+
+HEALTH_SECONDS = 3.0
 
 
 def serve(
@@ -190,9 +193,6 @@ def job_in_words(job: pb.ScheduledJob) -> str:
     return f"last run {last}, next {job.next.ToDatetime():%Y-%m-%d %H:%M} UTC"
 
 
-SECONDS = 3.0
-
-
 def health(address: Address = LOOPBACK) -> None:
     """Ask the standard health service; needs no token.
 
@@ -207,7 +207,7 @@ def health(address: Address = LOOPBACK) -> None:
         async with Credentials.from_environment(os.environ).channel(address) as channel:
             try:
                 stub = health_pb2_grpc.HealthStub(channel)
-                answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=SECONDS)
+                answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=HEALTH_SECONDS)
             except grpc.aio.AioRpcError as error:
                 raise explain_failure(error, address) from error
             return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)

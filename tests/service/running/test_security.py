@@ -25,8 +25,9 @@ from services.config.settings import (
 from services.grpc import interceptor
 from services.runtime.errors import NotLoopback
 from services.security import reloaded_file
-from services.security.address import BrokenTls, refuse_open_address
+from services.security.address import refuse_open_address
 from services.security.roles import ROLE_BY_CALL, Role
+from services.security.tls import BrokenTls
 from services.security.tokens import BrokenTokens, new_token, read_tokens, write_tokens
 from services.server import running
 from tests.service.certificates import authority, signed

@@ -6,7 +6,7 @@ import sys
 
 SCRIPT = """
 import logging, structlog
-from services.server import configure_logging
+from services.runtime.logs import configure_logging
 configure_logging("json")
 structlog.get_logger().info("ours", count=2)
 try:

@@ -1,4 +1,4 @@
-"""`propagation routers` and `trace`: the routers, and the paths of a preference in words."""
+"""`propagation routers` and `trace`: the routers, and the paths that preferences took over them."""
 
 from functools import partial
 from typing import Annotated

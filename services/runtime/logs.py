@@ -1,0 +1,49 @@
+"""Logs of a process: structlog's and the standard library's, on standard error."""
+
+import logging
+import sys
+from typing import Literal
+
+import structlog
+
+
+def configure_logging(log_format: Literal["console", "json"]) -> None:
+    """Set up logs on standard error, one event a line; call once per process.
+
+    They are structlog's and the standard library's, with the id of the request. No line holds a
+    token, a key or a user's text.
+    """
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if log_format == "json":
+        last: list[structlog.typing.Processor] = [
+            structlog.processors.ExceptionRenderer(
+                structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+            ),
+            structlog.processors.JSONRenderer(),
+        ]
+    else:
+        last = [
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+            )
+        ]
+    structlog.configure(
+        processors=[*shared, *last],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
+        )
+    )
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    # The driver logs an unreachable server at every attempt; whoever called it logs it, too.
+    logging.getLogger("neo4j").setLevel(logging.CRITICAL)
