@@ -237,9 +237,9 @@ class Dataset:
         """Read events `start` to `end` (excluded) of the order of time."""
         return self.log.read(self.order[start:end])
 
-    def first(self, events: int) -> "Dataset":
-        """Return the earliest events, their users, and the whole catalogue."""
-        if events >= len(self):
+    def first(self, events: int | None) -> "Dataset":
+        """Return the earliest events (None: all), their users, and the whole catalogue."""
+        if events is None or events >= len(self):
             return self
         order = self.order[:events]
         names = self.log.users.values

@@ -17,7 +17,6 @@ WIDTH, HEIGHT, MARGIN = 1130.0, 640.0, 70.0
 MIN_RADIUS, MAX_RADIUS = 4.0, 24.0
 MAX_NAMES, MAX_NAME_CHARS, LETTER_WIDTH = 18, 34, 6.6
 LABEL_HEIGHT = 17.0
-LINKS_PER_ROUTER = 1
 EXAMPLE_ITEMS = 4
 SEED = 7
 MIN_OPACITY = 0.12
@@ -102,9 +101,8 @@ def _links(pulls: NDArray[np.float64], places: NDArray[np.float64]) -> list[Elem
     """Link each router to the one that it shares most with."""
     pairs = {
         (min(one, other), max(one, other))
-        for one, row in enumerate(pulls)
-        for other in np.argsort(-row, kind="stable")[:LINKS_PER_ROUTER].tolist()
-        if row[other] > 0
+        for one, other in enumerate(pulls.argmax(axis=1).tolist())
+        if pulls[one, other] > 0
     }
     strongest = max(float(pulls.max(initial=0.0)), 1e-9)
     return [

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from propagation.errors import PropagationError
 from services.config.settings import LimitSettings
-from services.runtime.errors import NotAllowed
 from services.security.rate_limit import TokenBuckets
 from services.security.reloaded_file import ReloadedFiles
 from services.security.roles import ALL_ROLES, Caller, required_role
@@ -73,8 +72,8 @@ class Admission:
             )
         caller = Caller.of_token(token.name, token.roles)
         role = required_role(method)
-        if role is not None and role not in caller.roles:
-            raise NotAllowed(method.rpartition("/")[2], role.value)
+        if role is not None:
+            caller.require(role, method.rpartition("/")[2])
         return caller
 
 

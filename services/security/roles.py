@@ -96,12 +96,4 @@ class Caller:
 
 
 admitted_caller: ContextVar[Caller] = ContextVar("admitted_caller")
-
-
-def current_caller() -> Caller:
-    """Return the caller that the interceptor admitted to the running call.
-
-    Raises:
-        LookupError: No call is running.
-    """
-    return admitted_caller.get()
+"""The caller that the interceptor admitted to the running call."""

@@ -34,7 +34,7 @@ FREE_LEAST = 256 << 20
 class Finding:
     """The result of one check.
 
-    Args:
+    Attributes:
         problem: Empty if it is sound.
         wrong: The problem is more than what a kill leaves and the next process repairs.
         done: The repair that was made.
@@ -43,11 +43,8 @@ class Finding:
     looked_at: str
     problem: str
     remedy: str = ""
-    wrong: bool = True
+    wrong: bool = False
     done: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "wrong", self.wrong and bool(self.problem))
 
 
 def doctor(
@@ -73,7 +70,7 @@ def doctor(
     settings = existing_database(settings_of(config, assignments, database=database))
     found = list(_check_file(sqlite_files(settings), mend)) if settings.store == "sqlite" else []
     findings = found + with_engine(settings, lambda engine: _check_engine(engine, settings))
-    sound = not any(finding.problem and finding.wrong and not finding.done for finding in findings)
+    sound = not any(finding.wrong and not finding.done for finding in findings)
     if json:
         print_json({"sound": sound, "findings": [asdict(finding) for finding in findings]})
     else:
@@ -101,7 +98,7 @@ def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
             " migrates it, too, when it starts)"
         )
     if schema is not None:
-        yield Finding("schema", f"{schema}, of an older release", wrong=False, done="migrated")
+        yield Finding("schema", f"{schema}, of an older release", done="migrated")
     found = files.leftovers()
     if mend and found:
         files.drop_leftovers()
@@ -110,7 +107,6 @@ def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
             "what killed processes left",
             what,
             "none needed; --mend removes them",
-            wrong=False,
             done="removed" if mend else "",
         )
     if not found:
@@ -124,7 +120,7 @@ async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]
     """
     problems = await engine.store.check()
     stored = [
-        Finding("stored data", problem, "restore a back-up, or export what is readable")
+        Finding("stored data", problem, "restore a back-up, or export what is readable", wrong=True)
         for problem in problems
     ]
     return [
@@ -144,11 +140,11 @@ def _index(engine: "Engine") -> Finding:
             looked_at,
             engine.index_problem,
             "start it; a running service then makes it good by itself",
+            wrong=True,
         )
     return Finding(
         looked_at,
         f"{stale:,} points of other versions" if stale else "",
-        wrong=False,
         done=f"{stale:,} made good" if stale else "",
     )
 
@@ -162,13 +158,18 @@ async def numbers_of(engine: "Engine") -> Finding:
     before = await store.learned_through()
     await engine.synchronize()
     applied, learned = engine.applied_through, await store.learned_through()
-    behind = "" if before <= applied <= learned else f"reach sequence {applied}, the log {learned}"
-    return Finding("numbers against the log", behind, "`propagation rebuild`" if behind else "")
+    looked_at = "numbers against the log"
+    if before <= applied <= learned:
+        return Finding(looked_at, "")
+    problem = f"reach sequence {applied}, the log {learned}"
+    return Finding(looked_at, problem, "`propagation rebuild`", wrong=True)
 
 
 def _disk(settings: "Settings") -> Finding:
     """Check that the file could double, as a compaction or rebuild may need."""
     free = shutil.disk_usage(settings.database.resolve().parent).free
-    wanted = max(FREE_LEAST, int(settings.database.stat().st_size * FREE_SHARE))
-    short = "" if free >= wanted else f"{free >> 20:,} MiB free; {wanted >> 20:,} MiB are wanted"
-    return Finding("free disk", short, "free some space, or move the file" if short else "")
+    needed = max(FREE_LEAST, int(settings.database.stat().st_size * FREE_SHARE))
+    if free >= needed:
+        return Finding("free disk", "")
+    short = f"{free >> 20:,} MiB free; {needed >> 20:,} MiB are wanted"
+    return Finding("free disk", short, "free some space, or move the file", wrong=True)

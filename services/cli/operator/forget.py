@@ -1,8 +1,8 @@
 """`propagation retract`, `forget` and `export-client`: take back, erase and give out."""
 
-import contextlib
 import sys
-from collections.abc import AsyncIterable, Iterator
+from collections.abc import AsyncIterable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -128,26 +128,25 @@ def export_client(
     written directly.
     """
     request = pb.ExportClientRequest(key=_key(user, item))
-    if output is not None and output.is_file() and not (force or output.is_symlink()):
-        raise UsageProblem(
-            f"{output} is there already and would be overwritten; name another file, or say --force"
-        )
-    with contextlib.nullcontext(sys.stdout) if output is None else _open_output(output) as file:
+    with _open_output(output, force) as file:
         ask(address, lambda stub: _write(stub.ExportClient(request), file))
 
 
-@contextlib.contextmanager
-def _open_output(output: Path) -> Iterator[TextIO]:
-    """Write a file that gets its name when it is complete.
+def _open_output(output: Path | None, force: bool) -> AbstractContextManager[TextIO]:
+    """Open stdout, a file that gets its name when it is complete, or a pipe or link directly.
 
-    A pipe or a link, such as /dev/stdout, is written directly.
+    Raises:
+        UsageProblem: The file exists, and --force was not given.
     """
+    if output is None:
+        return nullcontext(sys.stdout)
     if output.is_symlink() or (output.exists() and not output.is_file()):
-        with output.open("w", encoding="utf-8") as stream:
-            yield stream
-        return
-    with write_atomically(output) as file:
-        yield file
+        return output.open("w", encoding="utf-8")
+    if output.exists() and not force:
+        raise UsageProblem(
+            f"{output} is there already and would be overwritten; name another file, or say --force"
+        )
+    return write_atomically(output)
 
 
 async def _write(answers: AsyncIterable[pb.ExportClientResponse], file: TextIO) -> None:

@@ -54,7 +54,7 @@ def inspect(
                     (
                         found.name,
                         found.about.splitlines()[0],
-                        ", ".join(f"{key}={value}" for key, value in found.sample.items()),
+                        format_parameters(found.sample),
                     )
                     for found in known
                 ],

@@ -57,8 +57,7 @@ def import_(
     """
     from propagation.datasets.load import load_dataset
 
-    dataset = load_dataset(folder, seed)
-    dataset = dataset.first(first) if first else dataset
+    dataset = load_dataset(folder, seed).first(first)
     report = _uploaded(dataset, address)
     if json:
         print_json(
@@ -140,8 +139,7 @@ def replay(
     from propagation.datasets.load import load_dataset
 
     settings = settings_of(config, assignments, database=database)
-    dataset = load_dataset(folder, settings.workflow.seed)
-    dataset = dataset.first(first) if first else dataset
+    dataset = load_dataset(folder, settings.workflow.seed).first(first)
     started = time.monotonic()
     clients = list(checked_clients(dataset.clients))
     report = with_engine(

@@ -101,7 +101,7 @@ def evaluate(
     else:
         shown = _arms(arms)
         dataset = load_dataset(folder, settings.workflow.seed)
-        stream = stream_of(dataset.first(first) if first else dataset)
+        stream = stream_of(dataset.first(first))
         options = protocols.evaluation_settings(settings, seeds, report_from, every)
         if vary:
             outcome = effects.measured(vary, dataset, stream, settings, options, first)

@@ -176,8 +176,7 @@ def by_reasoner(folder: Path, settings: Settings, seeds: int, first: int | None)
     It runs the whole loop on the database of the settings, which is created if needed. What was
     done before an error stays there: a stopped run goes on where it was.
     """
-    dataset = load_dataset(folder, settings.workflow.seed)
-    dataset = dataset.first(first) if first else dataset
+    dataset = load_dataset(folder, settings.workflow.seed).first(first)
     fixed = fixed_candidates(folder)
 
     async def run(engine: Engine) -> ByReasonerReport:

@@ -17,7 +17,7 @@ from services.grpc.requests import (
     parse_key,
     parse_limit,
 )
-from services.security.roles import Role, current_caller
+from services.security.roles import Role, admitted_caller
 
 SIMILAR_CLIENTS = 10  # unless the request says how many
 MERGES = {
@@ -79,7 +79,7 @@ class ClientsHandler(Servicer):
         if reading.waiting:
             self._worker.merge_later(ref)
         references = await load_references(
-            self._store, current_caller(), reading.text.profile.lines
+            self._store, admitted_caller.get(), reading.text.profile.lines
         )
         return pb.GetProfileResponse(
             profile=profile_to_proto(reading, references, propagate=self._propagates(request)),
@@ -101,7 +101,7 @@ class ClientsHandler(Servicer):
             "CLIENT_KIND_USER, CLIENT_KIND_ITEM, or nothing",
         )
         if kind == ClientKind.USER:
-            current_caller().require(Role.ANALYST, "SimilarClients of users")
+            admitted_caller.get().require(Role.ANALYST, "SimilarClients of users")
         await self._wait_for(request, context)
         ref = await self._engine.find_ref(key)
         answer = await self._engine.find_similar(ref, kind, by, limit)

@@ -9,7 +9,7 @@ from services.grpc.convert import evolution_to_proto, round_to_proto, time_to_pr
 from services.grpc.handlers.servicer import Context, Servicer
 from services.runtime.process import release
 from services.schedule.calendar_job import CalendarJob
-from services.security.roles import current_caller
+from services.security.roles import admitted_caller
 
 
 def spending_to_proto(engine: Engine) -> pb.Spending | None:
@@ -105,7 +105,7 @@ class GetStatusHandler(Servicer):
         gauge = await engine.gauge()
         evolutions = await store.evolution_runs(1)
         timings = self._worker.timings.parts
-        redact = str if current_caller().sees_places else self._redact
+        redact = str if admitted_caller.get().sees_places else self._redact
         answer = pb.GetStatusResponse(
             recorded_through=recorded,
             learned_through=learned,

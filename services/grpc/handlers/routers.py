@@ -26,7 +26,7 @@ from services.grpc.convert import (
 )
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests import parse_as_of, parse_choice, parse_page
-from services.security.roles import current_caller
+from services.security.roles import admitted_caller
 
 NO_LIMIT = 1 << 31
 BANK_CHOICES = {
@@ -159,7 +159,7 @@ class RoutersHandler(Servicer):
         self, number: int, limit: int, at: int | None
     ) -> list[pb.RouterMember]:
         """Read the first members; users whom the caller may not know come first, as a number."""
-        sees_users = current_caller().sees_users
+        sees_users = admitted_caller.get().sees_users
         rows = limit if sees_users else NO_LIMIT
         edges = await (
             self._store.members_of(number, rows)

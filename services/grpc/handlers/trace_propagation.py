@@ -24,7 +24,7 @@ from services.grpc.convert import (
 )
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests import parse_key, parse_limit
-from services.security.roles import Caller, current_caller
+from services.security.roles import Caller, admitted_caller
 
 
 async def load_path_references(
@@ -113,7 +113,7 @@ class TracePropagationHandler(Servicer):
         reflects = await self._reflects()
         paths = await select_paths(await self._find_paths(request), limit)
         shown = paths[:limit]
-        references = await load_path_references(self._store, current_caller(), shown)
+        references = await load_path_references(self._store, admitted_caller.get(), shown)
         return pb.TracePropagationResponse(
             paths=[path_to_proto(path, references) for path in shown],
             truncated=len(paths) > limit,

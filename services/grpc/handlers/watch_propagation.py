@@ -42,7 +42,7 @@ from services.grpc.convert import (
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests import parse_choice
 from services.runtime.tasks import wait_for_event
-from services.security.roles import current_caller
+from services.security.roles import admitted_caller
 
 FORMAT = 2
 
@@ -162,7 +162,7 @@ class WatchPropagationHandler(Servicer):
             )
             for place, kind in enumerate(request.kinds)
         ) or frozenset(WatchEventKind)
-        store, caller = self._store, current_caller()
+        store, caller = self._store, admitted_caller.get()
         now = await newest_position(store)
         tokens = ResumeTokens(kinds, await graph_birth_time(store))
         start = tokens.decode(request.resume_token, now) if request.resume_token else now

@@ -19,7 +19,7 @@ def returning(*answers):
     """An async function that gives these answers, one a call; an error is raised."""
     remaining = list(answers)
 
-    async def call(*_):
+    async def call(*_, **__):
         answer = remaining.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -41,9 +41,7 @@ async def test_what_was_learned_wakes_reasoning_and_waiting_calls():
 
 
 async def test_a_forgotten_client_is_passed_over_when_merging():
-    context = context_of(
-        profiles=SimpleNamespace(read_merged=returning(NotFound("user", "ann"), None))
-    )
+    context = context_of(read_profile=returning(NotFound("user", "ann"), None))
     steps.queue_merge(context, 3)
     steps.queue_merge(context, 4)
     assert context.wakes["merge"].is_set()
@@ -71,9 +69,9 @@ async def test_retention_waits_for_a_stop_and_for_uninterrupted_work():
 
 
 async def test_a_problem_of_the_index_fails_the_step():
-    context = context_of(update_index=returning(1, 0), upkeep=SimpleNamespace(problem=None))
+    context = context_of(update_index=returning(1, 0), index_problem=None)
     assert await steps.update_index(context) == 1
-    context.engine.index_maintenance.problem = "no answer"
+    context.engine.index_problem = "no answer"
     with pytest.raises(IndexUnavailable, match="no answer"):
         await steps.update_index(context)
 
