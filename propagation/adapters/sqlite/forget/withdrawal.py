@@ -23,7 +23,7 @@ from propagation.adapters.sqlite.index.outbox import put_messages_out
 from propagation.adapters.sqlite.learn.checkpoints import completed, covers
 from propagation.adapters.sqlite.reason.texts import check_citations, put_texts, text_rows
 from propagation.adapters.sqlite.record.forgotten_events import forget_events
-from propagation.adapters.sqlite.record.record import append_entry
+from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.graph_rules.withdrawal_order import (

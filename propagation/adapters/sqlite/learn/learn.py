@@ -10,7 +10,7 @@ from propagation.adapters.sqlite.connection import (
     writes_under_lease,
 )
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints, completed, covers
-from propagation.adapters.sqlite.record.record import append_entry
+from propagation.adapters.sqlite.record.log import append_entry
 from propagation.model import (
     Checkpoint,
     EntryKind,

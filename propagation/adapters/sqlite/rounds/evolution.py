@@ -10,7 +10,7 @@ from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints, com
 from propagation.adapters.sqlite.learn.learn import put_epoch
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
 from propagation.adapters.sqlite.reason.texts import bodies_of, put_texts, text_rows
-from propagation.adapters.sqlite.record.record import append_entry
+from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.rounds.rounds import publish
 from propagation.model import EntryKind, EvolutionRun, LineageStep, RouterMaps
 from propagation.ports import Lease, Publication

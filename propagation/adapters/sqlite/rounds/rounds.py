@@ -16,7 +16,7 @@ from propagation.adapters.sqlite.connection import (
     writes_under_lease,
 )
 from propagation.adapters.sqlite.index.outbox import publish_changes
-from propagation.adapters.sqlite.record.record import append_entry
+from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.rounds.edges import SqliteEdges, discard_edges
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.adapters.sqlite.rounds.waiting_messages import SqliteWaitingMessages

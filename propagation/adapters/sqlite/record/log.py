@@ -1,0 +1,110 @@
+"""The log: interactions, and entries of other kinds, in the order of their sequences."""
+
+import sqlite3
+from collections.abc import Sequence
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from propagation.adapters.sqlite.connection import (
+    Directory,
+    SqlitePart,
+    dumped,
+    many,
+    recorded_through,
+    sequence_at,
+)
+from propagation.model import EntryKind, Interactions, LogEntry, LogSlice
+
+
+class SqliteLog(SqlitePart):
+    """Reads the log."""
+
+    async def read_log(self, after: int, limit: int) -> LogSlice:
+        return await self._database.read(lambda connection: _read_log(connection, after, limit))
+
+    async def read_entries(self, after: int, through: int) -> Sequence[LogEntry]:
+        return await self._database.read(lambda connection: _entries(connection, after, through))
+
+    async def recorded_through(self) -> int:
+        return await self._database.read(recorded_through, 1)
+
+    async def sequence_at(self, time_ms: int) -> int:
+        return await self._database.read(lambda connection: sequence_at(connection, time_ms))
+
+
+def append_entry(
+    connection: sqlite3.Connection,
+    directory: Directory,
+    kind: EntryKind,
+    refs: Sequence[int] = (),
+    number: int = 0,
+) -> int:
+    """Append a log entry that is no interaction; return its sequence."""
+    sequence = directory.take_sequences(1)
+    connection.execute(
+        "INSERT INTO log VALUES (?, ?, ?, ?, ?)",
+        (sequence, kind, dumped(refs), number, directory.now()),
+    )
+    return sequence
+
+
+def _entries(connection: sqlite3.Connection, after: int, through: int) -> list[LogEntry]:
+    return [
+        LogEntry(
+            sequence=row[0],
+            kind=EntryKind(row[1]),
+            refs=tuple(orjson.loads(row[2])),
+            number=row[3],
+            time=row[4],
+        )
+        for row in connection.execute(
+            "SELECT * FROM log WHERE sequence > ? AND sequence <= ? ORDER BY sequence",
+            (after, through),
+        )
+    ]
+
+
+def _read_log(connection: sqlite3.Connection, after: int, limit: int) -> LogSlice:
+    through = min(after + limit, recorded_through(connection))
+    columns = many(
+        connection,
+        "SELECT json_array(json_group_array(sequence), json_group_array(user >> 1),"
+        " json_group_array(item >> 1), json_group_array(coalesce(negative >> 1, -1)),"
+        " json_group_array(seed), json_group_array(at / 86400000)) FROM"
+        " (SELECT * FROM interaction WHERE sequence > ? AND sequence <= ? ORDER BY sequence)",
+        after,
+        through,
+    )
+    sequence, user, item, negative, seed, day = (np.array(column, np.int64) for column in columns)
+    entries = _entries(connection, after, through)
+    return LogSlice(
+        interactions=Interactions(
+            sequence=sequence,
+            user=user,
+            item=item,
+            negative=negative,
+            weight=_weights(connection, sequence),
+            seed=seed.view(np.uint64),
+            day=day,
+        ),
+        entries=tuple(entries),
+        through=max(through, after),
+    )
+
+
+def _weights(connection: sqlite3.Connection, sequence: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return weights as stored, since JSON would keep 15 digits; nearly all are 1."""
+    weights = np.ones(len(sequence))
+    if len(sequence):
+        rows = connection.execute(
+            (
+                "SELECT sequence, weight FROM interaction WHERE sequence BETWEEN ? AND ? AND weight"
+                " <> 1"
+            ),
+            (int(sequence[0]), int(sequence[-1])),
+        ).fetchall()
+        for number, weight in rows:
+            weights[np.searchsorted(sequence, number)] = weight
+    return weights
