@@ -1,4 +1,4 @@
-"""What a stored message says of its senders, beside all of its parts."""
+"""The senders that are stored with a message, apart from all of its parts."""
 
 from propagation.model import IntegratedAttribute, RouterVersion
 

@@ -50,7 +50,7 @@ class SqliteStore(
         free_all(connection)
 
     async def close(self) -> None:
-        await self.swept()
+        await self.finish_sweep()
         self.database.close()
 
     async def check(self) -> list[str]:

@@ -321,7 +321,7 @@ async def test_numbers_of_older_checkpoints_are_in_no_page_once_it_is_wiped(path
         lease, replace(checkpoint(1, barrier=True), arrays={"mass": numbers})
     )
     monkeypatch.setattr(
-        store, "sweep_beside", lambda: None
+        store, "sweep_after_commit", lambda: None
     )  # a process that was killed before it came to it
     rows = await store.interactions_of_clients([user(0)])
     erasure = Withdrawal(kind=EntryKind.ERASURE, refs=(user(0),), interactions=rows, erased=user(0))
@@ -343,6 +343,6 @@ async def test_a_sweep_beside_that_fails_is_told(path, monkeypatch, caplog):
         raise StoreFull("no space")
 
     monkeypatch.setattr(store, "sweep_checkpoints", refused)
-    store.sweep_beside()
+    store.sweep_after_commit()
     await store.close()
     assert "no space" in caplog.text

@@ -35,14 +35,14 @@ class Claims:
     Attributes:
         reasoned: The reason watermark: everything at or below it is reasoned.
         learned: The sequence through which everything is learned.
-        held: The interactions that claims hold.
+        claimed: The interactions that claims hold.
     """
 
     reasoned: int
     token: int
     now: int
     learned: int
-    held: frozenset[int]
+    claimed: frozenset[int]
 
 
 class Neo4jClaims(StorePart):
@@ -54,10 +54,10 @@ class Neo4jClaims(StorePart):
                 "reason/claims/pending_interactions",
                 after=claims.reasoned,
                 through=claims.learned,
-                limit=pending_to_fetch(limit, len(claims.held)),
+                limit=pending_to_fetch(limit, len(claims.claimed)),
             )
             return choose_interactions(
-                (PendingInteraction(*row) for row in pending), claims.held, limit
+                (PendingInteraction(*row) for row in pending), claims.claimed, limit
             )
 
         return await self._claim(worker, ttl_ms, choose)
@@ -65,7 +65,7 @@ class Neo4jClaims(StorePart):
     async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         async def choose(transaction: Transaction, claims: Claims) -> Sequence[int]:
             rows = await transaction.rows(
-                "reason/claims/free_dead_letters", held=sorted(claims.held), limit=limit
+                "reason/claims/free_dead_letters", held=sorted(claims.claimed), limit=limit
             )
             return [sequence for (sequence,) in rows]
 

@@ -172,7 +172,7 @@ class SqliteErasure(SqliteWiping):
                 connection, self._directory, lease, withdrawal, barrier, rewritten, texts
             ).run()
         )
-        self.sweep_beside()
+        self.sweep_after_commit()
         return done
 
     async def last_withdrawal(self) -> int:

@@ -88,13 +88,13 @@ class SqliteCheckpoints(SqlitePart):
         while await self._database.write(_sweep):
             pass
 
-    def sweep_beside(self) -> None:
+    def sweep_after_commit(self) -> None:
         """Sweep in the background; a sweep that is running takes this along."""
         if self._sweeping is None or self._sweeping.done():
             self._sweeping = asyncio.create_task(self.sweep_checkpoints())
-            self._sweeping.add_done_callback(_told)
+            self._sweeping.add_done_callback(_log_failure)
 
-    async def swept(self) -> None:
+    async def finish_sweep(self) -> None:
         """Wait for the background sweep; what it could not drop goes with the next one."""
         if self._sweeping is not None:
             await asyncio.gather(self._sweeping, return_exceptions=True)
@@ -162,7 +162,7 @@ def covers(connection: sqlite3.Connection, sequence: int) -> None:
         connection.execute("DELETE FROM trust_delta WHERE through <= ?", (sequence,))
 
 
-def _told(sweep: asyncio.Task[None]) -> None:
+def _log_failure(sweep: asyncio.Task[None]) -> None:
     if not sweep.cancelled() and (error := sweep.exception()) is not None:
         log.warning("old checkpoints are not all dropped, the next sweep drops them: %s", error)
 

@@ -36,8 +36,8 @@ from propagation.model import LeaseLost, ReasonClaim, ReasonedInteraction, Reaso
 
 REASONED = "reasoned"
 """Progress: all up to this sequence was reasoned at the last commit of a claim."""
-HELD_STILL = "SELECT token FROM claim WHERE token = ?"
-GIVEN_BACK = "DELETE FROM claim WHERE token = ? RETURNING token"
+FIND_CLAIM = "SELECT token FROM claim WHERE token = ?"
+DELETE_CLAIM = "DELETE FROM claim WHERE token = ? RETURNING token"
 
 
 class SqliteClaims(SqlitePart):
@@ -114,7 +114,7 @@ class SqliteClaims(SqlitePart):
         more: bool = False,
     ) -> None:
         """Commit what was packed before, possibly by another process."""
-        if one(connection, HELD_STILL if more else GIVEN_BACK, claim.token) is None:
+        if one(connection, FIND_CLAIM if more else DELETE_CLAIM, claim.token) is None:
             raise LeaseLost(
                 f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired and was"
                 " taken over, or something was taken back, or routers evolved, meanwhile"

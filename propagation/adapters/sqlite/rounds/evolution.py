@@ -71,7 +71,7 @@ class SqliteEvolution(SqliteCheckpoints):
             return run
 
         run = await self._database.write(work, learn, round_lease)
-        self.sweep_beside()
+        self.sweep_after_commit()
         return run
 
     @writes
