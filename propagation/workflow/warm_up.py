@@ -62,8 +62,10 @@ def _withdraw(view: NumbersView, events: Interactions, block: LearnedBlock) -> N
     )
     subtraction = Subtraction(written, written.routers, RouterMaps(), retrust=True)
     # A repeat takes the place of what goes; nothing goes; nothing is left.
-    for gone in (rows < 1, rows < 0, rows >= 0):
-        subtraction.withdraw(view, [History(0, events.sequence, rows // 2, events.weight, gone)])
+    for withdrawn in (rows < 1, rows < 0, rows >= 0):
+        subtraction.withdraw(
+            view, [History(0, events.sequence, rows // 2, events.weight, withdrawn)]
+        )
     subtraction.finish(view, ref_of(ClientKind.ITEM, 0))
 
 

@@ -76,11 +76,11 @@ class ProcessDrafter:
         self.part_timeout = PART_TIMEOUT_SECONDS
 
     async def draft(
-        self, works: Sequence[ReasonWork], seconds: float, wanted: Callable[[], bool]
+        self, works: Sequence[ReasonWork], seconds: float, is_awaited: Callable[[], bool]
     ) -> AsyncGenerator[DraftedPart[PackedReasoned], None]:
         """Draft interactions in order.
 
-        Parts come as they are made, wanted or not.
+        Parts come as they are made, whether the caller waits or not.
 
         Raises:
             PropagationError: Drafting failed, or the child ended.

@@ -1,13 +1,13 @@
-"""Leases in the graph, and the background tasks that renew them for as long as the work takes."""
+"""Leases in the graph, renewed in the background for as long as the work takes."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import TypeVar
 
 from propagation.model import LeaseHeld, LeaseLost, PropagationError
 from propagation.ports import Lease, LeaseStore
+from propagation.workflow.concurrency.background import background_task, keep_renewing
 
 LEARN_LEASE = "learn"
 """Held by the process that learns."""
@@ -18,43 +18,6 @@ RENEWALS = 3
 WAIT_SECONDS = 30.0
 """How long a caller waits for a lease of another process."""
 REQUEST_TTL_MS, POLL_SECONDS = 5_000, 0.1
-RETRY_SECONDS = 0.1
-T = TypeVar("T")
-
-
-async def yield_to_loop() -> None:
-    """Let other tasks of this loop run; an offline reasoner never waits by itself."""
-    await asyncio.sleep(0)
-
-
-@asynccontextmanager
-async def background_task(work: Coroutine[None, None, T]) -> AsyncIterator["asyncio.Task[T]"]:
-    """Run `work` as a task while the body runs, and cancel it when the body ends."""
-    task = asyncio.create_task(work)
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-async def keep_renewing(renew: Callable[[], Awaitable[bool]], every: float) -> None:
-    """Call `renew` every so many seconds, until it returns False.
-
-    The interval counts from the start of a call, so a slow one is followed by the next at once.
-    A call that fails is repeated after RETRY_SECONDS: whether the renewal came too late shows in
-    the commit that relies on it.
-    """
-    pause = every
-    while True:
-        await asyncio.sleep(pause)
-        start = time.monotonic()
-        try:
-            if not await renew():
-                return
-            pause = max(0.0, start + every - time.monotonic())
-        except Exception:
-            pause = RETRY_SECONDS
 
 
 class Leases:
@@ -177,7 +140,9 @@ class Leases:
                 await self._store.release_lease(renewed)
             return renewed is not None and renewed.token == lease.token
 
-        async with background_task(keep_renewing(renew, self.renewal_seconds)):
+        async with background_task(
+            keep_renewing(f"the lease {lease.name!r}", renew, self.renewal_seconds)
+        ):
             yield
 
 

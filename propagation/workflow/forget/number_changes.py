@@ -51,7 +51,7 @@ class History:
         sequence: [n].
         item: [n] rows.
         weight: [n] event weights.
-        gone: [n], which are withdrawn.
+        withdrawn: [n], which of them are withdrawn.
         then: (content, attributes) vectors [D] of items whose text changed since, by place.
     """
 
@@ -59,7 +59,7 @@ class History:
     sequence: NDArray[np.int64]
     item: NDArray[np.int64]
     weight: NDArray[np.float64]
-    gone: NDArray[np.bool_]
+    withdrawn: NDArray[np.bool_]
     then: Mapping[int, tuple[NDArray[np.float32], NDArray[np.float32]]] = field(
         default_factory=dict
     )
@@ -73,7 +73,7 @@ class Subtraction:
         written: What the interactions wrote, in current routers.
         stored: [n,2,16] their routers as stored; `maps` lead to the current ones.
         retrust: Compute the users' trust again.
-        removed_places: Places of the users' lists whose adoptions are gone.
+        removed_places: Places of the users' lists whose adoptions were withdrawn.
         promoted: Repeats that took the place of first adoptions.
     """
 
@@ -109,13 +109,13 @@ class Subtraction:
         state, first = view.state, first_occurrences(history.item)
         banks = (state.session, state.taste)
         removed: set[int] = set()
-        for row in np.flatnonzero(first & history.gone):
+        for row in np.flatnonzero(first & history.withdrawn):
             item = int(history.item[row])
             place = int(np.searchsorted(self.written.sequence, history.sequence[row]))
             routers, weights = self.written.routers[place], self.written.weights[place]
             for bank, of_bank, weight in zip(banks, routers, weights, strict=True):
                 unwrite(bank, item, of_bank, weight)
-            repeats = np.flatnonzero((history.item == item) & ~history.gone)
+            repeats = np.flatnonzero((history.item == item) & ~history.withdrawn)
             if len(repeats):
                 self._promote(view, history, int(row), int(repeats[0]), place)
                 continue
@@ -147,7 +147,7 @@ class Subtraction:
         content, attributes = state.content[history.item], state.attributes[history.item]
         for place, (then_content, then_attributes) in history.then.items():
             content[place], attributes[place] = then_content, then_attributes
-        stays, user = ~history.gone, history.user
+        stays, user = ~history.withdrawn, history.user
         before = _sums_of(state, history.item, content, attributes)
         after = _sums_of(state, history.item[stays], content[stays], attributes[stays])
         np.subtract.at(state.adopters, history.item, before.parts)
@@ -249,20 +249,20 @@ def _set_recency_list(state: State, user: int, items: NDArray[np.int64]) -> None
     state.history_length[user] = len(items)
 
 
-def _remove_places(state: State, gone: Sequence[int]) -> None:
+def _remove_places(state: State, places: Sequence[int]) -> None:
     """Remove places, in ascending order, from the users' linked lists of adoptions.
 
     The lists share one array of places; the places that stay move together.
     """
-    if not gone:
+    if not places:
         return
     count = int(state.clock[SEEN])
     before = state.seen_before[:count]
     kept_place = np.arange(count)  # the place itself, or the nearest kept one before it in its list
-    for place in gone:
+    for place in places:
         kept_place[place] = kept_place[before[place]] if before[place] >= 0 else -1
     kept = np.ones(count, np.bool_)
-    kept[gone] = False
+    kept[places] = False
     number = np.append(np.cumsum(kept) - 1, -1)
     moved = number[np.append(kept_place, -1)]  # the place -1, the end of a list, stays -1
     left = int(kept.sum())

@@ -30,7 +30,7 @@ MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
-class Gone:
+class Removal:
     """What texts may no longer rest on or say.
 
     Attributes:
@@ -75,9 +75,9 @@ class Supporters:
 class Redaction:
     """Redacts versions of texts; lines and rules that versions share are redacted once."""
 
-    def __init__(self, gone: Gone, supporters: Supporters) -> None:
-        self._line = cache(partial(redact_line, gone=gone, supporters=supporters))
-        self._rule = cache(partial(_redact_rule, gone=gone))
+    def __init__(self, removal: Removal, supporters: Supporters) -> None:
+        self._line = cache(partial(redact_line, removal=removal, supporters=supporters))
+        self._rule = cache(partial(_redact_rule, removal=removal))
 
     def redact(self, text: ClientText) -> ClientText:
         """Redact a text; return the same object if nothing changes.
@@ -96,7 +96,7 @@ class Redaction:
         )
 
 
-def redact_line(line: Line, owner: int, gone: Gone, supporters: Supporters) -> Line | None:
+def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters) -> Line | None:
     """Redact a line of the owner's profile.
 
     Returns:
@@ -104,34 +104,34 @@ def redact_line(line: Line, owner: int, gone: Gone, supporters: Supporters) -> L
     """
     if line.author is Author.CATALOGUE:
         return line
-    remaining = tuple(source for source in line.sources if not _is_gone(source, line, gone))
+    remaining = tuple(source for source in line.sources if not _is_removed(source, line, removal))
     cites = len(remaining) < len(line.sources)
-    has_own_name = any(name in gone.words.names for name in line.attributes)
-    holds_words = has_own_name or gone.words.is_in(line.text, cites=cites)
+    has_own_name = any(name in removal.words.names for name in line.attributes)
+    holds_words = has_own_name or removal.words.is_in(line.text, cites=cites)
     if not cites and not holds_words:
         return line
-    if cites and len(supporters.clients(owner, remaining)) < gone.least:
+    if cites and len(supporters.clients(owner, remaining)) < removal.least:
         return None
-    text = gone.words.leave_out(line.text, cites=cites) if holds_words else line.text
+    text = removal.words.leave_out(line.text, cites=cites) if holds_words else line.text
     if text is None or has_own_name:
         return None
     return replace(line, text=text, sources=remaining)
 
 
-def _is_gone(source: Source, line: Line, gone: Gone) -> bool:
+def _is_removed(source: Source, line: Line, removal: Removal) -> bool:
     if source.sequence is not None:
-        return source.sequence in gone.sequences
+        return source.sequence in removal.sequences
     key = (source.router or 0, source.version or 0)
-    if key not in gone.messages:
+    if key not in removal.messages:
         return False
-    lost = gone.messages[key]
+    lost = removal.messages[key]
     return lost is None or not lost.isdisjoint(line.attributes)
 
 
-def _redact_rule(rule: FilterRule, gone: Gone) -> FilterRule | None:
-    if rule.attribute in gone.words.names or gone.words.is_in(rule.text):
+def _redact_rule(rule: FilterRule, removal: Removal) -> FilterRule | None:
+    if rule.attribute in removal.words.names or removal.words.is_in(rule.text):
         return None
-    evidence = tuple(sequence for sequence in rule.evidence if sequence not in gone.sequences)
+    evidence = tuple(sequence for sequence in rule.evidence if sequence not in removal.sequences)
     if len(evidence) == len(rule.evidence):
         return rule
     return replace(rule, evidence=evidence) if evidence else None

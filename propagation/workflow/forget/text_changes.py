@@ -21,10 +21,10 @@ from propagation.ports import GraphStore
 from propagation.routing import own_attributes, recount_holders, to_canonical
 from propagation.workflow.forget.name_matching import ErasedClient, OwnWords
 from propagation.workflow.forget.redaction import (
-    Gone,
     Key,
     LostAttributes,
     Redaction,
+    Removal,
     Supporters,
     lost_attributes,
     redact_message,
@@ -106,34 +106,36 @@ class TextChangeFinder:
         rows, erased = self.request.rows, self.request.erased
         sequences = frozenset(row.sequence for row in rows)
         if erased is None:
-            gone = Gone(sequences, least=1)
+            removal = Removal(sequences, least=1)
             refs = sorted({ref for row in rows for ref in (row.user, row.item)})
         else:
             words = OwnWords(erased.client.title, erased.own_names)
-            gone = Gone(sequences, self.min_support, words)
+            removal = Removal(sequences, self.min_support, words)
             refs = [erased.client.ref]
-        searches = self._searches(gone.words)
-        if gone.words.names:
-            named = await self.store.clients_naming(gone.words.search_words)
-            citations = Citations(words=gone.words.search_words)
+        searches = self._searches(removal.words)
+        if removal.words.names:
+            named = await self.store.clients_naming(removal.words.search_words)
+            citations = Citations(words=removal.words.search_words)
             searches += [CitationSearch(ref, citations) for ref in sorted(named)]
-        await self._change_texts(changes, searches, gone)
+        await self._change_texts(changes, searches, removal)
         unheld: frozenset[str] = frozenset()
         if erased is not None:
-            unheld = changes.unheld - gone.words.names
-            gone = replace(gone, words=OwnWords(gone.words.title, gone.words.names | unheld))
+            unheld = changes.unheld - removal.words.names
+            removal = replace(
+                removal, words=OwnWords(removal.words.title, removal.words.names | unheld)
+            )
         affected = await self.store.affected_messages(
             refs,
             sequences if erased is None else None,
-            gone.words.search_words,
+            removal.words.search_words,
             max(self.min_support, LEAST_COUNTED),
         )
-        lost = await self._change_messages(changes, affected, gone)
-        searches = await self._reader_searches(lost, gone.words)
+        lost = await self._change_messages(changes, affected, removal)
+        searches = await self._reader_searches(lost, removal.words)
         if unheld:
-            searches += self._searches(gone.words)
+            searches += self._searches(removal.words)
         if searches:
-            await self._change_texts(changes, searches, replace(gone, messages=lost))
+            await self._change_texts(changes, searches, replace(removal, messages=lost))
         return changes
 
     def _searches(self, words: OwnWords) -> list[CitationSearch]:
@@ -174,7 +176,7 @@ class TextChangeFinder:
         self,
         changes: TextChanges,
         searches: Sequence[CitationSearch],
-        gone: Gone,
+        removal: Removal,
     ) -> None:
         """Add the texts that the searches find to the changes, and count attributes again."""
         found = await self.store.find_citing_texts(
@@ -184,7 +186,7 @@ class TextChangeFinder:
             changes.versions.get((one.text.profile.ref, one.text.profile.version), one)
             for one in found
         ]
-        redaction = Redaction(gone, await self._supporters(stored, gone))
+        redaction = Redaction(removal, await self._supporters(stored, removal))
         for number, one in enumerate(stored):
             if number % TEXTS_A_TURN == 0:
                 await asyncio.sleep(0)  # let other tasks run
@@ -193,18 +195,18 @@ class TextChangeFinder:
                 changes.versions[text.profile.ref, text.profile.version] = replace(one, text=text)
                 if one.current:
                     changes.lines_dropped += len(one.text.profile.lines) - len(text.profile.lines)
-        await self._count_attributes(changes, gone.words.names)
+        await self._count_attributes(changes, removal.words.names)
 
-    async def _supporters(self, stored: Iterable[StoredText], gone: Gone) -> Supporters:
+    async def _supporters(self, stored: Iterable[StoredText], removal: Removal) -> Supporters:
         """Load who supports the remaining sources of lines that lose one."""
         lines = {
             id(line): line for one in stored for line in one.text.profile.lines
         }.values()  # versions share the lines that stayed
         sources = {
-            source for line in lines if _loses(line.sources, gone) for source in line.sources
+            source for line in lines if _loses(line.sources, removal) for source in line.sources
         }
         sequences = {source.sequence for source in sources if source.sequence is not None}
-        asked = sorted(sequences - gone.sequences)
+        asked = sorted(sequences - removal.sequences)
         rows = await self.store.interactions(asked) if asked else ()
         keys = sorted(
             {
@@ -212,7 +214,7 @@ class TextChangeFinder:
                 for source in sources
                 if source.router is not None
                 and source.version is not None
-                and gone.messages.get((source.router, source.version), frozenset()) is not None
+                and removal.messages.get((source.router, source.version), frozenset()) is not None
             }
         )
         messages: dict[Key, frozenset[int]] = {}
@@ -225,7 +227,7 @@ class TextChangeFinder:
         self,
         changes: TextChanges,
         affected: Sequence[AffectedMessage],
-        gone: Gone,
+        removal: Removal,
     ) -> LostAttributes:
         """Add redacted messages to the changes; return what each lost."""
         names = sorted({name for one in affected for name in one.remaining})
@@ -238,7 +240,7 @@ class TextChangeFinder:
         lost: dict[Key, frozenset[str] | None] = {}
         for one in affected:
             key = (one.message.router, one.message.version)
-            after = redact_message(one, gone.words, supported)
+            after = redact_message(one, removal.words, supported)
             if one.lost_parts or after is not one.message:
                 changes.reduced_messages.append(key)
             if after is not one.message:
@@ -268,12 +270,12 @@ class TextChangeFinder:
             own = to_canonical(own_attributes(text), self.canonical)
             now[ref] = tuple(name for name in before[ref] if name in own)
         changes.client_attributes = {
-            ref: held for ref, held in now.items() if held != tuple(before[ref])
+            ref: names for ref, names in now.items() if names != tuple(before[ref])
         }
         if erased is not None:
             now[erased] = ()
         known = await self.store.get_attributes(
-            sorted({name for held in before.values() for name in held})
+            sorted({name for held_by_one in before.values() for name in held_by_one})
         )
         changes.holders = {
             name: attribute.holders
@@ -282,9 +284,9 @@ class TextChangeFinder:
         changes.holders.update(dict.fromkeys(names, 0))
 
 
-def _loses(sources: Sequence[Source], gone: Gone) -> bool:
+def _loses(sources: Sequence[Source], removal: Removal) -> bool:
     return any(
-        source.sequence in gone.sequences or (source.router, source.version) in gone.messages
+        source.sequence in removal.sequences or (source.router, source.version) in removal.messages
         for source in sources
     )
 

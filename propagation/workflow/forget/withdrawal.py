@@ -74,7 +74,7 @@ async def load_histories(
     store: GraphStore,
     embedder: Embedder,
     users: Sequence[int],
-    gone: frozenset[int],
+    withdrawn: frozenset[int],
     view: NumbersView,
 ) -> AsyncIterator[list[History]]:
     """Yield what users chose and the view learned, 200 users at a time.
@@ -83,12 +83,12 @@ async def load_histories(
 
     Args:
         users: Refs.
-        gone: Sequences of the interactions that are withdrawn.
+        withdrawn: Sequences of the interactions that are withdrawn.
     """
     loaded: list[History] = []
     for start in range(0, len(users), USERS_A_PART):
         part = users[start : start + USERS_A_PART]
-        async with background_task(_load(store, embedder, part, gone, view)) as loading:
+        async with background_task(_load(store, embedder, part, withdrawn, view)) as loading:
             if loaded:
                 yield loaded
             loaded = await loading
@@ -100,11 +100,11 @@ async def _load(
     store: GraphStore,
     embedder: Embedder,
     users: Sequence[int],
-    gone: frozenset[int],
+    withdrawn: frozenset[int],
     view: NumbersView,
 ) -> list[History]:
     choices = await store.user_choices(users)
-    is_gone = np.isin(choices.sequence, np.fromiter(gone, np.int64, len(gone)))
+    is_withdrawn = np.isin(choices.sequence, np.fromiter(withdrawn, np.int64, len(withdrawn)))
     histories = []
     for user in users:
         places = np.flatnonzero((choices.user == user) & (choices.sequence <= view.applied_through))
@@ -122,7 +122,7 @@ async def _load(
                 sequence=sequence,
                 item=item >> 1,
                 weight=choices.weight[places],
-                gone=is_gone[places],
+                withdrawn=is_withdrawn[places],
                 then=then,
             )
         )
@@ -199,10 +199,10 @@ class Withdrawer:
             maps,
             retrust=erased is None or kind_of(erased) == ClientKind.USER,
         )
-        gone = frozenset(row.sequence for row in rows)
+        withdrawn = frozenset(row.sequence for row in rows)
         users = sorted({row.user for row in rows if row.sequence <= view.applied_through})
         self.learner.mark_ahead()
-        async for histories in load_histories(self.store, self.embedder, users, gone, view):
+        async for histories in load_histories(self.store, self.embedder, users, withdrawn, view):
             for start in range(0, len(histories), USERS_A_TURN):
                 await self.numbers.run(
                     subtraction.withdraw, histories[start : start + USERS_A_TURN]
@@ -238,19 +238,19 @@ class Withdrawer:
         The graph is right without them: whatever fails here stays in the outbox.
         """
         changes, erased = withdrawn.changes, withdrawn.erased
-        gone: dict[Collection, Sequence[int | str]] = {
+        deleted: dict[Collection, Sequence[int | str]] = {
             Collection.ATTRIBUTES: sorted(changes.unheld)
         }
         if erased is None:
             self.vectors.forget([], changes.unheld, frozenset())
         else:
             ref = erased.client.ref
-            gone[COLLECTIONS[kind_of(ref)]] = [ref]
+            deleted[COLLECTIONS[kind_of(ref)]] = [ref]
             self.vectors.forget([ref], changes.unheld, erased.names)
         await self.vectors.publish(changes.next_texts)
         try:
             await self.index_maintenance.follow_withdrawal(
-                gone,
+                deleted,
                 [
                     IndexChange(Collection.ROUTERS, message.router, message.version, message.round)
                     for message in changes.messages

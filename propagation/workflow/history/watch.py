@@ -14,6 +14,8 @@ from propagation.ports import GraphStore
 PAGE = 200
 MAX_BACKLOG = 10_000
 ALL_SENT = 1 << 31
+LIMIT_GROWTH = 10
+"""By how much more evolution runs are read if all of those read are new to the watcher."""
 WatchEvent = Round | RouterVersion | NumberedMerge | EvolutionRun | Gap
 
 
@@ -135,7 +137,7 @@ class Watcher:
         limit = 1  # mostly there is no new one
         newest = await self.store.evolution_runs(limit)
         while len(newest) == limit and newest[-1].run > self.position.evolution:
-            limit *= 10
+            limit *= LIMIT_GROWTH
             newest = await self.store.evolution_runs(limit)
         for run in reversed(newest):
             if run.run > self.position.evolution:

@@ -214,8 +214,8 @@ class Recommender:
             return None
         count = self._numbers.view.state.taste.mass.shape[1]
         named = any(rule.attribute is not None for rule in memory.rules)
-        held = await self._router_attributes.load() if named else {}
-        return np.array(memory.factors(count, held))
+        attributes = await self._router_attributes.load() if named else {}
+        return np.array(memory.factors(count, attributes))
 
     async def _own(self, ref: int | None) -> NDArray[np.float32] | None:
         """Embed content and attributes [2,D] of the text of a user without history.

@@ -49,15 +49,15 @@ class TextDrafter(Protocol[T]):
     """
 
     def draft(
-        self, works: Sequence[ReasonWork], seconds: float, wanted: Callable[[], bool]
+        self, works: Sequence[ReasonWork], seconds: float, is_awaited: Callable[[], bool]
     ) -> AsyncGenerator[DraftedPart[T], None]:
         """Draft interactions in order, at least one of them.
 
         A caller that stops before the last part closes the generator.
 
         Args:
-            seconds: No interaction is begun after that time.
-            wanted: Tells whether the caller waits for the next part.
+            seconds: No interaction is started after that time.
+            is_awaited: Tells whether the caller waits for the next part.
         """
 
     async def commit(self, claim: ReasonClaim, part: DraftedPart[T]) -> None:
@@ -95,7 +95,7 @@ class ClaimDrafter:
         self._ending = False
 
     async def draft(
-        self, works: Sequence[ReasonWork], seconds: float, wanted: Callable[[], bool]
+        self, works: Sequence[ReasonWork], seconds: float, is_awaited: Callable[[], bool]
     ) -> AsyncGenerator[DraftedPart[Sequence[ReasonedInteraction]], None]:
         """Draft interactions in order; see TextDrafter."""
         until, self._ending = time.monotonic() + seconds, False
@@ -103,7 +103,9 @@ class ClaimDrafter:
         ahead, last = len(works), False
 
         def enough(count: int) -> bool:
-            return time.monotonic() >= until or (count >= self.least and (self._ending or wanted()))
+            return time.monotonic() >= until or (
+                count >= self.least and (self._ending or is_awaited())
+            )
 
         for left in _spans(works, self.least):
             working_set = await self.interactions.working_set(left, drafted)

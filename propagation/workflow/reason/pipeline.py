@@ -62,7 +62,7 @@ class ClaimRenewal:
         self._tokens.add(claim.token)
         if self._renewal is None:
             self._renewal = asyncio.create_task(
-                keep_renewing(self._renew, self._leases.renewal_seconds)
+                keep_renewing("a claim of interactions", self._renew, self._leases.renewal_seconds)
             )
         try:
             yield

@@ -119,7 +119,7 @@ class Reasoning:
         await self._publication.wait()
 
     async def settle(self) -> None:
-        """Wait until nothing is under way; the caller sees to it that nothing is begun."""
+        """Wait until nothing is under way; the caller sees to it that nothing is started."""
         await self.pipeline.settle()
         await self.wait_for_views()
 
@@ -179,7 +179,7 @@ class TextPublication:
             await asyncio.shield(before)
 
     async def wait(self) -> None:
-        """Wait until everything that was begun is published."""
+        """Wait until everything handed to `begin` is published."""
         if self._newest is not None:
             # shield: cancelling one waiter must not cancel the task that others wait for.
             await asyncio.shield(self._newest)
@@ -216,7 +216,7 @@ class ClaimRun(Generic[T]):
         Committed texts are published, however this ends.
 
         Args:
-            until: On the monotonic clock; nothing is begun after it.
+            until: On the monotonic clock; nothing is started after it.
 
         Raises:
             VersionClash: The rest is as if it had not begun; its texts are loaded again.

@@ -1,10 +1,9 @@
-"""The catalogue in memory, and everything else that this process remembers of clients."""
+"""The catalogue in memory: items, and which of them have an attribute or a category."""
 
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +11,11 @@ from numpy.typing import NDArray
 from propagation.model import (
     Client,
     ClientKind,
-    EntryKind,
-    LogEntry,
     index_of,
     kind_of,
     normalize_name,
 )
 from propagation.ports import ClientStore
-from propagation.workflow.views.pending_events import PendingEvents
 
 ITEMS_A_READ = 10_000
 CACHED_LABELS = 1 << 16
@@ -144,45 +140,3 @@ def _labels_of(client: Client) -> tuple[Label, ...]:
     labels = [_label("attribute", name) for name in client.attributes]
     labels += [_label("category", name) for name in client.categories]
     return tuple(dict.fromkeys(label for label in labels if label[1]))
-
-
-class TextCache(Protocol):
-    """A cache of clients' texts."""
-
-    def forget(self, refs: Sequence[int], /) -> None:
-        """Drop the texts of these clients."""
-
-
-class ClientMemory:
-    """The catalogue, the pending events and every cache of texts, for what changes all of them."""
-
-    def __init__(
-        self, catalogue: Catalogue, pending_events: PendingEvents, caches: Sequence[TextCache]
-    ) -> None:
-        self._catalogue = catalogue
-        self.pending_events = pending_events
-        self._caches = caches
-
-    def forget_texts(self, refs: Iterable[int]) -> None:
-        """Drop cached texts: another process, or a withdrawal, wrote newer ones."""
-        refs = list(refs)
-        for cache in self._caches:
-            cache.forget(refs)
-
-    def forget_client(self, ref: int) -> None:
-        """Drop what is known of a client that was forgotten, by whichever process."""
-        self.forget_texts([ref])
-        if kind_of(ref) == ClientKind.ITEM:
-            self._catalogue.forget(index_of(ref))
-        else:
-            self.pending_events.forget([index_of(ref)])
-
-    def take(self, entries: Sequence[LogEntry]) -> None:
-        """Apply entries of the log that the learner covers."""
-        for ref in erased_clients(entries):
-            self.forget_client(ref)
-
-
-def erased_clients(entries: Sequence[LogEntry]) -> list[int]:
-    """Return the clients that these entries erase."""
-    return [ref for entry in entries if entry.kind == EntryKind.ERASURE for ref in entry.refs]

@@ -130,12 +130,15 @@ def claim(token):
     return ReasonClaim(token=token, worker="slow", expires=0, work=())
 
 
-async def test_a_claim_that_ended_meanwhile_does_not_keep_others_from_being_prolonged():
+async def test_a_claim_that_ended_meanwhile_does_not_keep_others_from_being_prolonged(caplog):
     store = Prolonged()
     claims = ClaimRenewal(store, Leases(store, "slow", 0.6))
     async with claims.keep_alive(claim(1)), claims.keep_alive(claim(2)):
         await asyncio.sleep(0.5)
     assert store.calls[:2] == [[1, 2], [1, 2]]
+    assert caplog.messages == [
+        "a claim of interactions is not renewed, it is tried again: EntityNotFound"
+    ]
 
 
 async def test_nobody_waits_for_claims_of_others():

@@ -20,8 +20,8 @@ from propagation.model import (
 )
 from propagation.workflow.forget.name_matching import OwnWords
 from propagation.workflow.forget.redaction import (
-    Gone,
     Redaction,
+    Removal,
     Supporters,
     lost_attributes,
     redact_line,
@@ -51,7 +51,7 @@ def line(*sources, text="Enjoys jazz.", attributes=("jazz",), author=Author.INTE
 
 
 def gone(*sequences, least=2, **fields):
-    return Gone(frozenset(sequences), least, **fields)
+    return Removal(frozenset(sequences), least, **fields)
 
 
 def test_a_line_without_withdrawn_sources_is_the_same_object():

@@ -43,3 +43,10 @@ async def test_callers_that_put_out_each_others_lines_all_end_with_their_own(mon
     alone = [await vectors_of(LineVectors(embedder), embedder, text) for text in texts]
     assert np.allclose(np.concatenate(found), np.concatenate(alone))
     assert len(kept._vectors._values) <= ROOM
+
+
+async def test_no_text_of_a_line_is_kept():
+    embedder = HashedEmbedder(1)
+    kept = LineVectors(embedder)
+    await kept.embed([said(0, "likes cats")])
+    assert "cats" not in str(list(kept._vectors._values))

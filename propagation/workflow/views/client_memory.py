@@ -1,0 +1,50 @@
+"""Everything that this process remembers of clients, for what changes all of it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from propagation.model import ClientKind, EntryKind, LogEntry, index_of, kind_of
+from propagation.workflow.views.catalogue import Catalogue
+from propagation.workflow.views.pending_events import PendingEvents
+
+
+class TextCache(Protocol):
+    """A cache of clients' texts."""
+
+    def forget(self, refs: Sequence[int], /) -> None:
+        """Drop the texts of these clients."""
+
+
+class ClientMemory:
+    """The catalogue, the pending events and every cache of texts."""
+
+    def __init__(
+        self, catalogue: Catalogue, pending_events: PendingEvents, caches: Sequence[TextCache]
+    ) -> None:
+        self._catalogue = catalogue
+        self.pending_events = pending_events
+        self._caches = caches
+
+    def forget_texts(self, refs: Iterable[int]) -> None:
+        """Drop cached texts: another process, or a withdrawal, wrote newer ones."""
+        refs = list(refs)
+        for cache in self._caches:
+            cache.forget(refs)
+
+    def forget_client(self, ref: int) -> None:
+        """Drop what is known of a client that was forgotten, by whichever process."""
+        self.forget_texts([ref])
+        if kind_of(ref) == ClientKind.ITEM:
+            self._catalogue.forget(index_of(ref))
+        else:
+            self.pending_events.forget([index_of(ref)])
+
+    def take(self, entries: Sequence[LogEntry]) -> None:
+        """Apply entries of the log that the learner covers."""
+        for ref in erased_clients(entries):
+            self.forget_client(ref)
+
+
+def erased_clients(entries: Sequence[LogEntry]) -> list[int]:
+    """Return the clients that these entries erase."""
+    return [ref for entry in entries if entry.kind == EntryKind.ERASURE for ref in entry.refs]
