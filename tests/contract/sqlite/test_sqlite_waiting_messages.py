@@ -19,6 +19,16 @@ from propagation.reception.message_buffer import (
 REFS, ROUTERS, ROUNDS = range(4), range(4), range(1, 9)
 
 
+def empty_database():
+    """The bytes of a database with its tables, which take longer to make than an example."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        create_tables(connection)
+        return connection.serialize()
+
+
+EMPTY_DATABASE = empty_database()
+
+
 @st.composite
 def edge_histories(draw):
     """Edges (ref, edge); the edges of one client and router follow one another."""
@@ -54,7 +64,7 @@ def sent_messages(draw):
 @settings(max_examples=300, deadline=None)
 def test_the_statement_finds_what_the_rule_finds(edges, sent, watermarks, through):
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        create_tables(connection)
+        connection.deserialize(EMPTY_DATABASE)
         insert_facts(connection, edges, sent)
         found = waiting_keys(connection, watermarks, through)
     assert found == waiting_by_rule(edges, sent, watermarks, through)
