@@ -183,12 +183,12 @@ def build_engine(
     models = ModelPorts(settings, store, process_name())
     reasoner = REASONERS[settings.reasoner](models)
     embedder = EMBEDDERS[settings.embedder](models)
-    beside = process_drafter(settings, store)
+    drafting = process_drafter(settings, store)
     store, index = around(store, INDEXES[settings.index](settings, store))
     return compose(
         Ports(store, embedder, index, reasoner),
         settings.workflow,
-        Process(process_name(), yield_to_calls, beside),
+        Process(process_name(), yield_to_calls, drafting),
         policies,
     )
 

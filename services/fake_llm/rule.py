@@ -114,8 +114,8 @@ def answer(
     if obeying:
         answers = _obeyed(data, answers)
     again = AGAIN.findall(text_of(messages))
-    wanted = json.loads(f"[{again[-1]}]") if again else list(answers)
-    return {name: value for name, value in answers.items() if name in wanted}
+    names = json.loads(f"[{again[-1]}]") if again else list(answers)
+    return {name: value for name, value in answers.items() if name in names}
 
 
 def data_of(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def estimate_tokens(text: str) -> int:
     return (len(text) + 3) // 4
 
 
-def write_answer(said: Mapping[str, Any], fault: str | None, habits: frozenset[str]) -> str:
+def write_answer(answer: Mapping[str, Any], fault: str | None, habits: frozenset[str]) -> str:
     """Write an answer."""
     if fault == "blank":
         return " \n\t\n"
@@ -42,7 +42,7 @@ def write_answer(said: Mapping[str, Any], fault: str | None, habits: frozenset[s
             "The first of the two would please this reader more, by what the profile says of "
             "its taste."
         )
-    value: Any = _with_wrong_ids(said) if fault == "wrong_ids" else said
+    value: Any = _with_wrong_ids(answer) if fault == "wrong_ids" else answer
     text = json.dumps(value, ensure_ascii=False)
     if fault == "malformed":
         return text.replace('": ', '" ', 3) if '": ' in text else text[:-1]

@@ -50,14 +50,14 @@ def decide(case: RouterCase) -> RouterDecision:
             f"to {case.similarity:.2f}"
         )
         return RouterDecision(EvolutionKind.MERGE, reason, (_text(case, case.merged_standing),))
-    said = case.praised + case.blamed
-    if case.choices and case.blamed >= BLAMED * said:
+    readers = case.praised + case.blamed
+    if case.choices and case.blamed >= BLAMED * readers:
         reason = (
-            f"{case.blamed} of {said} readers chose something else: says more of what they chose"
+            f"{case.blamed} of {readers} readers chose something else: says more of what they chose"
         )
         standing = {name: float(count) for name, count in case.choices.items()}
         return RouterDecision(EvolutionKind.REWRITE, reason, (_text(case, standing, case.choices),))
-    return RouterDecision(None, f"{case.praised} of {said} readers chose what it spoke of")
+    return RouterDecision(None, f"{case.praised} of {readers} readers chose what it spoke of")
 
 
 def _differ(case: RouterCase) -> bool:

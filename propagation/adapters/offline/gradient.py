@@ -46,9 +46,9 @@ def write_gradients(
     routers: dict[int, Gradient] = {}
     for party in (user, positive, negative):
         if party is not None and party.messages:
-            said = _said(party)
-            gradients.append(_filter(work, reward, party, said, chosen))
-            for message, names in zip(party.messages, said, strict=True):
+            subjects = _subjects(party)
+            gradients.append(_filter(work, reward, party, subjects, chosen))
+            for message, names in zip(party.messages, subjects, strict=True):
                 if message.router not in routers:
                     routers[message.router] = _router(work, message, names, chosen)
     return [*gradients, *routers.values()]
@@ -89,10 +89,10 @@ def _filter(
     work: ReasonWork,
     reward: int,
     party: Party,
-    said: Sequence[Sequence[str]],
+    subjects: Sequence[Sequence[str]],
     chosen: Sequence[str],
 ) -> Gradient:
-    heard = [name for names in said for name in names]
+    heard = [name for names in subjects for name in names]
     fits = [name for name in dict.fromkeys(heard) if name in chosen]
     text = (
         f"News of {join_names(fits[:3])} fitted the choice: keep the rules that let it in."
@@ -112,13 +112,13 @@ def _filter(
 
 
 def _router(
-    work: ReasonWork, message: RouterVersion, said: Sequence[str], chosen: Sequence[str]
+    work: ReasonWork, message: RouterVersion, subjects: Sequence[str], chosen: Sequence[str]
 ) -> Gradient:
-    fits = [name for name in said if name in chosen]
+    fits = [name for name in subjects if name in chosen]
     text = (
         f"Spoke of {join_names(fits)}, which was then chosen: keep saying it."
         if fits
-        else f"Spoke of {_about(said)} while {_about(chosen)} was chosen: say less of it to "
+        else f"Spoke of {_about(subjects)} while {_about(chosen)} was chosen: say less of it to "
         "these readers."
     )
     return Gradient(
@@ -132,7 +132,7 @@ def _router(
     )
 
 
-def _said(party: Party) -> list[tuple[str, ...]]:
+def _subjects(party: Party) -> list[tuple[str, ...]]:
     """Return what each message told this client."""
     lines = heard_lines(party.profile)
     return [

@@ -132,7 +132,7 @@ def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
     That is what is new to it; if nothing is, what it shares with the community. What the community
     is named by comes last, since the sentence names it anyway.
     """
-    apart, named = _told_attributes(message.attributes, message.name, message.text)
+    apart, named = _attributes_in_text(message.attributes, message.name, message.text)
     for names, besides in ((apart, True), (named, False)):
         new = [name for name in names if name not in own]
         if new:
@@ -141,7 +141,7 @@ def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
 
 
 @lru_cache(MESSAGES_CACHED)
-def _told_attributes(
+def _attributes_in_text(
     attributes: tuple[str, ...], name: str, text: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Find the attributes that the message's text names.
@@ -151,8 +151,9 @@ def _told_attributes(
     Returns:
         Those apart from the community's name, and those in it.
     """
-    said = names_in_text(attributes, text) or attributes
-    return tuple(one for one in said if one not in name), tuple(one for one in said if one in name)
+    in_text = names_in_text(attributes, text) or attributes
+    apart = tuple(one for one in in_text if one not in name)
+    return apart, tuple(one for one in in_text if one in name)
 
 
 def _grouped(found: Sequence[Heard]) -> list[list[Heard]]:
@@ -175,7 +176,7 @@ def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[E
     free = [line for line in party.profile.lines if line.author is Author.RECEPTION]
     edits: list[Edit] = []
     for group in groups:
-        before = _said_before(free, group)
+        before = _earlier_line(free, group)
         line = _line(party, before, group)
         edits.append(ReplaceLine(line=line) if before else AddLine(line=line))
         if before:
@@ -185,7 +186,7 @@ def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[E
     return edits
 
 
-def _said_before(free: Sequence[Line], group: Sequence[Heard]) -> Line | None:
+def _earlier_line(free: Sequence[Line], group: Sequence[Heard]) -> Line | None:
     """Find the line with the same news, or of the same router.
 
     A line with the same news comes first.

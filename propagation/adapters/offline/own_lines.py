@@ -73,12 +73,12 @@ def reinforce_choices(work: ReasonWork, party: Party, other: Party, room: int) -
     names = list_names(other.client) or leading_attributes(other.profile)
     line = _closest(party.profile, names)
     weight = line.weight * KEPT + 1 if line else 1.0
-    said = _in_common(line, names)
+    shared = _in_common(line, names)
     title = plain_title(other.client.title)
     old = [seen for seen in TITLE.findall(line.text) if seen != title] if line else []
     titles = ([title, *old] if title else old)[:TITLES]
-    text = _choice(other.client, said, titles, weight)
-    return _with_line(party.profile, line, text, said, weight, work.sequence, room)
+    text = _choice(other.client, shared, titles, weight)
+    return _with_line(party.profile, line, text, shared, weight, work.sequence, room)
 
 
 def reinforce_audience(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edit]:
@@ -86,24 +86,26 @@ def reinforce_audience(work: ReasonWork, party: Party, other: Party, room: int) 
 
     It speaks of tastes that choices showed, never of what a user says of itself.
     """
-    names = leading_attributes(other.profile, besides=frozenset(list_names(party.client)))
+    names = leading_attributes(other.profile, except_for=frozenset(list_names(party.client)))
     if not names:
         return []
     line = _closest(party.profile, names)
     weight = line.weight * KEPT + 1 if line else 1.0
-    said = _in_common(line, names)
+    shared = _in_common(line, names)
     wordings = AUDIENCES[_level(weight)]
-    text = wordings[choose_variant(said, len(wordings))].format(join_names(said)) + "."
-    return _with_line(party.profile, line, text, said, weight, work.sequence, room)
+    text = wordings[choose_variant(shared, len(wordings))].format(join_names(shared)) + "."
+    return _with_line(party.profile, line, text, shared, weight, work.sequence, room)
 
 
-def leading_attributes(profile: Profile, besides: frozenset[str] = frozenset()) -> tuple[str, ...]:
+def leading_attributes(
+    profile: Profile, except_for: frozenset[str] = frozenset()
+) -> tuple[str, ...]:
     """Return the attributes of the heaviest line that interactions wrote.
 
-    A line that says more than `besides` goes first.
+    A line that says more than `except_for` goes first.
     """
     own = [line for line in profile.lines if line.author is Author.INTERACTION and line.attributes]
-    own = [line for line in own if not besides.issuperset(line.attributes)] or own
+    own = [line for line in own if not except_for.issuperset(line.attributes)] or own
     return max(own, key=lambda line: (line.weight, line.id)).attributes[:LEADING] if own else ()
 
 

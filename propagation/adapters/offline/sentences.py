@@ -85,8 +85,8 @@ def name_in_sentence(client: Client, names: Sequence[str]) -> str:
 
     It says so if they were found in a text.
     """
-    said = join_names(names)
-    return said if client.attributes or client.categories else f"things to do with {said}"
+    joined = join_names(names)
+    return joined if client.attributes or client.categories else f"things to do with {joined}"
 
 
 @lru_cache(CACHED)

@@ -76,16 +76,21 @@ class PaperReasoner(OpenAIReasoner):
             if not isinstance(part, ReasonerFailed)
             for one in part
         ]
-        wanted = {name: _asked_of(party, gradients) for name, party in parties.items()}
+        of_clients = {name: _gradients_of(party, gradients) for name, party in parties.items()}
         asked = [
             optimizer.profile_question(
-                work, reward, name, party, positive if party is user else user, wanted[name]
+                work,
+                reward,
+                name,
+                party,
+                positive if party is user else user,
+                of_clients[name],
             )
             for name, party in parties.items()
         ]
         hearing = [name for name, party in parties.items() if party.messages]
         asked += [
-            optimizer.filter_question(work, reward, name, parties[name], wanted[name])
+            optimizer.filter_question(work, reward, name, parties[name], of_clients[name])
             for name in hearing
         ]
         optimized = await self._ask_all(asked)
@@ -98,7 +103,7 @@ class PaperReasoner(OpenAIReasoner):
         return BackwardAnswer(_once(gradients), clients, total_usage(credited + optimized))
 
 
-def _asked_of(party: Party, gradients: Sequence[Gradient]) -> list[Gradient]:
+def _gradients_of(party: Party, gradients: Sequence[Gradient]) -> list[Gradient]:
     """Return the gradients of a client's profile and filter memory."""
     return [
         one for one in gradients if one.module != Module.ROUTER and one.owner == party.client.ref

@@ -47,12 +47,12 @@ class RunTimes:
 
     runs: int
     before: float
-    _begun: float = field(default_factory=time.monotonic)
+    _started: float = field(default_factory=time.monotonic)
 
     @property
     def seconds(self) -> float:
         """Seconds of this run so far."""
-        return time.monotonic() - self._begun
+        return time.monotonic() - self._started
 
     @property
     def seconds_in_all(self) -> float:

@@ -75,7 +75,7 @@ async def evaluate_leave_one_out(
     Raises:
         InvalidInput: There is nothing to rank.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     ranked = await run_passes(stream, embedder, settings, _schedules, progress)
     events = len(stream.user)
     # Of each seed the first pass has the histories as they are, the second shuffled ones.
@@ -93,7 +93,7 @@ async def evaluate_leave_one_out(
         settings=settings,
         embedder=embedder.name,
         known=[_setting(name, known[name]) for name in KNOWING],
-        seconds=time.monotonic() - begun,
+        seconds=time.monotonic() - started,
         commit=commit,
     )
 

@@ -94,7 +94,7 @@ async def evaluate_prequential(
     Raises:
         InvalidInput: There is nothing to rank.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     ranked = await run_passes(
         stream,
         embedder,
@@ -102,7 +102,9 @@ async def evaluate_prequential(
         lambda shuffled, _: [prequential(shuffled, settings.every)],
         progress,
     )
-    report = make_report(stream, settings, ranked, embedder.name, time.monotonic() - begun, commit)
+    report = make_report(
+        stream, settings, ranked, embedder.name, time.monotonic() - started, commit
+    )
     if not report.ranked:
         raise InvalidInput(
             "events",

@@ -18,8 +18,8 @@ from propagation.adapters.openai.blob_cache import BlobCache
 from propagation.adapters.openai.endpoint.client import Response
 from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormatRefused, Messages
 from propagation.adapters.openai.prompting import (
+    ExpectedPart,
     Question,
-    Wanted,
     build_schema,
     check_part,
     describe_shape,
@@ -76,7 +76,7 @@ class Exchange:
 
     question: Question
     data: str
-    missing: Mapping[str, Wanted]
+    missing: Mapping[str, ExpectedPart]
     tokens: int
     before: Messages = ()
     raw: dict[str, Any] = field(default_factory=dict)
@@ -140,12 +140,12 @@ class QuestionAsker:
                 parse_answer(reply.text, reply.finish, reply.refusal, list_answer_names(missing)),
                 missing,
             )
-            for name, wanted in missing.items():
-                exchange.parts[name] = check_part(answer, name, wanted)
+            for name, part in missing.items():
+                exchange.parts[name] = check_part(answer, name, part)
                 if not isinstance(exchange.parts[name], ReasonerFailed):
                     exchange.raw[name] = answer.value[name]
             exchange.missing = {
-                name: wanted for name, wanted in missing.items() if name not in exchange.raw
+                name: part for name, part in missing.items() if name not in exchange.raw
             }
             if not exchange.missing:
                 return
@@ -197,7 +197,7 @@ class QuestionAsker:
         if blob is None:
             return None
         answer = ParsedAnswer(orjson.loads(blob))
-        parts = {name: check_part(answer, name, wanted) for name, wanted in question.parts.items()}
+        parts = {name: check_part(answer, name, part) for name, part in question.parts.items()}
         return None if any(isinstance(part, ReasonerFailed) for part in parts.values()) else parts
 
 
@@ -227,16 +227,16 @@ def _messages(exchange: Exchange, mode: Mode) -> Messages:
 
 def _complaint(reply: Response, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Messages:
     """Show what is wrong with an answer, and ask for unusable parts."""
-    wanted = ", ".join(f'"{name}"' for name in wrong)
+    part = ", ".join(f'"{name}"' for name in wrong)
     what = COMPLAINTS.get(answer.fault, f"Not usable: {'; '.join(wrong.values())}.")
-    text = f"{what} Answer again with one JSON object of {wanted} only."
+    text = f"{what} Answer again with one JSON object of {part} only."
     shown = (reply.text or "").strip()[:SHOWN_AGAIN]
     return ([{"role": "assistant", "content": shown}] if shown else []) + [
         {"role": "user", "content": text}
     ]
 
 
-def _format(mode: Mode, parts: Mapping[str, Wanted]) -> dict[str, Any] | None:
+def _format(mode: Mode, parts: Mapping[str, ExpectedPart]) -> dict[str, Any] | None:
     if mode in ENFORCED:
         return schema_format(build_schema(parts, bounded=mode is Mode.BOUNDED))
     return {"type": "json_object"} if mode is Mode.JSON else None

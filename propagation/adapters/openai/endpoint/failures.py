@@ -114,10 +114,10 @@ def classify_failure(error: Exception, parameters: Mapping[str, object]) -> Fail
 
 
 def _of_status(
-    status: int, said: str, headers: Mapping[str, str], sent: Mapping[str, object]
+    status: int, message: str, headers: Mapping[str, str], sent: Mapping[str, object]
 ) -> Failure:
-    reason = f"{status}: {said}" if said else str(status)
-    lowered = said.lower()
+    reason = f"{status}: {message}" if message else str(status)
+    lowered = message.lower()
     unpaid = status == 402 or (status == 429 and ("quota" in lowered or "billing" in lowered))
     if unpaid:
         reason += "; is the account in funds?"

@@ -69,8 +69,8 @@ NO_OP = frozenset(
 
 def read_word(value: Any, synonyms: Mapping[str, str]) -> str:
     """Read one of a few words, or another word for it."""
-    said = str(value).strip().lower()
-    return synonyms.get(said, said)
+    word = str(value).strip().lower()
+    return synonyms.get(word, word)
 
 
 class EditAnswer(Answer):

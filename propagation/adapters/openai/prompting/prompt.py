@@ -37,7 +37,7 @@ class Prompt:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExpectedPart:
     """A part of an answer: its type, and how it is read.
 
     `read` raises ValueError in words for the model.
@@ -56,11 +56,11 @@ class Question:
 
     prompt: Prompt
     data: Mapping[str, Any]
-    parts: Mapping[str, Wanted]
+    parts: Mapping[str, ExpectedPart]
     tokens: int
 
 
-def build_schema(parts: Mapping[str, Wanted], *, bounded: bool) -> dict[str, Any]:
+def build_schema(parts: Mapping[str, ExpectedPart], *, bounded: bool) -> dict[str, Any]:
     """Build a JSON schema that servers with grammars take.
 
     It has types, names and short enums only. If `bounded`, it also bounds texts and lists: a model
@@ -68,9 +68,7 @@ def build_schema(parts: Mapping[str, Wanted], *, bounded: bool) -> dict[str, Any
     """
     return {
         "type": "object",
-        "properties": {
-            name: _shape(wanted.model, bounded=bounded) for name, wanted in parts.items()
-        },
+        "properties": {name: _shape(part.model, bounded=bounded) for name, part in parts.items()},
         "required": list(parts),
         "additionalProperties": False,
     }
@@ -114,13 +112,13 @@ def _those(node: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: node[name] for name in names if name in node}
 
 
-def describe_shape(parts: Mapping[str, Wanted]) -> str:
+def describe_shape(parts: Mapping[str, ExpectedPart]) -> str:
     """Describe the answer's form in words, for models without a grammar."""
     return (
         "{"
         + ", ".join(
-            f'"{name}": {_describe(_shape(wanted.model, bounded=False))}'
-            for name, wanted in parts.items()
+            f'"{name}": {_describe(_shape(part.model, bounded=False))}'
+            for name, part in parts.items()
         )
         + "}"
     )
@@ -142,39 +140,39 @@ def _describe(schema: Mapping[str, Any]) -> str:
     return kinds.get(schema["type"], lambda: str(schema["type"]))()
 
 
-def list_answer_names(wanted: Mapping[str, Wanted]) -> Collection[str]:
+def list_answer_names(parts: Mapping[str, ExpectedPart]) -> Collection[str]:
     """Return the names by which an answer is recognised.
 
     They are its parts, and the fields of a lone part.
     """
-    fields = [name for one in wanted.values() for name in one.model.model_fields]
-    return [*wanted, *(fields if len(wanted) == 1 else ())]
+    fields = [name for part in parts.values() for name in part.model.model_fields]
+    return [*parts, *(fields if len(parts) == 1 else ())]
 
 
-def match_parts(answer: ParsedAnswer, wanted: Mapping[str, Wanted]) -> ParsedAnswer:
-    """Find the wanted parts of an answer.
+def match_parts(answer: ParsedAnswer, parts: Mapping[str, ExpectedPart]) -> ParsedAnswer:
+    """Find the expected parts of an answer.
 
     The case of their names and the objects around them do not matter. An object that has the fields
-    of the only wanted part is taken for that part.
+    of the only expected part is taken for that part.
     """
     value = answer.value
     for _ in range(WRAPPERS):
-        if found := find_members(value, wanted):
+        if found := find_members(value, parts):
             return ParsedAnswer(found, answer.fault)
-        if len(wanted) == 1:
-            [(name, one)] = wanted.items()
+        if len(parts) == 1:
+            [(name, one)] = parts.items()
             fields = one.model.model_fields
             present = find_members(value, fields)
             if present.keys() == fields.keys() or (present and not answer.fault):
                 return ParsedAnswer({name: value}, answer.fault)
-        inner = [part for part in value.values() if isinstance(part, dict)]
+        inner = [member for member in value.values() if isinstance(member, dict)]
         if len(inner) != 1:
             break
         [value] = inner
     return answer
 
 
-def check_part(answer: ParsedAnswer, name: str, wanted: Wanted) -> AnswerPart[Any]:
+def check_part(answer: ParsedAnswer, name: str, part: ExpectedPart) -> AnswerPart[Any]:
     """Read a part of an answer, and check it.
 
     Returns:
@@ -184,10 +182,10 @@ def check_part(answer: ParsedAnswer, name: str, wanted: Wanted) -> AnswerPart[An
         missing = f"{name}: the answer is {answer.fault}" if answer.fault else f"{name} is missing"
         return ReasonerFailed(missing)
     try:
-        return wanted.read(wanted.model.model_validate(answer.value[name]))
+        return part.read(part.model.model_validate(answer.value[name]))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(str(part) for part in (name, *first["loc"]))
+        place = ".".join(map(str, (name, *first["loc"])))
         return ReasonerFailed(f"{place}: {first['msg']}"[:REASON_CHARS])
     except ValueError as error:
         return ReasonerFailed(f"{name}.{error}"[:REASON_CHARS])

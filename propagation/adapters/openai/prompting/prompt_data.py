@@ -149,7 +149,7 @@ class Letters:
         return LETTER.sub(name_of, text)
 
 
-def letter_in(said: str, known: Collection[str]) -> str | None:
+def letter_in(text: str, known: Collection[str]) -> str | None:
     """Find the one letter that a model means.
 
     Models write `m1`, `M1 (soul)`, `1`, or `M1: ...`.
@@ -157,7 +157,7 @@ def letter_in(said: str, known: Collection[str]) -> str | None:
     Returns:
         The letter, or None if the model names another one or several.
     """
-    named = {f"M{number}" for number in LETTER.findall(said.upper())} or {f"M{said.strip()}"}
+    named = {f"M{number}" for number in LETTER.findall(text.upper())} or {f"M{text.strip()}"}
     [letter] = named if len(named) == 1 else [""]
     return letter if letter in known else None
 

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from propagation.adapters.openai.prompting import (
     RULES,
     Edits,
+    ExpectedPart,
     Letters,
     Prompt,
     Question,
-    Wanted,
     own_edits,
     show_party,
 )
@@ -71,9 +71,13 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
     """
     letters = Letters(parties.values())
     heard = len(letters.messages)
-    parts = {name: _wanted(work, reward, party, letters) for name, party in parties.items()}
+    parts = {
+        name: _expected_client(work, reward, party, letters) for name, party in parties.items()
+    }
     if heard:
-        parts["messages"] = Wanted(Messages, lambda answer: of_messages(work, letters, answer))
+        parts["messages"] = ExpectedPart(
+            Messages, lambda answer: of_messages(work, letters, answer)
+        )
     data: dict[str, Any] = {
         "outcome": outcome(reward),
         **({"messages": letters.show()} if heard else {}),
@@ -82,11 +86,13 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
     return Question(PROMPT, data, parts, CLIENT_TOKENS * len(parties) + TOKENS_A_MESSAGE * heard)
 
 
-def _wanted(work: ReasonWork, reward: int | None, party: Party, letters: Letters) -> Wanted:
+def _expected_client(
+    work: ReasonWork, reward: int | None, party: Party, letters: Letters
+) -> ExpectedPart:
     def read(answer: Any) -> tuple[list[Gradient], OptimizeAnswer]:
         edits = own_edits(party.profile, answer.edits, letters, work.sequence)
         rules = rules_of(work, party, letters, answer.rules) if party.messages else ()
         gradients = [] if reward is None else of_client(work, party, letters, answer)
         return gradients, OptimizeAnswer(edits, rules)
 
-    return Wanted(Client if party.messages else Unheard, read)
+    return ExpectedPart(Client if party.messages else Unheard, read)

@@ -11,10 +11,10 @@ from propagation.adapters.openai.prompting import (
     MESSAGE_CHARS,
     RULES,
     Answer,
+    ExpectedPart,
     Prompt,
     Question,
     Several,
-    Wanted,
     Words,
     as_data,
     at_most,
@@ -59,8 +59,8 @@ class Decision(Answer):
 
 def build_question(case: RouterCase) -> Question:
     """One part: decision."""
-    wanted = Wanted(Decision, lambda answer: read_decision(answer, case))
-    return Question(PROMPT, {"router": _shown(case)}, {"decision": wanted}, TOKENS)
+    decision = ExpectedPart(Decision, lambda answer: read_decision(answer, case))
+    return Question(PROMPT, {"router": _shown(case)}, {"decision": decision}, TOKENS)
 
 
 def read_decision(answer: Decision, case: RouterCase) -> RouterDecision:

@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar
 from propagation.adapters.openai.prompting import (
     RULES,
     Answer,
+    ExpectedPart,
     Names,
     Prompt,
     Question,
     Several,
-    Wanted,
     at_most,
     names,
     own_text,
@@ -52,7 +52,7 @@ def build_question(clients: Sequence[Client]) -> Question:
     return Question(
         PROMPT,
         {f"client_{place}": own_text(client) for place, client in enumerate(clients, 1)},
-        {f"client_{place}": Wanted(Profile, edits_of) for place, _ in enumerate(clients, 1)},
+        {f"client_{place}": ExpectedPart(Profile, edits_of) for place, _ in enumerate(clients, 1)},
         TOKENS_A_CLIENT * len(clients) + 50,
     )
 

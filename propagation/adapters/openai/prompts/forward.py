@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from propagation.adapters.openai.prompting import (
     RULES,
+    ExpectedPart,
     Letters,
     Prompt,
     Question,
-    Wanted,
     show_party,
 )
 from propagation.adapters.openai.prompts import merge, predict
@@ -31,14 +31,14 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
     """
     parties = (user, *candidates)
     letters = Letters(parties)
-    parts: dict[str, Wanted] = {
-        name: merge.wanted(party, letters)
+    parts: dict[str, ExpectedPart] = {
+        name: merge.expected_reception(party, letters)
         for name, party in zip(NAMES, parties, strict=False)
         if party.messages
     }
     tokens = merge.TOKENS * len(parts)
     if len(candidates) == 2:
-        parts["prediction"] = predict.WANTED
+        parts["prediction"] = predict.CHOICE
         tokens += predict.TOKENS
     return Question(
         PROMPT if letters.messages else predict.PROMPT,

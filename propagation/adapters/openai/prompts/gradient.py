@@ -8,12 +8,12 @@ from propagation.adapters.openai.prompting import (
     NAME_CHARS,
     RULES,
     Answer,
+    ExpectedPart,
     Letters,
     Prompt,
     Question,
     Several,
     Truth,
-    Wanted,
     Words,
     at_most,
     letter_in,
@@ -81,13 +81,15 @@ def build_question(work: ReasonWork, reward: int, name: str, party: Party) -> Qu
     """
     letters = Letters([party])
     parts = {
-        "client": Wanted(
+        "client": ExpectedPart(
             ClientCredit if party.messages else ProfileCredit,
             lambda answer: of_client(work, party, letters, answer),
         )
     }
     if party.messages:
-        parts["messages"] = Wanted(Messages, lambda answer: of_messages(work, letters, answer))
+        parts["messages"] = ExpectedPart(
+            Messages, lambda answer: of_messages(work, letters, answer)
+        )
     return Question(
         PROMPT,
         {
@@ -108,9 +110,9 @@ def of_client(
 
     They are of the profile and, if the client heard something, of the filter memory.
     """
-    said = [(Module.PROFILE, answer.gradient)]
+    suggestions = [(Module.PROFILE, answer.gradient)]
     if isinstance(answer, ClientCredit):
-        said.append((Module.FILTER_MEMORY, answer.filter_gradient))
+        suggestions.append((Module.FILTER_MEMORY, answer.filter_gradient))
     return [
         Gradient(
             sequence=work.sequence,
@@ -120,7 +122,7 @@ def of_client(
             reward=int(answer.helped),
             text=words(letters.spell(text), SUGGESTION_WORDS),
         )
-        for module, text in said
+        for module, text in suggestions
         if text.strip()
     ]
 

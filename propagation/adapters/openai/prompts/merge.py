@@ -11,11 +11,11 @@ from propagation.adapters.openai.prompting import (
     RULES,
     Answer,
     Edits,
+    ExpectedPart,
     Letters,
     Names,
     Prompt,
     Question,
-    Wanted,
     at_most,
     heard_edits,
     letter_in,
@@ -52,14 +52,14 @@ def build_question(party: Party) -> Question:
     return Question(
         PROMPT,
         {"messages": letters.show(), "client": show_party(party, letters)},
-        {"client": wanted(party, letters)},
+        {"client": expected_reception(party, letters)},
         TOKENS,
     )
 
 
-def wanted(party: Party, letters: Letters) -> Wanted:
+def expected_reception(party: Party, letters: Letters) -> ExpectedPart:
     """Describe the part of one client."""
-    return Wanted(Reception, lambda answer: merge_of(party, letters, answer))
+    return ExpectedPart(Reception, lambda answer: merge_of(party, letters, answer))
 
 
 def merge_of(party: Party, letters: Letters, answer: Reception) -> MergeAnswer:

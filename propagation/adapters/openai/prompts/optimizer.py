@@ -12,11 +12,11 @@ from propagation.adapters.openai.prompting import (
     RULES,
     Answer,
     Edits,
+    ExpectedPart,
     Letters,
     Prompt,
     Question,
     Several,
-    Wanted,
     Words,
     as_data,
     at_most,
@@ -113,7 +113,7 @@ def profile_question(
             "it_met": show_party(other),
             "gradients": asked_of(gradients),
         },
-        {"client": Wanted(ProfileEdits, read)},
+        {"client": ExpectedPart(ProfileEdits, read)},
         PROFILE_TOKENS,
     )
 
@@ -139,7 +139,7 @@ def filter_question(
             "client": show_party(party, letters),
             "gradients": asked_of(gradients),
         },
-        {"client": Wanted(FilterRules, read)},
+        {"client": ExpectedPart(FilterRules, read)},
         RULES_TOKENS,
     )
 
@@ -181,7 +181,7 @@ def rules_of(
             if answer.weigh == "never"
             else (old.factor if old else 1.0) * FACTORS[answer.weigh]
         )
-        told = (
+        rule_text = (
             letters.spell(answer.text)
             or f"Weigh what is said of {attribute or 'this'} {answer.weigh}."
         )
@@ -190,7 +190,7 @@ def rules_of(
                 router=router,
                 attribute=attribute,
                 factor=factor,
-                text=words(told, RULE_WORDS),
+                text=words(rule_text, RULE_WORDS),
                 age=work.sequence,
                 evidence=(*(old.evidence if old else ()), work.sequence)[-EVIDENCE:],
             )

@@ -8,10 +8,10 @@ from typing import Annotated, ClassVar
 from propagation.adapters.openai.prompting import (
     RULES,
     Answer,
+    ExpectedPart,
     Number,
     Prompt,
     Question,
-    Wanted,
     Words,
     most,
     show_party,
@@ -42,7 +42,7 @@ def build_question(user: Party, first: Party, second: Party) -> Question:
             "candidate_1": show_party(first),
             "candidate_2": show_party(second),
         },
-        {"prediction": WANTED},
+        {"prediction": CHOICE},
         TOKENS,
     )
 
@@ -54,4 +54,4 @@ def read_prediction(answer: Choice) -> Prediction:
     return Prediction(chose_first=answer.choice == 1, explanation=answer.why[:WHY_CHARS])
 
 
-WANTED = Wanted(Choice, read_prediction)
+CHOICE = ExpectedPart(Choice, read_prediction)

@@ -14,10 +14,10 @@ from pydantic import BeforeValidator, Field
 from propagation.adapters.openai.prompting import (
     RULES,
     Answer,
+    ExpectedPart,
     Number,
     Prompt,
     Question,
-    Wanted,
     at_most,
     brief,
     listed,
@@ -59,7 +59,7 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
                 str(place): brief(one, LINES) for place, one in enumerate(candidates, 1)
             },
         },
-        {"ranking": Wanted(Ranking, lambda answer: read_order(answer, len(candidates)))},
+        {"ranking": ExpectedPart(Ranking, lambda answer: read_order(answer, len(candidates)))},
         TOKENS + TOKENS_A_CANDIDATE * len(candidates),
     )
 

@@ -9,9 +9,9 @@ from propagation.adapters.openai.prompting import (
     RULES,
     TITLE_CHARS,
     Answer,
+    ExpectedPart,
     Prompt,
     Question,
-    Wanted,
     as_data,
     most,
     show_counts,
@@ -47,7 +47,10 @@ def build_question(routers: Sequence[Integration]) -> Question:
     return Question(
         PROMPT,
         {f"router_{place}": _shown(one) for place, one in enumerate(routers, 1)},
-        {f"router_{place}": Wanted(Router, read_summary) for place, _ in enumerate(routers, 1)},
+        {
+            f"router_{place}": ExpectedPart(Router, read_summary)
+            for place, _ in enumerate(routers, 1)
+        },
         TOKENS_A_ROUTER * len(routers) + 50,
     )
 

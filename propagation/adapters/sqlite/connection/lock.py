@@ -51,25 +51,25 @@ def _lock_file(path: Path) -> Path:
 def _take_lock(path: Path) -> list[int]:
     """Return the files that are locked."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = os.open(_lock_file(path), os.O_RDWR | os.O_CREAT, 0o600)
-    if not _taken(beside):
-        holder = os.read(beside, 64).decode()
-        os.close(beside)
+    lock_handle = os.open(_lock_file(path), os.O_RDWR | os.O_CREAT, 0o600)
+    if not _taken(lock_handle):
+        holder = os.read(lock_handle, 64).decode()
+        os.close(lock_handle)
         raise _busy(path, holder)
     # The last holder failed, and removed the file between its opening and its locking here.
-    if not os.fstat(beside).st_nlink:
-        os.close(beside)
+    if not os.fstat(lock_handle).st_nlink:
+        os.close(lock_handle)
         return _take_lock(path)
-    handles = [beside]
+    handles = [lock_handle]
     if FILE_TOO and path.exists():
         handles.append(itself := os.open(path, os.O_RDONLY))
         if not _taken(
             itself
         ):  # left open: it may be this process whose locks its closing would drop
-            os.close(beside)
+            os.close(lock_handle)
             raise _busy(path, _holder_of(itself))
-    os.ftruncate(beside, 0)
-    os.write(beside, f"process {os.getpid()}".encode())
+    os.ftruncate(lock_handle, 0)
+    os.write(lock_handle, f"process {os.getpid()}".encode())
     return handles
 
 

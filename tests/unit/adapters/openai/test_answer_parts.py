@@ -4,7 +4,7 @@ import pytest
 
 from propagation.adapters.openai.answer_json import ParsedAnswer
 from propagation.adapters.openai.prompting import (
-    Wanted,
+    ExpectedPart,
     build_schema,
     check_part,
     describe_shape,
@@ -136,7 +136,7 @@ def test_where_bounds_are_taken_nothing_in_an_answer_is_without_end():
         rank.Ranking,
         evolve.Decision,
     )
-    asked = {str(place): Wanted(model, str) for place, model in enumerate(models)}
+    asked = {str(place): ExpectedPart(model, str) for place, model in enumerate(models)}
     found = list(nodes(build_schema(asked, bounded=True)))
     texts = [one for one in found if one["type"] == "string" and "enum" not in one]
     lists = [one for one in found if one["type"] == "array"]

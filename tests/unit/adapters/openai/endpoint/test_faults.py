@@ -51,7 +51,7 @@ async def test_a_long_pause_that_a_server_asks_for_is_told_once(asking, caplog):
         await asyncio.sleep(0.05)
         worker = SimpleNamespace(failing={"round": "late"})
         told = GetStatusHandler(
-            SimpleNamespace(store=None, past=None, reasoner=asked.reasoner), worker
+            SimpleNamespace(store=None, time_travel=None, reasoner=asked.reasoner), worker
         )._failing()  # as GetStatus says it
         assert told == {
             "round": "late",
