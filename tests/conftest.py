@@ -24,7 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def keep_files_in_memory(config: pytest.Config) -> None:
     """Let `tmp_path` lie in memory, unless a place is named or there is too little of it.
 
-    SQLite and Qdrant wait for the disk at each commit, which took half the time of a run. No test
+    SQLite and Qdrant wait for the disk at each commit, which was a large part of a run. No test
     cuts the power: what a killed process wrote stays readable in memory as well as on a disk.
     """
     named = config.option.basetemp or "PYTEST_DEBUG_TEMPROOT" in os.environ
