@@ -4,7 +4,6 @@ Each local time counts once. One that daylight saving leaves out is due at the e
 that comes twice is due the first time.
 """
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -48,19 +47,17 @@ class Calendar:
 
     def after(self, moment: datetime) -> datetime | None:
         """Return the first time after `moment`, in UTC; None if there is none in forty years."""
-        local = moment.astimezone(self._zone).replace(tzinfo=None)
-        # Earlier local times are never due after the moment: `_to_utc` rises with them.
-        for time in self._local_times(local, local + SEARCH_SPAN):
-            due = self._to_utc(time)
+        # Local times, written as if in UTC for the trigger. Earlier ones are never due after the
+        # moment: `_to_utc` rises with them.
+        local = moment.astimezone(self._zone).replace(tzinfo=UTC)
+        end = local + SEARCH_SPAN
+        time = self._times.get_next_fire_time(None, local)
+        while time is not None and time < end:
+            due = self._to_utc(time.replace(tzinfo=None))
             if due > moment:
                 return due
-        return None
-
-    def _local_times(self, start: datetime, end: datetime) -> Iterator[datetime]:
-        time = self._times.get_next_fire_time(None, start.replace(tzinfo=UTC))
-        while time is not None and time < end.replace(tzinfo=UTC):
-            yield time.replace(tzinfo=None)
             time = self._times.get_next_fire_time(None, time + MINUTE)
+        return None
 
     def _to_utc(self, local: datetime) -> datetime:
         """Convert a local time; a later local time is never earlier in UTC."""

@@ -42,6 +42,7 @@ EVOLUTION_KINDS = {
     EvolutionKind.MERGE: pb.EVOLUTION_KIND_MERGE,
     EvolutionKind.REWRITE: pb.EVOLUTION_KIND_REWRITE,
 }
+SENDERS = 50
 BANKS = {BankName.SESSION: pb.BANK_SESSION, BankName.TASTE: pb.BANK_TASTE}
 
 
@@ -121,9 +122,6 @@ def rule_to_proto(rule: FilterRule) -> pb.FilterRule:
     else:
         out.attribute = rule.attribute or ""
     return out
-
-
-SENDERS = 50
 
 
 @dataclass(frozen=True)

@@ -64,10 +64,9 @@ def _path(nodes: Sequence[Any], relationships: Sequence[Any], steps: Sequence[in
 
 def _node(node: Any) -> str:
     _, labels, properties = node.fields
-    labels = sorted(labels)
-    named = next((label for label in labels if label in SHOWN), None)
+    named = next((label for label in sorted(labels) if label in SHOWN), None)
     name = properties.get(SHOWN[named]) if named else None
-    kind = next((label for label in labels if label != "Client"), "?")
+    kind = next((label for label in sorted(labels) if label != "Client"), "?")
     short = str(name)[:TEXT_CHARS] if name is not None else ""
     return f"({kind} {short})" if short else f"({kind})"
 

@@ -51,7 +51,6 @@ class Worker:
         self, engine: Engine, priority: CallPriority, schedule: ScheduleSettings, clock: Clock
     ) -> None:
         self._engine = engine
-        self._priority = priority
         self._context = WorkerContext(engine, priority)
         self.timings = self._context.timings
         self.counters = self._context.failures.counters
@@ -127,7 +126,7 @@ class Worker:
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Wrap a commit of something to be learned."""
-        with self._priority.recording():
+        with self._context.priority.recording():
             yield
         self._context.wakes["learn"].set()
 
@@ -141,7 +140,7 @@ class Worker:
         Args:
             drain: First learn and reason everything that waits.
         """
-        with self._priority.waiting():
+        with self._context.priority.waiting():
             if drain:
                 await self._engine.drain()
             return await run_round(self._context)
@@ -157,7 +156,7 @@ class Worker:
 
         It runs to its end even if the caller goes away.
         """
-        with self._priority.waiting():
+        with self._context.priority.waiting():
             result = await self._context.uninterrupted.run(work)
         self._context.progress.advance()
         self._context.wakes["learn"].set()
@@ -174,7 +173,7 @@ class Worker:
             reasoned = await self._engine.reasoned_through(exact=True)
             return min(self._engine.applied_through, reasoned)
 
-        with self._priority.waiting():
+        with self._context.priority.waiting():
             if not texts:
                 return await self._engine.wait_until_applied(sequence, seconds)
             reached = await self._context.progress.wait_until(reasoned_through, sequence, seconds)

@@ -11,6 +11,11 @@ from services.runtime.process import release
 from services.schedule.calendar_job import CalendarJob
 from services.security.roles import admitted_caller
 
+DEAD_LETTERS_SHOWN = 20
+DEAD_LETTERS_COUNTED = 100_000
+ROUNDS_SHOWN = 200
+REACH_MERGES = 200_000  # the newest merges, over which the reach of messages is counted
+
 
 def spending_to_proto(engine: Engine) -> pb.Spending | None:
     """Convert the cost of models; None for a reasoner that has cost nothing."""
@@ -76,19 +81,8 @@ async def job_to_proto(job: CalendarJob, redact: Callable[[str], str]) -> pb.Sch
     )
 
 
-DEAD_LETTERS_SHOWN = 20
-DEAD_LETTERS_COUNTED = 100_000
-ROUNDS_SHOWN = 200
-REACH_MERGES = 200_000  # the newest merges, over which the reach of messages is counted
-
-
 class GetStatusHandler(Servicer):
     """Reports how far the service has come, how it fares, and what it cost."""
-
-    def _failing(self) -> dict[str, str]:
-        """List what fails, and the reasoner if it was told to pause."""
-        pause = self._engine.reasoner.pause_reason
-        return {**self._worker.failing, "reasoner": pause} if pause else self._worker.failing
 
     async def GetStatus(
         self, request: pb.GetStatusRequest, context: Context
@@ -106,6 +100,9 @@ class GetStatusHandler(Servicer):
         evolutions = await store.evolution_runs(1)
         timings = self._worker.timings.parts
         redact = str if admitted_caller.get().sees_places else self._redact
+        failing = dict(self._worker.failing)
+        if reasoner.pause_reason:
+            failing["reasoner"] = reasoner.pause_reason
         answer = pb.GetStatusResponse(
             recorded_through=recorded,
             learned_through=learned,
@@ -125,7 +122,7 @@ class GetStatusHandler(Servicer):
             ],
             version=release(),
             policy=engine.settings.policy,
-            failing={name: redact(reason) for name, reason in self._failing().items()},
+            failing={name: redact(reason) for name, reason in failing.items()},
             reasoner=reasoner.name,
             embedder=embedder.name,
             propagate=engine.propagates,

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 from propagation.model import (
-    EventStatus,
     InvalidInput,
     NewInteraction,
     RecordStatus,
@@ -48,11 +47,6 @@ REJECTIONS = {
         "is not known; upsert the item first",
     ),
     RecordStatus.FORGOTTEN: ("event_id", "FORGOTTEN", "was erased with its client"),
-}
-KEPT = {
-    EventStatus.UNKNOWN: "UNKNOWN",
-    EventStatus.RETRACTED: "RETRACTED",
-    EventStatus.FORGOTTEN: "FORGOTTEN",
 }
 
 
@@ -107,7 +101,7 @@ class InteractionsHandler(Servicer):
                 pb.RetractInteractionsResponse.Outcome(
                     event_id=event.event_id,
                     retracted=event.retracted,
-                    reason=None if event.retracted else KEPT[event.before],
+                    reason=None if event.retracted else event.before.name,
                 )
                 for event in done.events
             ],

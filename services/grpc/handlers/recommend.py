@@ -11,6 +11,15 @@ from services.grpc.convert import BANKS, message_to_proto
 from services.grpc.handlers.servicer import Context, Servicer, seconds_left
 from services.grpc.requests import check_count, parse_choice, parse_limit
 
+LIMIT = 10
+CANDIDATES_MAX = 10_000
+FILTERS_MAX = 64
+BY_REASONER = {
+    pb.RANKER_UNSPECIFIED: False,
+    pb.RANKER_NUMBERS: False,
+    pb.RANKER_REASONER: True,
+}
+
 
 def recommendation_to_proto(item: Recommended) -> pb.Recommendation:
     """Convert a recommended item."""
@@ -48,16 +57,6 @@ def _explanation_to_proto(explanation: Explanation) -> pb.Explanation:
         messages=[message_to_proto(message) for message in explanation.messages],
         text=explanation.text,
     )
-
-
-LIMIT = 10
-CANDIDATES_MAX = 10_000
-FILTERS_MAX = 64
-BY_REASONER = {
-    pb.RANKER_UNSPECIFIED: False,
-    pb.RANKER_NUMBERS: False,
-    pb.RANKER_REASONER: True,
-}
 
 
 class RecommendHandler(Servicer):

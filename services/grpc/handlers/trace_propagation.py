@@ -26,6 +26,9 @@ from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests import parse_key, parse_limit
 from services.security.roles import Caller, admitted_caller
 
+LIMIT = 20
+PATHS_READ = 4  # times the limit, while looking for paths that reached a profile
+
 
 async def load_path_references(
     store: GraphStore, caller: Caller, paths: Sequence[Path]
@@ -97,10 +100,6 @@ def _describe_profile(hop: ProfileHop, references: References) -> str:
         return f"the profile of {name} took it up, in a line that is no longer kept"
     verb = "heard of it, and reads" if hop.line.author == Author.RECEPTION else "reads"
     return f"the profile of {name} {verb}: {hop.line.text}"
-
-
-LIMIT = 20
-PATHS_READ = 4  # times the limit, while looking for paths that reached a profile
 
 
 class TracePropagationHandler(Servicer):
