@@ -162,7 +162,7 @@ async def _reads(run: Run, dataset: Dataset) -> float:
     with scripted(latency=0.0) as server:
         async with _service(run, server, "reads") as (stub, _):
             await _described(stub, server, dataset)
-            server.told(latency=5.0)
+            server.set_latency(5.0)
             await _recorded(stub, dataset)
             users = sorted({event.user_id for event in dataset.events})
             took = []
@@ -172,7 +172,7 @@ async def _reads(run: Run, dataset: Dataset) -> float:
                 await stub.GetProfile(pb.GetProfileRequest(key=key, freshness=pb.FRESHNESS_CACHED))
                 took.append(time.perf_counter() - started)
                 await asyncio.sleep(0.002)
-            server.told(latency=0.0)
+            server.set_latency(0.0)
     return float(np.quantile(took, 0.99) * 1e3)
 
 

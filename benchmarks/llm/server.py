@@ -68,10 +68,10 @@ class ScriptedServer:
             seen: dict[str, Any] = json.load(answer)
         return Counts(**{name: seen[name] for name in Counts.__dataclass_fields__})
 
-    def told(self, *, latency: float) -> None:
-        """From now on it takes so long."""
+    def set_latency(self, seconds: float) -> None:
+        """Let each answer take so long from now on."""
         request = urllib.request.Request(
-            f"{self.base_url}/script", json.dumps({"latency": latency}).encode(), method="POST"
+            f"{self.base_url}/script", json.dumps({"latency": seconds}).encode(), method="POST"
         )
         urllib.request.urlopen(request).close()
 
@@ -81,19 +81,12 @@ def scripted(
     *, latency: float, faults: Mapping[str, float] | None = None
 ) -> Iterator[ScriptedServer]:
     """A server that ends with the body."""
-    told = [
-        part for name, share in (faults or {}).items() for part in ("--fault", f"{name}={share}")
-    ]
     command = [
         sys.executable,
         "-m",
-        "services.cli.main",
-        "fake-llm",
-        "--port",
-        "0",
-        "--latency",
+        "benchmarks.llm.measured_server",
         str(latency),
-        *told,
+        json.dumps(dict(faults or {})),
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -109,6 +109,7 @@ from propagation.model.routers.evolution import (
 )
 from propagation.model.routers.router import (
     FIRST_SENDER,
+    SENDERS_KEPT,
     IntegratedAttribute,
     MessageReach,
     RouterVersion,
@@ -150,6 +151,7 @@ __all__ = [
     "NEGATIVES",
     "NO_EXPENSES",
     "NO_USAGE",
+    "SENDERS_KEPT",
     "TEXT_MAX_CHARS",
     "TITLE",
     "WRITTEN",

@@ -6,13 +6,14 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from http import HTTPStatus
 from random import Random
 from typing import Any
 
-from services.fake_llm.rule import answer, data_of, obeys, text_of
+from services.fake_llm.rule import answer as scripted_answer
+from services.fake_llm.rule import data_of, obeys, text_of
 from services.fake_llm.script import (
     CONTEXT_TOKENS,
     REFUSALS,
@@ -54,46 +55,6 @@ class RequestStatistics:
     prompts: list[str] = field(default_factory=list)
     seconds: float = 0.0
     obeyed: int = 0
-    receptions: int = 0
-    with_message: int = 0
-    profiles: int = 0
-    profile_words: int = 0
-    lengths: Counter[str] = field(default_factory=Counter)
-    spoken: Counter[str] = field(default_factory=Counter)
-
-    def record_prompt(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Count the clients in a prompt of eq. 5 to 9.
-
-        How long their profiles are, and how many have messages.
-        """
-        data = data_of(messages)
-        clients = [
-            one
-            for one in data.values()
-            if isinstance(one, dict) and isinstance(one.get("profile"), dict)
-        ]
-        if (
-            "outcome" not in data
-            and "user" in data
-            and "candidates" not in data
-            and len(messages) == 2
-        ):
-            self.receptions += 3
-            self.with_message += sum(1 for one in clients if one.get("messages"))
-        self.profiles += len(clients)
-        self.profile_words += sum(len(" ".join(one["profile"].values()).split()) for one in clients)
-
-    def record_answer(self, said: Any, name: str = "") -> None:
-        """Count the words of each kind of text in an answer."""
-        if isinstance(said, dict):
-            for key, value in said.items():
-                self.record_answer(value, key)
-        elif isinstance(said, list):
-            for value in said:
-                self.record_answer(value, name)
-        elif isinstance(said, str) and " " in said:
-            self.lengths[name] += len(said.split())
-            self.spoken[name] += 1
 
     def summary(self) -> dict[str, Any]:
         return {
@@ -103,20 +64,13 @@ class RequestStatistics:
             "completion_tokens": dict(self.completion_tokens),
             "most_at_once": self.most_at_once,
             "seconds": self.seconds,
-            "receptions": self.receptions,
-            "with_message": self.with_message,
-            "profile_words": self.profile_words / max(self.profiles, 1),
-            "words": {
-                name: round(self.lengths[name] / count, 1) for name, count in self.spoken.items()
-            },
         }
 
 
 class FakeLLM:
     """Serves until it is closed.
 
-    `script` may be exchanged while it runs. GET /seen returns the statistics, POST /script changes
-    the latency.
+    `script` may be exchanged while it runs. GET /seen returns the statistics.
     """
 
     KEPT = 5_000
@@ -133,7 +87,7 @@ class FakeLLM:
         self.connections.add(writer)
         try:
             while (request := await _read(reader)) is not None:
-                await self._answered(*request, writer)
+                await self.answer(*request, writer)
         except (
             ConnectionError,
             asyncio.IncompleteReadError,
@@ -146,7 +100,14 @@ class FakeLLM:
             with suppress(Exception):
                 writer.close()
 
-    async def _answered(
+    def statistics(self) -> dict[str, Any]:
+        """Return what GET /seen answers."""
+        return self.seen.summary()
+
+    def observe(self, messages: Sequence[Mapping[str, Any]], answer: object) -> None:
+        """Take in a prompt and its answer; a benchmark overrides it to measure them."""
+
+    async def answer(
         self, method: str, path: str, headers: Headers, body: bytes, writer: asyncio.StreamWriter
     ) -> None:
         started = time.monotonic()
@@ -156,23 +117,20 @@ class FakeLLM:
             if path.endswith("/chat/completions") and method == "POST":
                 await self._chat(json.loads(body), headers, writer)
             elif path.endswith("/embeddings") and method == "POST":
-                await _send(writer, 200, await self._embeddings(json.loads(body)))
+                await send(writer, 200, await self._embeddings(json.loads(body)))
             elif path.endswith("/models"):
                 models = (
                     []
                     if "no_models" in self.script.habits
                     else [{"id": "scripted", "object": "model"}]
                 )
-                await _send(writer, 200, {"object": "list", "data": models})
-            elif path.endswith("/script") and method == "POST":
-                self.script = replace(self.script, latency=float(json.loads(body)["latency"]))
-                await _send(writer, 200, {})
+                await send(writer, 200, {"object": "list", "data": models})
             elif path.endswith("/seen"):
-                await _send(writer, 200, self.seen.summary())
+                await send(writer, 200, self.statistics())
             else:
-                await _send(writer, 404, {"error": {"message": f"no such place: {path}"}})
+                await send(writer, 404, {"error": {"message": f"no such place: {path}"}})
         except Refused as error:
-            await _send(writer, error.status, self._error_body(error), error.headers)
+            await send(writer, error.status, self._error_body(error), error.headers)
         finally:
             self.seen.running -= 1
             self.seen.seconds += time.monotonic() - started
@@ -189,7 +147,6 @@ class FakeLLM:
         self.seen.prompt_tokens[label] += estimate_tokens(prompt)
         if len(self.seen.prompts) < self.KEPT:
             self.seen.prompts.append(prompt)
-        self.seen.record_prompt(messages)
         await self._delay()
         kind = (body.get("response_format") or {}).get("type")
         too_long = estimate_tokens(prompt) > CONTEXT_TOKENS
@@ -217,7 +174,7 @@ class FakeLLM:
             if completion["choices"]
             else 0
         )
-        await _send(writer, 200, completion, fault=fault)
+        await send(writer, 200, completion, fault=fault)
 
     def _refuse(self, occasions: Mapping[str, bool]) -> None:
         """Refuse a call that one of the script's habits refuses.
@@ -233,8 +190,8 @@ class FakeLLM:
         habits = self.script.habits
         obeying = obeys(body["messages"], habits)
         self.seen.obeyed += obeying
-        said = answer(body["messages"], body.get("response_format"), obeying=obeying)
-        self.seen.record_answer(said)
+        said = scripted_answer(body["messages"], body.get("response_format"), obeying=obeying)
+        self.observe(body["messages"], said)
         refusal = None
         text: str | None = write_answer(said, fault, habits)
         limit = body.get("max_tokens") or body.get("max_completion_tokens") or 10_000
@@ -347,13 +304,17 @@ def prompt_of(data: Mapping[str, Any], response_format: object) -> str:
 
 
 @asynccontextmanager
-async def fake_llm(script: Script | None = None, port: int = 0) -> AsyncIterator[FakeLLM]:
+async def fake_llm(
+    script: Script | None = None, port: int = 0, kind: type[FakeLLM] = FakeLLM
+) -> AsyncIterator[FakeLLM]:
     """Run a scripted server in this process.
 
     Args:
+        script: What it does; none: it answers at once and well.
         port: A port of this machine; 0 takes a free one.
+        kind: The class of the server.
     """
-    server = FakeLLM(script or Script())
+    server = kind(script or Script())
     listener = await asyncio.start_server(server.serve, "127.0.0.1", port, limit=1 << 24)
     server.base_url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
     try:
@@ -382,7 +343,7 @@ async def _read(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str],
     return method, path, headers, await reader.readexactly(int(headers.get("content-length", 0)))
 
 
-async def _send(
+async def send(
     writer: asyncio.StreamWriter,
     status: int,
     body: Any,

@@ -1,9 +1,69 @@
-"""Rows of stage 1 that every graph store reads, converted to the model."""
+"""Rows and records of texts and interactions, alike in every graph store."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from propagation.model import Gradient, InteractionRow, MessageReach, Module, ReasonedInteraction
+from propagation.model import (
+    ClientText,
+    FilterRule,
+    Gradient,
+    InteractionRow,
+    Line,
+    MessageReach,
+    Module,
+    ReasonedInteraction,
+    Source,
+)
+
+
+def rule_row(rule: FilterRule) -> dict[str, object]:
+    """Return the object that stands for a rule."""
+    return {
+        "router": rule.router,
+        "attribute": rule.attribute,
+        "factor": rule.factor,
+        "text": rule.text,
+        "evidence": rule.evidence,
+        "age": rule.age,
+    }
+
+
+def rule_of(row: dict[str, Any]) -> FilterRule:
+    """Build a rule from its object."""
+    return FilterRule(**{**row, "evidence": tuple(row["evidence"])})
+
+
+def version_record(
+    text: ClientText, sequence: int, written_at: int, written_by: str | None
+) -> Mapping[str, object]:
+    """Return the record of a profile version with its lines and filter rules."""
+    return {
+        "version": text.profile.version,
+        "sequence": sequence,
+        "written_at": written_at,
+        "written_by": written_by or "",
+        "merged_through_round": text.watermark,
+        "dropped": text.dropped,
+        "lines": [_line(line) for line in text.profile.lines],
+        "filter_rules": [rule_row(rule) for rule in text.filter_memory.rules],
+    }
+
+
+def _line(line: Line) -> dict[str, object]:
+    return {
+        "id": line.id,
+        "text": line.text,
+        "attributes": list(line.attributes),
+        "weight": line.weight,
+        "author": line.author.value,
+        "sources": [_source(source) for source in line.sources],
+    }
+
+
+def _source(source: Source) -> dict[str, object]:
+    if source.router is None:
+        return {"sequence": source.sequence}
+    return {"router": source.router, "version": source.version}
 
 
 def authors_of(result: ReasonedInteraction) -> tuple[list[str] | None, str | None]:

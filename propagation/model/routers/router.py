@@ -11,6 +11,8 @@ from functools import cached_property
 from propagation.model.base import Term, value
 
 FIRST_SENDER = 1 << 20
+SENDERS_KEPT = 2
+"""How many senders are stored with a message, apart from all of its parts."""
 
 
 def sender_router(ref: int) -> int:
@@ -68,6 +70,20 @@ class RouterVersion:
     def senders(self) -> frozenset[int]:
         """Clients that this message comes from."""
         return frozenset(part.ref for part in self.integrated)
+
+    @property
+    def lone_sender(self) -> int | None:
+        """The only client that this message comes from; None if there are several."""
+        return next(iter(self.senders)) if len(self.senders) == 1 else None
+
+    @property
+    def first_parts(self) -> list[IntegratedAttribute]:
+        """The first part of each of the first two senders, which short reads show."""
+        first: dict[int, IntegratedAttribute] = {}
+        for part in self.integrated:
+            if part.ref not in first and len(first) < SENDERS_KEPT:
+                first[part.ref] = part
+        return list(first.values())
 
 
 @value

@@ -9,8 +9,8 @@ from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of
 from propagation.adapters.neo4j.index.outbox import COLLECTIONS
 from propagation.adapters.neo4j.maintenance.sweeper import CLIENT_MODULES
 from propagation.adapters.neo4j.reason.texts import text_of
-from propagation.adapters.shared.export_records import version_record
 from propagation.adapters.shared.learned_blocks import written_records
+from propagation.adapters.shared.reason_rows import version_record
 from propagation.model import ClientKind, kind_of, ref_of
 from propagation.ports import ExportRecord
 

@@ -20,7 +20,6 @@ from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, 
 from propagation.adapters.neo4j.record.forgotten_events import store_forgotten_events
 from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
-from propagation.adapters.shared.message_senders import SENDERS_KEPT
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
     lost_attributes,
@@ -28,6 +27,7 @@ from propagation.graph_rules.withdrawal_order import (
     withdrawal_steps,
 )
 from propagation.model import (
+    SENDERS_KEPT,
     ClientText,
     Module,
     StagedCheckpoint,

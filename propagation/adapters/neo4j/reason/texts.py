@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
-from propagation.adapters.shared.filter_rules import rule_of, rule_row
 from propagation.adapters.shared.json_text import without_nul
+from propagation.adapters.shared.reason_rows import rule_of, rule_row
 from propagation.model import (
     Author,
     ClientText,

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from propagation.adapters.neo4j.connection import StorePart
-from propagation.adapters.shared.message_senders import first_parts, lone_sender
 from propagation.model import IntegratedAttribute, RouterVersion
 from propagation.reception.message_buffer import MessageKey
 
@@ -97,7 +96,7 @@ class Neo4jMessages(StorePart):
 
 def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
     """Convert a router version to a row of cypher/rounds/staging/stage_messages."""
-    senders = first_parts(version)
+    senders = version.first_parts
     return {
         "router": version.router,
         "version": version.version,
@@ -108,7 +107,7 @@ def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
         "attributes": list(version.attributes),
         "standing_names": [name for name, _ in version.standing],
         "standing_weights": [float(weight) for _, weight in version.standing],
-        "lone": lone_sender(version),
+        "lone": version.lone_sender,
         "sender_attributes": [part.attribute for part in senders],
         "sender_refs": [part.ref for part in senders],
         "sender_versions": [part.profile_version for part in senders],

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 
 import orjson
 
-from propagation.adapters.shared.export_records import version_record
 from propagation.adapters.shared.learned_blocks import written_records
+from propagation.adapters.shared.reason_rows import version_record
 from propagation.adapters.sqlite.connection import SqlitePart, reads
 from propagation.adapters.sqlite.forget.learned_rows import written_by
 from propagation.adapters.sqlite.reason.texts import text_of

@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from propagation.adapters.shared.message_senders import SENDERS_KEPT
 from propagation.adapters.sqlite.connection import (
     TAKEN_BACK,
     Directory,
@@ -32,7 +31,7 @@ from propagation.graph_rules.withdrawal_order import (
     remaining_holders,
     withdrawal_steps,
 )
-from propagation.model import StagedCheckpoint, Withdrawal, WithdrawalResult
+from propagation.model import SENDERS_KEPT, StagedCheckpoint, Withdrawal, WithdrawalResult
 from propagation.ports import Lease
 
 OF_INTERACTIONS = ("reasoned", "dead_letter", "gradient")

@@ -15,8 +15,8 @@ from typing import Any
 import orjson
 import zstandard
 
-from propagation.adapters.shared.filter_rules import rule_of, rule_row
 from propagation.adapters.shared.json_text import without_nul
+from propagation.adapters.shared.reason_rows import rule_of, rule_row
 from propagation.model import Author, FilterMemory, FilterRule, Line, Source
 
 ZSTD_LEVEL = 3

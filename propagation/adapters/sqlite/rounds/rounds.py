@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
-from propagation.adapters.shared.message_senders import first_parts, lone_sender
 from propagation.adapters.sqlite.connection import (
     dumped,
     many,
@@ -124,8 +123,8 @@ class SqliteRounds(SqliteEdges, SqliteWaitingMessages):
                     v.text,
                     v.attributes,
                     v.standing,
-                    [astuple(part) for part in first_parts(v)],
-                    lone_sender(v),
+                    [astuple(part) for part in v.first_parts],
+                    v.lone_sender,
                     v.written_by or None,
                 )
                 for v in versions

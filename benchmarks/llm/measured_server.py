@@ -1,0 +1,92 @@
+"""The scripted server as a program that also measures the texts of prompts and answers.
+
+`python -m benchmarks.llm.measured_server LATENCY FAULTS`; FAULTS is a JSON object of shares.
+"""
+
+import asyncio
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from services.fake_llm.rule import data_of
+from services.fake_llm.script import Script
+from services.fake_llm.server import FakeLLM, Headers, fake_llm, send
+
+
+class MeasuringLLM(FakeLLM):
+    """Counts clients and words; POST /script changes the latency."""
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(script)
+        self.receptions = 0
+        self.with_message = 0
+        self.profiles = 0
+        self.profile_words = 0
+        self.words: Counter[str] = Counter()
+        self.texts: Counter[str] = Counter()
+
+    async def answer(
+        self, method: str, path: str, headers: Headers, body: bytes, writer: asyncio.StreamWriter
+    ) -> None:
+        """Answer a request; one to /script exchanges the latency."""
+        if not path.endswith("/script"):
+            return await super().answer(method, path, headers, body, writer)
+        self.script = replace(self.script, latency=float(json.loads(body)["latency"]))
+        return await send(writer, 200, {})
+
+    def observe(self, messages: Sequence[Mapping[str, Any]], answer: object) -> None:
+        """Count the clients in a prompt, and the words of each kind of text in its answer."""
+        self._count_prompt(messages)
+        self._count_words(answer)
+
+    def statistics(self) -> dict[str, Any]:
+        """Return the server's own statistics, and what was measured."""
+        return {
+            **super().statistics(),
+            "receptions": self.receptions,
+            "with_message": self.with_message,
+            "profile_words": self.profile_words / max(self.profiles, 1),
+            "words": {
+                name: round(self.words[name] / count, 1) for name, count in self.texts.items()
+            },
+        }
+
+    def _count_prompt(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Count how long profiles are, and how many clients of eq. 5 and 6 have messages."""
+        data = data_of(messages)
+        clients = [
+            one
+            for one in data.values()
+            if isinstance(one, dict) and isinstance(one.get("profile"), dict)
+        ]
+        predicts = "user" in data and "outcome" not in data and "candidates" not in data
+        if predicts and len(messages) == 2:
+            self.receptions += 3
+            self.with_message += sum(1 for one in clients if one.get("messages"))
+        self.profiles += len(clients)
+        self.profile_words += sum(len(" ".join(one["profile"].values()).split()) for one in clients)
+
+    def _count_words(self, value: object, name: str = "") -> None:
+        if isinstance(value, dict):
+            for key, part in value.items():
+                self._count_words(part, key)
+        elif isinstance(value, list):
+            for part in value:
+                self._count_words(part, name)
+        elif isinstance(value, str) and " " in value:
+            self.words[name] += len(value.split())
+            self.texts[name] += 1
+
+
+async def main(latency: float, faults: Mapping[str, float]) -> None:
+    """Serve until the process is ended."""
+    async with fake_llm(Script(latency=latency, faults=faults), kind=MeasuringLLM) as server:
+        print(f"listening on {server.base_url}", flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(float(sys.argv[1]), json.loads(sys.argv[2])))
