@@ -4,7 +4,6 @@ gave."""
 import asyncio
 import threading
 import time
-from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
@@ -19,7 +18,6 @@ from propagation.model import (
     ReasonerUnavailable,
 )
 from services.fake_llm.script import Refused
-from services.grpc.handlers.get_status import GetStatusHandler
 from tests.unit.adapters.openai.other_server import READ, other_server
 from tests.unit.adapters.openai.test_answer_forms import both, reasoner_of
 from tests.unit.adapters.openai.test_server_habits import outcome, parties
@@ -49,14 +47,7 @@ async def test_a_long_pause_that_a_server_asks_for_is_told_once(asking, caplog):
             while not caplog.records:  # noqa: ASYNC110 - a line of the log is what is waited for
                 await asyncio.sleep(0.01)
         await asyncio.sleep(0.05)
-        worker = SimpleNamespace(failing={"round": "late"})
-        told = GetStatusHandler(
-            SimpleNamespace(store=None, time_travel=None, reasoner=asked.reasoner), worker
-        )._failing()  # as GetStatus says it
-        assert told == {
-            "round": "late",
-            "reasoner": "429: Too many requests error; asked again in 60 s",
-        }
+        assert asked.reasoner.pause_reason == ("429: Too many requests error; asked again in 60 s")
         calls.cancel()
         with pytest.raises(asyncio.CancelledError):
             await calls
