@@ -53,7 +53,6 @@ def lived():
         blocks.append(learn(state, [(user, item)], first_seed=1_000 + place))
     users, items = (np.array(column, np.int64) for column in zip(*events, strict=True))
     tail = Holdout(
-        through=PAST + HELD,
         judged_from=PAST,
         users=users,
         items=items,
