@@ -194,7 +194,10 @@ def build_engine(
 
 
 def process_drafter(settings: Settings, store: GraphStore) -> ProcessDrafter | None:
-    """Build the child process that drafts texts, if asked for; its first claim starts it."""
+    """Build the child process that drafts texts, if asked for.
+
+    Its first claim starts it.
+    """
     asked_for = settings.reasoner == "offline" and settings.reasoning_in == "process"
     if not asked_for or not isinstance(store, SqliteStore):
         return None

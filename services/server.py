@@ -62,9 +62,10 @@ class Running:
 
 
 async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT; a second signal does not wait for running calls.
+    """Serve until SIGTERM or SIGINT.
 
-    If the graph's server or the embedder does not answer, the start waits for it.
+    A second signal does not wait for running calls. If the graph's server or the embedder does
+    not answer, the start waits for it.
 
     Args:
         announce: Called with HOST:PORT when the service is ready.
@@ -144,7 +145,10 @@ async def running(
 def _build(
     settings: Settings, clock: Clock, readiness: Readiness, monitoring: Monitoring
 ) -> Running:
-    """Build the parts of the service and bind its port; nothing runs yet."""
+    """Build the parts of the service and bind its port.
+
+    Nothing runs yet.
+    """
     priority = CallPriority()
     engine = build_engine(settings, priority.yield_to_calls, clock, monitoring.around)
     worker = Worker(engine, priority, settings.schedule, clock)
@@ -175,7 +179,10 @@ def monitoring_from_settings(settings: MonitoringSettings, process: str) -> Moni
 async def _open(
     settings: Settings, engine: Engine, readiness: Readiness, stopping: asyncio.Event
 ) -> None:
-    """Compile kernels if none are kept, and open the engine; say so if that takes long."""
+    """Compile kernels if none are kept, and open the engine.
+
+    Say so if that takes long.
+    """
     database = settings.database
     # A first start that failed leaves an empty file.
     has_content = database.exists() and database.stat().st_size > 0

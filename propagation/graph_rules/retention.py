@@ -36,7 +36,9 @@ def may_drop_text(replaced_at: int | None, is_held: bool, before: int) -> bool:
 
 
 def may_drop_edge(closed: int | None, is_first: bool, round_: int) -> bool:
-    """Return whether a routing edge may go; without its first edges a client would be new again.
+    """Return whether a routing edge may go.
+
+    Without its first edges a client would be new again.
 
     Args:
         closed: Number of the round that closed it; None while it is open.

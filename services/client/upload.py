@@ -49,9 +49,10 @@ async def upload(
     events: Iterable[Event],
     advanced: Callable[[int], None] = lambda _: None,
 ) -> UploadReport:
-    """Send clients, then events in their order; each call is durable before the next.
+    """Send clients, then events in their order.
 
-    `advanced` is called with the number of rows that each call stored.
+    Each call is durable before the next. `advanced` is called with the number of rows that each
+    call stored.
     """
     report = UploadReport()
     for changes in _batches(map(client_to_proto, clients)):

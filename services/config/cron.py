@@ -46,7 +46,11 @@ class Calendar:
             raise ValueError("is never due: the calendar has no such day")
 
     def after(self, moment: datetime) -> datetime | None:
-        """Return the first time after `moment`, in UTC; None if there is none in forty years."""
+        """Return the first time after `moment`, in UTC.
+
+        Returns:
+            None if there is none in forty years.
+        """
         # Local times, written as if in UTC for the trigger. Earlier ones are never due after the
         # moment: `_to_utc` rises with them.
         local = moment.astimezone(self._zone).replace(tzinfo=UTC)
@@ -60,7 +64,10 @@ class Calendar:
         return None
 
     def _to_utc(self, local: datetime) -> datetime:
-        """Convert a local time; a later local time is never earlier in UTC."""
+        """Convert a local time.
+
+        A later local time is never earlier in UTC.
+        """
         while not self._exists(local):
             local += MINUTE
         return local.replace(tzinfo=self._zone, fold=0).astimezone(UTC)
@@ -71,7 +78,10 @@ class Calendar:
 
 
 def find_zone(name: str) -> ZoneInfo:
-    """Return the time zone of this name; raises ValueError if there is none."""
+    """Return the time zone of this name.
+
+    Raises ValueError if there is none.
+    """
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

@@ -1,4 +1,7 @@
-"""Every setting with its type and limits; sources.py says where values come from."""
+"""Every setting with its type and limits.
+
+`sources.py` says where values come from.
+"""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -83,7 +86,10 @@ class ScheduleSettings(Term):
     @field_validator("evolution", "wiping")
     @classmethod
     def _check_cron(cls, value: str | None) -> str | None:
-        """Check a cron line; its errors mention `none`, which the calendar does not know."""
+        """Check a cron line.
+
+        Its errors mention `none`, which the calendar does not know.
+        """
         try:
             if value is not None:
                 Calendar(value, "UTC")

@@ -33,7 +33,10 @@ PASSWORD_IN_URL = re.compile(r"(\w://[^/\s:@]*:)[^/\s]*@")
 
 
 class SettingsError(PropagationError):
-    """An unknown setting or an impossible value; names key, value, limit and source."""
+    """An unknown setting or an impossible value.
+
+    It names key, value, limit and source.
+    """
 
 
 @dataclass(frozen=True)

@@ -213,7 +213,10 @@ def _flows(
 
 
 def _sources(line: pb.Line, groups: Mapping[str, str]) -> set[tuple[str, int]]:
-    """Return the communities whose users a line came from; items have no community."""
+    """Return the communities whose users a line came from.
+
+    Items have no community.
+    """
     return {
         (groups[sender.id], source.message.router)
         for source in line.sources

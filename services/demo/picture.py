@@ -44,7 +44,11 @@ class TracedPath:
 
 
 def draw(reach: Reach, title: str, traced: TracedPath | None, file: Path, seed: int) -> Path:
-    """Draw the picture as PNG, with the traced path in bold; returns the file's path."""
+    """Draw the picture as PNG, with the traced path in bold.
+
+    Returns:
+        The file's path.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -45,7 +45,9 @@ SCRIPTED_EVENTS = 1_500
 
 
 async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> None:
-    """Run and print the demo; it leaves only the picture and the page.
+    """Run and print the demo.
+
+    It leaves only the picture and the page.
 
     Args:
         scripted: Let a scripted language model reason, over fewer events.

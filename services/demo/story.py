@@ -71,7 +71,11 @@ async def find_stories(
 
 
 async def _path_of(stub: Stub, user: str, line: pb.Line, wanted: frozenset[str]) -> pb.Path | None:
-    """Return one of the line's paths that carries a wanted attribute; None if none is kept."""
+    """Return one of the line's paths that carries a wanted attribute.
+
+    Returns:
+        None if none is kept.
+    """
     origin = pb.LineOfProfile(client=user_key(user), line_id=line.id)
     answer = await stub.TracePropagation(pb.TracePropagationRequest(line=origin, limit=DEEP))
     return max(
@@ -87,13 +91,20 @@ def carried(path: pb.Path | None) -> frozenset[str]:
 
 
 def wave_of(script: DemoScript) -> frozenset[str]:
-    """Return the wave's attribute as profiles write it; empty if no wave is watched."""
+    """Return the wave's attribute as profiles write it.
+
+    Returns:
+        Empty if no wave is watched.
+    """
     return frozenset([normalize_name(script.wave.attribute)] if script.wave else ())
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The places of an item for the user of `story`, from 1; BEYOND below the first thousand."""
+    """The places of an item for the user of `story`, from 1.
+
+    It is BEYOND below the first thousand.
+    """
 
     story: Story
     item: str
@@ -160,7 +171,11 @@ def largest_rise(placements: Sequence[Placement]) -> Showcase:
 
 
 async def advice_for(stub: Stub, user: str, item: str | None) -> Advice | None:
-    """Fetch the user's list and explain `item`, or the first; None if it is empty."""
+    """Fetch the user's list and explain `item`, or the first.
+
+    Returns:
+        None if it is empty.
+    """
     best = (await stub.Recommend(pb.RecommendRequest(user_id=user, limit=SHOWN))).recommendations
     if not best:
         return None

@@ -105,7 +105,10 @@ class FakeLLM:
         return self.seen.summary()
 
     def observe(self, messages: Sequence[Mapping[str, Any]], answer: object) -> None:
-        """Take in a prompt and its answer; a benchmark overrides it to measure them."""
+        """Take in a prompt and its answer.
+
+        A benchmark overrides it to measure them.
+        """
 
     async def answer(
         self, method: str, path: str, headers: Headers, body: bytes, writer: asyncio.StreamWriter

@@ -149,7 +149,11 @@ class References:
         return parties
 
     def title(self, ref: int) -> str:
-        """Return a client's title; empty for a user whom the caller may not know."""
+        """Return a client's title.
+
+        Returns:
+            Empty for a user whom the caller may not know.
+        """
         visible = self.caller.sees_users or kind_of(ref) == ClientKind.ITEM
         return self.titles.get(ref, "") if visible else ""
 
@@ -239,9 +243,10 @@ def line_to_proto(line: Line, references: References) -> pb.Line:
 
 
 def interaction_to_proto(sequence: int, references: References) -> pb.InteractionSource:
-    """Convert an interaction; one that is no longer kept has its sequence only.
+    """Convert an interaction.
 
-    The application chooses event ids, and one may name the user; so only analysts see them.
+    One that is no longer kept has its sequence only. The application chooses event ids, and one
+    may name the user; so only analysts see them.
     """
     event = references.interactions.get(sequence)
     item = references.keys.get(event.item) if event is not None else None

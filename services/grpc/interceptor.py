@@ -196,7 +196,10 @@ class InterceptedCall:
         raise asyncio.CancelledError
 
     def _end_silently(self, error: grpc.aio.BaseError) -> NoReturn:
-        """Cancel the call, which grpc does not log; any other error would look like a fault."""
+        """Cancel the call, which grpc does not log.
+
+        Any other error would look like a fault.
+        """
         log.info("the caller has left", method=self.method, error=type(error).__name__)
         raise asyncio.CancelledError
 

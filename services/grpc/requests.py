@@ -48,7 +48,10 @@ T = TypeVar("T")
 
 
 def parse_choice(value: int, field: str, choices: Mapping[Any, T], names: str) -> T:
-    """Translate an enum's value. Raises InvalidInput, with `names` of the values to give."""
+    """Translate an enum's value.
+
+    Raises InvalidInput, with `names` of the values to give.
+    """
     if value not in choices:
         raise InvalidInput(field, f"is {value or 'unspecified'}; give {names}")
     return choices[value]
@@ -111,7 +114,9 @@ def parse_time(time: Timestamp, field: str) -> int:
 
 
 def parse_field_mask(mask: FieldMask) -> frozenset[str] | None:
-    """Return the fields of clients to write; None means those that are set in each client.
+    """Return the fields of clients to write.
+
+    None means those that are set in each client.
 
     Raises:
         InvalidInput: A path is not a field of Client.

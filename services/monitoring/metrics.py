@@ -125,7 +125,10 @@ class Metrics:
 
 
 class CounterCollector(Collector):
-    """Exports the worker's counters as they are at each scrape; their label is `of`."""
+    """Exports the worker's counters as they are at each scrape.
+
+    Their label is `of`.
+    """
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
@@ -238,7 +241,9 @@ COMMIT_COUNTERS: Mapping[str, Count] = {
 
 
 class InstrumentedPort:
-    """Stands in place of a port and has all its attributes; a call's wrapper is made once.
+    """Stands in place of a port and has all its attributes.
+
+    A call's wrapper is made once.
 
     Args:
         part: "store" or "index", for the metrics.

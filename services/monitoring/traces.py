@@ -36,7 +36,10 @@ Trace = Callable[[Sequence[Any], Any, int], None]
 
 @dataclass(frozen=True)
 class TraceIds:
-    """The ids of a trace and of its first span; neither is 0."""
+    """The ids of a trace and of its first span.
+
+    Neither is 0.
+    """
 
     trace: int
     root_span: int

@@ -1,4 +1,7 @@
-"""Elements of the page. The serialiser escapes all text; no other code writes markup."""
+"""Elements of the page.
+
+The serialiser escapes all text; no other code writes markup.
+"""
 
 import re
 from collections.abc import Iterable
@@ -44,7 +47,10 @@ def to_html(page: Element) -> str:
 
 
 def drawing(width: float, height: float, label: str, *children: Child | Iterable[Child]) -> Element:
-    """Make an SVG that fills its column; a screen reader reads the label."""
+    """Make an SVG that fills its column.
+
+    A screen reader reads the label.
+    """
     return element(
         "svg",
         *children,

@@ -1,1 +1,4 @@
-"""What the whole service uses: errors, clock, console, measurements; knows no other room."""
+"""What the whole service uses: errors, clock, console, measurements.
+
+This room knows no other one.
+"""

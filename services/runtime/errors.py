@@ -34,11 +34,17 @@ class PortTaken(PropagationError):
 
 
 class Starting(PropagationError):
-    """The service is not ready yet; the message names what it waits for."""
+    """The service is not ready yet.
+
+    The message names what it waits for.
+    """
 
 
 class Stopping(PropagationError):
-    """The service is stopping; what it did not acknowledge must be sent again."""
+    """The service is stopping.
+
+    What it did not acknowledge must be sent again.
+    """
 
     def __init__(self) -> None:
         super().__init__("the service is stopping; send what was not acknowledged again")

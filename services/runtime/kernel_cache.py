@@ -47,7 +47,10 @@ def use_kernel_cache() -> None:
 
 
 def has_compiled_kernels() -> bool:
-    """Return whether the cache has kernels; its folder exists as soon as one is imported."""
+    """Return whether the cache has kernels.
+
+    Its folder exists as soon as one is imported.
+    """
     folder = os.environ.get("NUMBA_CACHE_DIR")
     return not folder or any(Path(folder).rglob("*.nbi"))
 

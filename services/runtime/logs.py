@@ -8,10 +8,10 @@ import structlog
 
 
 def configure_logging(log_format: Literal["console", "json"]) -> None:
-    """Set up logs on standard error, one event a line; call once per process.
+    """Set up logs on standard error, one event a line.
 
-    They are structlog's and the standard library's, with the id of the request. No line holds a
-    token, a key or a user's text.
+    Call once per process. They are structlog's and the standard library's, with the id of the
+    request. No line holds a token, a key or a user's text.
     """
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,

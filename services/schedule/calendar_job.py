@@ -90,7 +90,11 @@ class CalendarJob:
         self._failures = failures
 
     async def check(self) -> bool:
-        """Run the job if it is due; return whether it ran and succeeded."""
+        """Run the job if it is due.
+
+        Returns:
+            Whether it ran and succeeded.
+        """
         state = await self._load()
         self._show(state)
         if state is not None and not self._is_due(state):
@@ -99,7 +103,10 @@ class CalendarJob:
             return lease is not None and await self._check_alone(lease)
 
     async def state(self) -> JobState:
-        """Read the state; before its first check a job is due from now on."""
+        """Read the state.
+
+        Before its first check a job is due from now on.
+        """
         return await self._load() or JobState(through=self._clock.now_ms())
 
     def next_time(self, state: JobState) -> datetime | None:
@@ -107,7 +114,10 @@ class CalendarJob:
         return self._calendar.after(_time(state.through))
 
     async def note_run(self) -> None:
-        """Note that the task was run now, by a call; the calendar's own runs stay as they are."""
+        """Note that the task was run now, by a call.
+
+        The calendar's own runs stay as they are.
+        """
         async with self._leases.hold(self._key) as lease:
             if lease is not None:
                 noted = {"finished": self._clock.now_ms()}

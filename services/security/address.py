@@ -21,9 +21,10 @@ def refuse_open_address(server: ServerSettings, host: str | None = None) -> None
 
 
 def is_loopback(host: str) -> bool:
-    """Check whether a host is this machine's own; of all names, only localhost is.
+    """Check whether a host is this machine's own.
 
-    Other names are not resolved: they may mean another machine tomorrow.
+    Of all names, only localhost is. Other names are not resolved: they may mean another machine
+    tomorrow.
     """
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback

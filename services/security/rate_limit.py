@@ -21,7 +21,10 @@ class RateLimited(PropagationError):
 
 
 class TokenBuckets:
-    """A token bucket for each client, of two seconds' allowance. Rate None limits nothing."""
+    """A token bucket for each client, of two seconds' allowance.
+
+    Rate None limits nothing.
+    """
 
     def __init__(self, rate: float | None, unit: str) -> None:
         self.rate = rate

@@ -30,7 +30,10 @@ class ReloadedFiles(Generic[T]):
         self._checked_at = time.monotonic()
 
     def current(self) -> T:
-        """Return the content; first check the files if the last check is a second old."""
+        """Return the content.
+
+        First check the files if the last check is a second old.
+        """
         if time.monotonic() - self._checked_at >= CHECK_SECONDS:
             self.reload()
         return self._content

@@ -68,7 +68,10 @@ def required_role(method: str) -> Role | None:
 
 @dataclass(frozen=True)
 class Caller:
-    """The roles of one call's caller. Rate limits count by `name`: of the token, or the address."""
+    """The roles of one call's caller.
+
+    Rate limits count by `name`: of the token, or the address.
+    """
 
     roles: frozenset[Role]
     name: str = ""

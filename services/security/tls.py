@@ -15,7 +15,9 @@ class BrokenTls(PropagationError):
 
 
 def server_credentials(tls: TlsSettings) -> grpc.ServerCredentials | None:
-    """Build the gRPC server's credentials; each new connection gets the files' current content.
+    """Build the gRPC server's credentials.
+
+    Each new connection gets the files' current content.
 
     Returns:
         None if no certificate is configured.

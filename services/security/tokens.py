@@ -22,7 +22,10 @@ HEADER = (
 
 
 class BrokenTokens(PropagationError):
-    """The tokens file cannot be used. The message names file and line, never a token."""
+    """The tokens file cannot be used.
+
+    The message names file and line, never a token.
+    """
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,10 @@ def new_token(name: str, roles: Iterable[Role]) -> tuple[str, Token]:
 
 
 def find_token(presented: str, tokens: Mapping[str, Token]) -> Token | None:
-    """Find the token that a caller presented. A wrong secret takes as long as a right one."""
+    """Find the token that a caller presented.
+
+    A wrong secret takes as long as a right one.
+    """
     name, _, secret = presented.partition(".")
     found = tokens.get(name)
     right = hmac.compare_digest(_hash(secret), found.hashed if found else "0" * 64)
@@ -83,7 +89,10 @@ def read_tokens(path: Path) -> dict[str, Token]:
 
 
 def write_tokens(path: Path, tokens: Iterable[Token]) -> None:
-    """Replace the tokens file in one step; a running service reads the old file or the new one."""
+    """Replace the tokens file in one step.
+
+    A running service reads the old file or the new one.
+    """
     with write_atomically(path) as file:
         file.write(HEADER + "".join(token.line for token in tokens))
 

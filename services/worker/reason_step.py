@@ -86,9 +86,10 @@ class ReasonStep:
 async def run_beside_calls(
     claim: Coroutine[None, None, int], context: WorkerContext
 ) -> ClaimResult:
-    """Run a claim; once something waits, the part that is being drafted is its last one.
+    """Run a claim.
 
-    Rounds go on meanwhile, as often as after claims of the usual size.
+    Once something waits, the part that is being drafted is its last one. Rounds go on
+    meanwhile, as often as after claims of the usual size.
     """
     reasoning = context.engine.reasoning
     signalled, rounds, busy_seconds = 0, 0, 0.0

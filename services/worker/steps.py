@@ -121,7 +121,11 @@ async def repeat_job(
 
 
 async def learn(context: WorkerContext) -> int:
-    """Learn a block of what was recorded; return how many log entries it covered."""
+    """Learn a block of what was recorded.
+
+    Returns:
+        How many log entries it covered.
+    """
     start = time.monotonic()
     done = await context.engine.learn()
     if done:
@@ -133,7 +137,11 @@ async def learn(context: WorkerContext) -> int:
 
 
 async def retain(context: WorkerContext) -> bool:
-    """Drop what retention no longer keeps, unless other work waits; return whether any was due."""
+    """Drop what retention no longer keeps, unless other work waits.
+
+    Returns:
+        Whether any was due.
+    """
     if context.stopping.is_set() or context.uninterrupted.running:
         return False
     start = time.monotonic()
@@ -158,7 +166,11 @@ def queue_merge(context: WorkerContext, ref: int) -> None:
 
 
 async def merge(context: WorkerContext) -> int:
-    """Merge the messages of the client that was queued first; return 0 if none is pending."""
+    """Merge the messages of the client that was queued first.
+
+    Returns:
+        0 if none is pending.
+    """
     if not context.pending_merges:
         return 0
     ref = next(iter(context.pending_merges))
@@ -177,7 +189,11 @@ class FollowStep:
         self._reachable = True
 
     async def run(self, context: WorkerContext) -> int:
-        """Take in what was committed; return 0, as once a second is enough."""
+        """Take in what was committed.
+
+        Returns:
+            0, as once a second is enough.
+        """
         try:
             await context.engine.follow()
         except StoreUnreachable:
@@ -193,7 +209,10 @@ class FollowStep:
 
 
 async def run_round(context: WorkerContext) -> Round | None:
-    """Run a round now, whether due or not; show the routers that it postponed as failures."""
+    """Run a round now, whether due or not.
+
+    Show the routers that it postponed as failures.
+    """
     start = time.monotonic()
     done = await context.engine.run_round()
     context.failures.clear(INTERVAL_JOB)
@@ -205,7 +224,11 @@ async def run_round(context: WorkerContext) -> Round | None:
 
 
 async def run_due_round(context: WorkerContext) -> int:
-    """Run a round if enough clients changed; return 0, as nothing more is due after it."""
+    """Run a round if enough clients changed.
+
+    Returns:
+        0, as nothing more is due after it.
+    """
     if context.engine.propagates and await context.engine.round_is_due():
         start = time.monotonic()
         await run_round_unless_held(context)
@@ -222,7 +245,10 @@ async def run_round_unless_held(context: WorkerContext) -> None:
 
 
 def _show_postponed(context: WorkerContext, number: int) -> None:
-    """Show the routers that this round left out; those of earlier rounds are done."""
+    """Show the routers that this round left out.
+
+    Those of earlier rounds are done.
+    """
     failures = context.failures
     for name in [name for name in failures.reasons if name.startswith(ROUTER)]:
         failures.clear(name)

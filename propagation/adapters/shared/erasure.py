@@ -25,7 +25,11 @@ def hash_of(key: bytes, event_id: str) -> bytes:
 
 
 def ascii_word(name: str) -> str:
-    """Return the longest word that every database case-folds alike; "" if there is none."""
+    """Return the longest word that every database case-folds alike.
+
+    Returns:
+        "" if there is none.
+    """
     return max((part for part in name.split() if part.isascii()), key=len, default="")
 
 

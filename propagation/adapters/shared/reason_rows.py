@@ -67,7 +67,10 @@ def _source(source: Source) -> dict[str, object]:
 
 
 def authors_of(result: ReasonedInteraction) -> tuple[list[str] | None, str | None]:
-    """Return the prompts and the fallback of an interaction; a dead letter has none."""
+    """Return the prompts and the fallback of an interaction.
+
+    A dead letter has none.
+    """
     if result.failure is not None:
         return None, None
     return list(result.usage.prompts) or None, result.usage.stand_in or None

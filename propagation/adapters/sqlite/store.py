@@ -31,7 +31,10 @@ class SqliteStore(
     SqliteErasure,
     SqliteExport,
 ):
-    """All ports on one file with one writing process; `max_bytes` limits the file."""
+    """All ports on one file with one writing process.
+
+    `max_bytes` limits the file.
+    """
 
     def __init__(self, path: Path, clock: Clock, max_bytes: int | None = None) -> None:
         self.database = Database(path, Directory(clock), max_bytes)

@@ -73,7 +73,10 @@ class RouterVersion:
 
     @property
     def lone_sender(self) -> int | None:
-        """The only client that this message comes from; None if there are several."""
+        """The only client that this message comes from.
+
+        None if there are several.
+        """
         return next(iter(self.senders)) if len(self.senders) == 1 else None
 
     @property

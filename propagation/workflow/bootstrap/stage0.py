@@ -81,7 +81,9 @@ class Stage0:
                 await self.run(ignore_step, first=True)
 
     async def run(self, on_step: OnStep, *, first: bool) -> Epoch | None:
-        """Open the next epoch and go live on it; reads and recording go on meanwhile.
+        """Open the next epoch and go live on it.
+
+        Reads and recording go on meanwhile.
 
         Args:
             on_step: Called with a few words before each step.
@@ -117,7 +119,10 @@ class Stage0:
             return epoch
 
     async def open_index(self) -> None:
-        """Make the index equal to the graph, at start; an outdated one waits for its epoch."""
+        """Make the index equal to the graph, at start.
+
+        An outdated one waits for its epoch.
+        """
         if self.data.outdated:
             self.index_maintenance.put_off("the vector index is made anew with the next epoch")
         else:

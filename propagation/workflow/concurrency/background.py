@@ -13,7 +13,10 @@ log = logging.getLogger(__name__)
 
 
 async def yield_to_loop() -> None:
-    """Let other tasks of this loop run; an offline reasoner never waits by itself."""
+    """Let other tasks of this loop run.
+
+    An offline reasoner never waits by itself.
+    """
     await asyncio.sleep(0)
 
 

@@ -102,7 +102,10 @@ class Resource(IntEnum):
 
 
 class Activity(Enum):
-    """An activity of the engine. Recording and reading need nothing and go on during all others."""
+    """An activity of the engine.
+
+    Recording and reading need nothing and go on during all others.
+    """
 
     LEARN = "learn"
     REASON = "reason"

@@ -60,7 +60,10 @@ class Evolution:
     publisher: Publisher
 
     async def run(self, *, dry_run: bool) -> EvolutionRun:
-        """Plan, judge, and publish a plan that is no worse; a dry run stores nothing."""
+        """Plan, judge, and publish a plan that is no worse.
+
+        A dry run stores nothing.
+        """
         epoch = await self.store.current_epoch()
         if epoch is None:
             return await self._save(EvolutionRun(verdict=NOT_YET), dry_run)
@@ -150,9 +153,10 @@ class Evolution:
         )
 
     async def _synchronize(self) -> int:
-        """Return the learned sequence; the view has a row for every client up to there.
+        """Return the learned sequence.
 
-        That holds where another process learns, too.
+        The view has a row for every client up to there. That holds where another process
+        learns, too.
         """
         through = await self.store.learned_through()
         async with self.exclusion.run(Activity.LEARN):

@@ -71,7 +71,9 @@ def _divide(
     directions: NDArray[np.float32],
     items: int,
 ) -> Division:
-    """Divide a router; who wrote later than T goes with the nearer centre.
+    """Divide a router.
+
+    Who wrote later than T goes with the nearer centre.
 
     Args:
         numbers: Of the two halves.
@@ -164,7 +166,10 @@ def _add(
 
 
 def _grown(mass: F64, items: NDArray[np.int64], weights: F64) -> F64:
-    """Add weights to mass [I]; it becomes longer where an item is newer than the mass."""
+    """Add weights to mass [I].
+
+    It becomes longer where an item is newer than the mass.
+    """
     if not len(items):
         return mass
     out = sum_by_place(items, weights, len(mass))

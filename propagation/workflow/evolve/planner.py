@@ -134,7 +134,10 @@ def _router_case(
 
 @dataclass
 class _Draft:
-    """Decisions so far; `free` routers may still change, and `room` more may come to be."""
+    """Decisions so far.
+
+    `free` routers may still change, and `room` more may come to be.
+    """
 
     free: frozenset[int]
     room: int
@@ -252,7 +255,10 @@ class Planner:
         return split_community(sum_by_place(users, weights, len(directions)), directions, seed)
 
     async def _decide(self, case: RouterCase, community: Community | None, draft: _Draft) -> None:
-        """Ask the reasoner what to do with a router; on a failure the router stays as it is."""
+        """Ask the reasoner what to do with a router.
+
+        On a failure the router stays as it is.
+        """
         try:
             decision = await self.reasoner.decide_router(case)
             if decision.kind is not None:
@@ -263,7 +269,9 @@ class Planner:
 
 
 def _change(case: RouterCase, decision: RouterDecision) -> EvolutionChange:
-    """Return what a decision to change a router changes; its numbers afterwards are not known yet.
+    """Return what a decision to change a router changes.
+
+    Its numbers afterwards are not known yet.
 
     Raises:
         ReasonerFailed: The decision cannot be carried out.

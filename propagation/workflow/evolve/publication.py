@@ -125,7 +125,10 @@ class Publisher:
         return decided
 
     async def _map(self, decided: DecidedPlan, epoch: Epoch) -> RouterMap:
-        """Build the map; its `through` and its start shares are known at the publication."""
+        """Build the map.
+
+        Its `through` and its start shares are known at the publication.
+        """
         numbering = decided.numbering
         touched = sorted({router for change in numbering.changes for router in change.before})
         return numbering.to_map(
@@ -255,13 +258,19 @@ def _publication(
 
 
 def _copy_totals(view: NumbersView) -> State:
-    """Copy the routers' totals, which learning changes; to the rest it only adds rows."""
+    """Copy the routers' totals, which learning changes.
+
+    To the rest it only adds rows.
+    """
     taste = view.state.taste
     return view.state._replace(taste=taste._replace(total=taste.total.copy()))
 
 
 def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> NDArray[np.float32]:
-    """Compute the centres [K after, D]; what is learned in the last moments does not turn them."""
+    """Compute the centres [K after, D].
+
+    What is learned in the last moments does not turn them.
+    """
     centres = evolved_centres(state.taste, change, decided.masses, state.content)
     if decided.centres is not None:
         centres[: len(decided.centres)] = decided.centres[: len(centres)]

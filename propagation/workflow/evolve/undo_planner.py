@@ -97,7 +97,10 @@ async def _written(
 
 
 async def _earlier_texts(store: GraphStore, change: RouterMap) -> list[RouterVersion]:
-    """Load what each changed router said before; one whose text is gone keeps its own."""
+    """Load what each changed router said before.
+
+    One whose text is gone keeps its own.
+    """
     texts = []
     for router, version in sorted(change.versions.items()):
         earlier = await store.router_version(router, version)
@@ -133,7 +136,10 @@ def find_undoable(maps: Sequence[RouterMap], run: int) -> RouterMap:
 
 
 def reverse_numbering(change: RouterMap) -> Numbering:
-    """Lead back to the numbers of before a run; the halves of a merge are the merged routers."""
+    """Lead back to the numbers of before a run.
+
+    The halves of a merge are the merged routers.
+    """
     home = np.arange(change.routers)
     changes = []
     for router, split in change.halves.items():

@@ -143,7 +143,10 @@ def own_names(client: Client, texts: Iterable[ClientText]) -> frozenset[str]:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split a text into sentences; a full stop inside a quotation ends none."""
+    """Split a text into sentences.
+
+    A full stop inside a quotation ends none.
+    """
     quotes = [quote.span() for quote in QUOTE.finditer(text)]
     cuts = [
         found.span()

@@ -73,7 +73,10 @@ class Supporters:
 
 
 class Redaction:
-    """Redacts versions of texts; lines and rules that versions share are redacted once."""
+    """Redacts versions of texts.
+
+    Lines and rules that versions share are redacted once.
+    """
 
     def __init__(self, removal: Removal, supporters: Supporters) -> None:
         self._line = cache(partial(redact_line, removal=removal, supporters=supporters))

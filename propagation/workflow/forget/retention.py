@@ -43,7 +43,11 @@ class Retention:
 
 
 async def retain_all(store: GraphStore) -> int:
-    """Drop everything past retention in a store that no service holds; return how many rows."""
+    """Drop everything past retention in a store that no service holds.
+
+    Returns:
+        How many rows.
+    """
     retention, dropped = Retention(store, advance=1), 0
     while (rows := await retention.step()) is not None:
         dropped += rows

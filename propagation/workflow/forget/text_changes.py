@@ -36,7 +36,9 @@ TEXTS_A_TURN = 32
 
 @dataclass
 class TextChanges:
-    """Changes of stored texts that a withdrawal makes; see Withdrawal for the fields.
+    """Changes of stored texts that a withdrawal makes.
+
+    See Withdrawal for the fields.
 
     Attributes:
         versions: Changed versions by (ref, version).

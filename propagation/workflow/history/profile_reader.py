@@ -71,10 +71,13 @@ class ProfileReader:
             return await self._merge(ref)
 
     async def read_at(self, ref: int, sequence: int) -> ProfileReading:
-        """Return a client's profile at a sequence; an empty one before its first version.
+        """Return a client's profile at a sequence.
 
         Args:
             sequence: One that TimeTravel allows.
+
+        Returns:
+            An empty one before its first version.
 
         Raises:
             NotFound: The client was erased since its ref was found.

@@ -49,11 +49,14 @@ class TimeTravel:
         return sequence
 
     async def sequence_at_time(self, time_ms: int, now_ms: int) -> int:
-        """Return the last sequence committed at or before a time; 0 before the first.
+        """Return the last sequence committed at or before a time.
 
         Args:
             time_ms: Milliseconds since 1970.
             now_ms: The current time.
+
+        Returns:
+            0 before the first.
 
         Raises:
             TooNew: The time is in the future.

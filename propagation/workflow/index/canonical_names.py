@@ -29,7 +29,11 @@ class CanonicalNames:
         self.round = last.number if last else 0
 
     async def refresh(self, published: int) -> bool:
-        """Load the names again if a newer round was published; tell whether it was."""
+        """Load the names again if a newer round was published.
+
+        Returns:
+            Whether a newer one was published.
+        """
         if published <= self.round:
             return False
         await self.load()

@@ -101,7 +101,10 @@ class IndexMaintenance:
         await self._index.close()
 
     async def repair(self) -> int:
-        """Make good what differs from the graph by version; return how many points that were.
+        """Make good what differs from the graph by version.
+
+        Returns:
+            How many points that were.
 
         Raises:
             IndexUnavailable: The index does not answer.
@@ -192,10 +195,10 @@ class IndexMaintenance:
         return await self.repair()
 
     async def _join(self, wait_seconds: float = 0.0) -> None:
-        """Find and repair the index; carry over the changes that a comparison does not show.
+        """Find and repair the index.
 
-        If its embedder is not the epoch's, a crash kept it from following a bootstrap, and it is
-        made again.
+        Carry over the changes that a comparison does not show. If its embedder is not the
+        epoch's, a crash kept it from following a bootstrap, and it is made again.
         """
         waiting = await self._store.pending_changes(0, ALL_CHANGES)
         try:

@@ -132,10 +132,13 @@ class IndexRepair:
         return len(deleted.union(stale))
 
     async def _delete_ahead(self, writer: IndexWriter, ahead: Mapping[int, int]) -> set[int]:
-        """Delete points of text versions that the graph does not have; return their clients.
+        """Delete points of text versions that the graph does not have.
 
         It looks twice: cold start indexes its texts a moment before it commits them. An index never
         goes back to an older version by itself.
+
+        Returns:
+            Their clients.
         """
         if not ahead:
             return set()

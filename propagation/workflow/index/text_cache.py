@@ -14,7 +14,10 @@ V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """Values by key; the least recently used are dropped once they exceed the capacity."""
+    """Values by key.
+
+    The least recently used are dropped once they exceed the capacity.
+    """
 
     def __init__(self, capacity: int, weigh: Callable[[V], int] = lambda value: 1) -> None:
         """Create an empty cache.
@@ -111,7 +114,10 @@ class ClientTextCache(LruCache[int, T]):
         self._convert = convert
 
     async def load_newest(self, refs: Sequence[int]) -> dict[int, T]:
-        """Return the newest text of each client; of cached ones only the version is read."""
+        """Return the newest text of each client.
+
+        Of cached ones only the version is read.
+        """
         versions = await self._store.text_versions(refs)
         current = {
             ref: cached

@@ -95,7 +95,9 @@ class VectorSync:
         new: Sequence[str],
         versions: Sequence[RouterVersion],
     ) -> None:
-        """Take a published round into the index; on a failure its changes wait in the outbox.
+        """Take a published round into the index.
+
+        On a failure its changes wait in the outbox.
 
         Args:
             published: The round.

@@ -107,7 +107,10 @@ Arrays = dict[str, NDArray[np.generic]]
 
 
 def take_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
-    """Copy everything that was learned. Run it on the thread that owns the view."""
+    """Copy everything that was learned.
+
+    Run it on the thread that owns the view.
+    """
     found = borrow_checkpoint(view, barrier)
     arrays = {
         name: array if name in PACKED else array.copy() for name, array in found.arrays.items()

@@ -87,9 +87,12 @@ class RefusedTexts:
         self._due = time.monotonic() + EVERY_SECONDS
 
     async def step(self) -> int:
-        """Try all of them if that is due; return how many were embedded.
+        """Try all of them if that is due.
 
         A fitted embedder refuses nothing.
+
+        Returns:
+            How many were embedded.
         """
         if isinstance(self._embedder, FittableEmbedder) or time.monotonic() < self._due:
             return 0

@@ -267,9 +267,10 @@ class Learner:
 
     @asynccontextmanager
     async def hold_lease(self, *, synchronize: bool = True) -> AsyncIterator[Lease]:
-        """Hold the learner's lease; this process learns on under it, so it is not given back.
+        """Hold the learner's lease.
 
-        No checkpoint is written meanwhile: the caller stages one, and the store has one at a time.
+        This process learns on under it, so it is not given back. No checkpoint is written
+        meanwhile: the caller stages one, and the store has one at a time.
 
         Args:
             synchronize: Bring the view to the end of the stored blocks first.

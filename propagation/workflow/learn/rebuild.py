@@ -36,9 +36,12 @@ async def rebuild_view(store: GraphStore, embedder: Embedder, first: NumbersView
 
 
 async def rebuild(store: GraphStore, embedder: Embedder, first: NumbersView, leases: Leases) -> int:
-    """Rebuild the numbers and save them as the newest checkpoint; return its sequence.
+    """Rebuild the numbers and save them as the newest checkpoint.
 
     A running process loads it when it next starts.
+
+    Returns:
+        Its sequence.
 
     Raises:
         StoreBusy: Another process learns.

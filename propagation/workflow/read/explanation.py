@@ -93,7 +93,10 @@ class Explanation:
 
 
 class Explainer:
-    """Explains the items of a read; loads only names and messages from the store."""
+    """Explains the items of a read.
+
+    Loads only names and messages from the store.
+    """
 
     def __init__(self, store: RoundStore, embedder: Embedder) -> None:
         self._store = store

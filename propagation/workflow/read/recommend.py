@@ -42,7 +42,11 @@ class FilterMemoryCache:
             self._texts.pop(ref, None)
 
     async def get(self, ref: int) -> ClientText:
-        """Return the text of a client; an empty one if it has none."""
+        """Return the text of a client.
+
+        Returns:
+            An empty one if it has none.
+        """
         text = self._texts.get(ref)
         if text is None:
             text = (await self._store.load_texts([ref]))[ref]

@@ -16,10 +16,10 @@ FRESH_SECONDS = 1.0
 
 
 class RouterAttributes:
-    """Attributes that each taste router speaks of; filter rules are matched against them.
+    """Attributes that each taste router speaks of.
 
-    Loaded again after each round and epoch that this process knows of, and after a second,
-    because a withdrawal changes them too.
+    Filter rules are matched against them. Loaded again after each round and epoch that this
+    process knows of, and after a second, because a withdrawal changes them too.
     """
 
     def __init__(self, store: GraphStore, numbers: NumbersOwner, vectors: VectorSync) -> None:

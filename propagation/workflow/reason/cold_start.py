@@ -45,7 +45,11 @@ log = logging.getLogger(__name__)
 
 
 def catalogue_change(text: ClientText, edits: Sequence[Edit]) -> list[Edit]:
-    """Replace a profile's catalogue lines by these; return no edits if they are the same."""
+    """Replace a profile's catalogue lines by these.
+
+    Returns:
+        No edits if they are the same.
+    """
     old = [line for line in text.profile.lines if line.author == Author.CATALOGUE]
     new = [edit.line for edit in edits if isinstance(edit, AddLine)]
     if [(line.text, line.attributes) for line in old] == [
@@ -89,7 +93,10 @@ class ColdStart:
         self.take(await self._store.read_entries(after, learned_through))
 
     def take(self, entries: Sequence[LogEntry]) -> None:
-        """Take in entries of the log that were learned; known ones are left out."""
+        """Take in entries of the log that were learned.
+
+        Known ones are left out.
+        """
         for entry in entries:
             if entry.kind == EntryKind.CLIENTS and entry.sequence > self._taken_through:
                 self._waiting.append(entry)
@@ -207,7 +214,10 @@ class ColdStart:
     async def _welcome(
         self, refs: Sequence[int], clients: Mapping[int, Client], texts: Mapping[int, ClientText]
     ) -> list[Reception]:
-        """Route new clients and merge their routers' newest messages; a round writes the edges."""
+        """Route new clients and merge their routers' newest messages.
+
+        A round writes the edges.
+        """
         last = await self._store.last_round() if self._settings.propagate and refs else None
         if last is None:
             return []

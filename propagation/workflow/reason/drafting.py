@@ -61,7 +61,10 @@ class TextDrafter(Protocol[T]):
         """
 
     async def commit(self, claim: ReasonClaim, part: DraftedPart[T]) -> None:
-        """Commit a part; the last one gives back the claim. Raises VersionClash and LeaseLost."""
+        """Commit a part; the last one gives back the claim.
+
+        Raises VersionClash and LeaseLost.
+        """
 
     def keep(self, texts: Mapping[int, ClientText]) -> None:
         """Take these texts, which another part of this process stored, as the newest ones."""
@@ -70,7 +73,10 @@ class TextDrafter(Protocol[T]):
         """Load these clients' texts again before they are used."""
 
     def end_early(self) -> None:
-        """Let the part under way be the last of its claim; called repeatedly while calls wait."""
+        """Let the part under way be the last of its claim.
+
+        Called repeatedly while calls wait.
+        """
 
     def shorten_wait(self) -> None:
         """Wait only a short time for a drafter that hangs: the service stops."""

@@ -51,7 +51,10 @@ class WorkingSet:
     last_round: int
 
     def move_on(self, texts: Mapping[int, ClientText]) -> None:
-        """Take in the texts after an interaction; nothing waits for these clients any more."""
+        """Take in the texts after an interaction.
+
+        Nothing waits for these clients any more.
+        """
         self.texts.update(texts)
         for ref in texts:
             self.waiting.pop(ref, None)
@@ -320,7 +323,10 @@ class InteractionReasoning:
 
 
 def first_profile(text: ClientText, edits: Sequence[Edit], max_lines: int) -> ClientText:
-    """Write the first version of a profile; without edits, return the same object."""
+    """Write the first version of a profile.
+
+    Without edits, return the same object.
+    """
     if not edits:
         return text
     return replace(text, profile=text.profile.apply_edits(edits, max_lines))

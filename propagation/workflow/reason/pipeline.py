@@ -58,7 +58,10 @@ class ClaimRenewal:
 
     @contextlib.asynccontextmanager
     async def keep_alive(self, claim: ReasonClaim) -> AsyncIterator[None]:
-        """Renew a claim, together with all others, until the body ends; do not give it back."""
+        """Renew a claim, together with all others, until the body ends.
+
+        It is not given back.
+        """
         self._tokens.add(claim.token)
         if self._renewal is None:
             self._renewal = asyncio.create_task(
@@ -145,7 +148,10 @@ class Pipeline:
         return _count_successes(done) + len(self._running)
 
     async def settle(self) -> None:
-        """Wait for everything under way; what fails is free again, and the next step meets it."""
+        """Wait for everything under way.
+
+        What fails is free again, and the next step meets it.
+        """
         await asyncio.gather(*self._running, return_exceptions=True)
         self._running = set()
 
@@ -156,7 +162,10 @@ class Pipeline:
         await self.settle()
 
     async def _run(self, claim: ReasonClaim) -> None:
-        """Reason and commit the only interaction of a claim; on a failure give the claim back."""
+        """Reason and commit the only interaction of a claim.
+
+        On a failure it gives the claim back.
+        """
         try:
             async with self._claims.keep_alive(claim):
                 await self._reason(claim)
@@ -201,7 +210,11 @@ class Pipeline:
             self._receiving.difference_update(receiving)
 
     def _take_messages(self, working_set: WorkingSet) -> list[int]:
-        """Leave out messages that another interaction merges; return the clients of the rest."""
+        """Leave out messages that another interaction merges.
+
+        Returns:
+            The clients of the rest.
+        """
         for ref in self._receiving.intersection(working_set.waiting):
             working_set.waiting[ref] = ()
         receiving = [ref for ref, messages in working_set.waiting.items() if messages]
@@ -254,7 +267,10 @@ class Pipeline:
 
 
 def _count_successes(done: set[asyncio.Task[None]]) -> int:
-    """Count the tasks that succeeded; raise the first error if there is none."""
+    """Count the tasks that succeeded.
+
+    Raise the first error if there is none.
+    """
     failed = [
         error for task in done if not task.cancelled() and (error := task.exception()) is not None
     ]

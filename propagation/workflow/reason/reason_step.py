@@ -71,11 +71,16 @@ class Reasoning:
 
     @property
     def committed(self) -> int | None:
-        """How many interactions of the running claim are stored; None if none runs."""
+        """How many interactions of the running claim are stored.
+
+        It is None if none runs.
+        """
         return len(self._run.done) if self._run else None
 
     async def step(self, limit: int = CLAIM) -> int:
-        """Reason the next claim, at most for CLAIM_SECONDS; what is left of it is free again.
+        """Reason the next claim, at most for CLAIM_SECONDS.
+
+        What is left of it is free again.
 
         Returns:
             How many interactions were finished.
@@ -94,7 +99,9 @@ class Reasoning:
         return len(await self._reason_claim(claim, self.drafting))
 
     async def replay_dead_letters(self, limit: int = CLAIM) -> tuple[int, int]:
-        """Try the oldest dead letters again; their edits apply to the current texts, marked late.
+        """Try the oldest dead letters again.
+
+        Their edits apply to the current texts, marked late.
 
         Returns:
             How many were mended, and how many failed again.
@@ -119,7 +126,10 @@ class Reasoning:
         await self._publication.wait()
 
     async def settle(self) -> None:
-        """Wait until nothing is under way; the caller sees to it that nothing is started."""
+        """Wait until nothing is under way.
+
+        The caller sees to it that nothing is started.
+        """
         await self.pipeline.settle()
         await self.wait_for_views()
 
@@ -190,9 +200,9 @@ class TextPublication:
 
 
 class ClaimRun(Generic[T]):
-    """One claim, reasoned and committed in parts; the last commit gives it back.
+    """One claim, reasoned and committed in parts.
 
-    `done` is what is committed.
+    The last commit gives it back. `done` is what is committed.
     """
 
     def __init__(

@@ -64,7 +64,11 @@ def _receive(
     last_round: int,
     max_lines: int,
 ) -> Mapping[int, int]:
-    """Merge on the newest text; return the new ids of the lines that the merge adds."""
+    """Merge on the newest text.
+
+    Returns:
+        The new ids of the lines that the merge adds.
+    """
     moved: Mapping[int, int] = {}
     if not isinstance(merge, ReasonerFailed):
         moved = _moved_ids(merge.edits, inbox.text.profile, current.profile)

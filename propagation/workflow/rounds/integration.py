@@ -27,7 +27,10 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class RouterIntegration:
-    """Asks the reasoner for the routers' new profiles; it yields to calls between routers."""
+    """Asks the reasoner for the routers' new profiles.
+
+    It yields to calls between routers.
+    """
 
     store: GraphStore
     reasoner: Reasoner
@@ -37,7 +40,9 @@ class RouterIntegration:
     async def integrate(
         self, round_: Round, epoch: int, groups: ArrivalsByRouter
     ) -> UpdatedRouters:
-        """Write the next version of each router; one whose summary failed is left out.
+        """Write the next version of each router.
+
+        One whose summary failed is left out.
 
         Raises:
             ReasonerUnavailable: The whole round waits.
@@ -72,7 +77,10 @@ class RouterIntegration:
     async def _summaries(
         self, requests: Sequence[Integration]
     ) -> list[tuple[AnswerPart[Summary], str]]:
-        """Ask for summaries, some routers at a time; each comes with its author."""
+        """Ask for summaries, some routers at a time.
+
+        Each summary comes with its author.
+        """
         found: list[tuple[AnswerPart[Summary], str]] = []
         batch = self.reasoner.router_batch_size
         for start in range(0, len(requests), batch):
@@ -124,7 +132,9 @@ async def load_postponed(store: GraphStore) -> PostponedArrivals:
 async def stage_postponed(
     store: GraphStore, lease: Lease, round_: Round, epoch: int, groups: ArrivalsByRouter
 ) -> None:
-    """Save what this round postpones; it is read once the round is published.
+    """Save what this round postpones.
+
+    It is read once the round is published.
 
     Raises:
         LeaseLost: Another process runs rounds now.

@@ -46,7 +46,10 @@ class PerceivedAttributes:
 
 @dataclass
 class AttributePerception:
-    """Reads the graph and decides; the round writes. Long computations run in a thread."""
+    """Reads the graph and decides; the round writes.
+
+    Long computations run in a thread.
+    """
 
     store: GraphStore
     texts: ClientTextCache[IndexedText]
@@ -103,7 +106,10 @@ class AttributePerception:
         return dict(await self.store.get_attributes(sorted(names)))
 
     async def _map_to_canonical(self, names: Sequence[str]) -> dict[str, str]:
-        """Map new names to the attributes that mean the same; those without one are left out."""
+        """Map new names to the attributes that mean the same.
+
+        Those without one are left out.
+        """
         if not names:
             return {}
         likeness = words_likeness if isinstance(self.embedder, FittableEmbedder) else None
@@ -129,7 +135,10 @@ class AttributePerception:
         names: Mapping[str, str],
         holders: Mapping[str, int],
     ) -> list[Arrival]:
-        """Name arrivals canonically, each once a client; leave out what too few clients hold."""
+        """Name arrivals canonically, each once a client.
+
+        Leave out what too few clients hold.
+        """
         newest: dict[tuple[int, str], Arrival] = {}
         for ref, arrivals in arrived.items():
             for arrival in arrivals:

@@ -45,7 +45,10 @@ class Catalogue:
             after = clients[-1].ref
 
     def take(self, clients: Iterable[Client]) -> None:
-        """Apply new items and new texts; skip users, and texts older than the present ones."""
+        """Apply new items and new texts.
+
+        Skip users, and texts older than the present ones.
+        """
         for client in clients:
             if kind_of(client.ref) == ClientKind.ITEM:
                 self._take(index_of(client.ref), client)
@@ -91,7 +94,9 @@ class Catalogue:
         return row in self._hidden or row in self._pending_hidden
 
     def hide(self, row: int, sequence: int | None) -> None:
-        """Hide an item at once, before the numbers have learned it; None shows it again.
+        """Hide an item at once, before the numbers have learned it.
+
+        A `sequence` of None shows it again.
 
         Args:
             row: The item.

@@ -151,7 +151,10 @@ class NumbersView:
         return direction
 
     def set_profiles(self, refs: Sequence[int], vectors: NDArray[np.float32]) -> None:
-        """Set profile vectors [len, D]; clients that the view does not know yet are left out."""
+        """Set profile vectors [len, D].
+
+        Clients that the view does not know yet are left out.
+        """
         for ref, vector in zip(refs, vectors, strict=True):
             row = index_of(ref)
             if kind_of(ref) == ClientKind.USER and row < self.users:

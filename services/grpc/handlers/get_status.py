@@ -18,7 +18,11 @@ REACH_MERGES = 200_000  # the newest merges, over which the reach of messages is
 
 
 def spending_to_proto(engine: Engine) -> pb.Spending | None:
-    """Convert the cost of models; None for a reasoner that has cost nothing."""
+    """Convert the cost of models.
+
+    Returns:
+        None for a reasoner that has cost nothing.
+    """
     expenses, reasoning = engine.expenses, engine.reasoning
     if not expenses.all_runs:
         return None

@@ -146,7 +146,11 @@ class InteractionsHandler(Servicer):
         await groups.put(None)
 
     async def _record(self, events: Sequence[pb.Interaction]) -> list[pb.InteractionOutcome]:
-        """Record the valid events in one commit; return an outcome for each event, in order."""
+        """Record the valid events in one commit.
+
+        Returns:
+            An outcome for each event, in order.
+        """
         outcomes: list[pb.InteractionOutcome] = []
         valid: list[pb.InteractionOutcome] = []
         interactions: list[NewInteraction] = []

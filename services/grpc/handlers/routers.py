@@ -158,7 +158,10 @@ class RoutersHandler(Servicer):
     async def _taste_members(
         self, number: int, limit: int, at: int | None
     ) -> list[pb.RouterMember]:
-        """Read the first members; users whom the caller may not know come first, as a number."""
+        """Read the first members.
+
+        Users whom the caller may not know come first, as a number.
+        """
         sees_users = admitted_caller.get().sees_users
         rows = limit if sees_users else NO_LIMIT
         edges = await (

@@ -33,7 +33,9 @@ class Servicer:
     async def _reflects(
         self, *, exact: bool = True, applied_through: int | None = None
     ) -> pb.Reflects:
-        """Say how much of the log an answer reflects; ask before reading what it answers with.
+        """Say how much of the log an answer reflects.
+
+        Ask before reading what it answers with.
 
         Args:
             exact: Ask the store how far texts are; otherwise it may be 50 ms old.

@@ -10,9 +10,10 @@ Answer = TypeVar("Answer")
 
 
 class CallBatcher(Generic[Call, Answer]):
-    """Runs one batch at a time; calls that come meanwhile form the next one.
+    """Runs one batch at a time.
 
-    A caller that is cancelled before its batch starts is left out. After that, the commit stands.
+    Calls that come meanwhile form the next one. A caller that is cancelled before its batch
+    starts is left out. After that, the commit stands.
     """
 
     def __init__(

@@ -85,7 +85,11 @@ def check_version(agent: str, uri: str) -> None:
 
 
 async def _stored_version(database: Neo4jDatabase) -> int | None:
-    """Read the schema version of the database; None where the database is empty."""
+    """Read the schema version of the database.
+
+    Returns:
+        None where the database is empty.
+    """
     stored = await database.value("connection/schema_version")
     if stored is None and await database.value("connection/count_nodes"):
         # another process of ours may have created the node meanwhile

@@ -24,7 +24,9 @@ Keys = list[list[int]]
 
 @dataclass
 class Candidates:
-    """What one run looks at; a key leaves its list when it was deleted or has to stay.
+    """What one run looks at.
+
+    A key leaves its list when it was deleted or has to stay.
 
     Attributes:
         cited: Messages that lines cite now or cited at `before`.

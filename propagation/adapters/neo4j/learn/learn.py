@@ -60,7 +60,10 @@ def block_of(
     trust: bytes | None = None,
     combiner: bytes | None = None,
 ) -> LearnedBlock:
-    """Convert a row to a block, with its marked rows applied; see `marked_columns`."""
+    """Convert a row to a block, with its marked rows applied.
+
+    See `marked_columns`.
+    """
     columns = marked_columns(size, drawn, wrote, emptied, promoted, routers, weights)
     return unpacked(after, through, epoch, size, columns, trust, combiner)
 

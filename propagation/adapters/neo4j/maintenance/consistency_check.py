@@ -33,7 +33,11 @@ QUERIES = {
 
 
 async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
-    """Describe what is wrong, at most five findings of a kind; empty if the database is sound."""
+    """Describe what is wrong, at most five findings of a kind.
+
+    Returns:
+        Empty if the database is sound.
+    """
     found: list[str] = []
     for name, text in QUERIES.items():
         rows = await database.rows(name, limit=FINDINGS_PER_QUERY)

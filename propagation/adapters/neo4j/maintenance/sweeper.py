@@ -22,7 +22,10 @@ CLIENT_MODULES = [Module.PROFILE.value, Module.FILTER_MEMORY.value]
 
 
 class Neo4jSweeper(StorePart):
-    """One sweep at a time in this process; the server's locks keep several processes apart."""
+    """One sweep at a time in this process.
+
+    The server's locks keep several processes apart.
+    """
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)

@@ -259,7 +259,10 @@ async def current_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[in
 
 
 async def _newest(database: Neo4jDatabase, wanted: Sequence[int]) -> dict[int, ClientText]:
-    """Read one page; wait for a version whose commit is not visible as a whole yet."""
+    """Read one page.
+
+    Wait for a version whose commit is not visible as a whole yet.
+    """
     found: dict[int, ClientText] = {}
     while wanted:
         rows = await database.table("reason/texts/current_texts", refs=list(wanted))

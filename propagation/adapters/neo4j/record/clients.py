@@ -96,7 +96,10 @@ async def create_clients(
 async def update_clients(
     transaction: Transaction, clients: Sequence[Client], sequence: int
 ) -> None:
-    """Set new contents of clients; the old ones are kept with the sequence of the change."""
+    """Set new contents of clients.
+
+    The old ones are kept with the sequence of the change.
+    """
     if clients:
         await transaction.execute(
             "record/clients/update_clients",

@@ -92,7 +92,10 @@ class Neo4jEdges(StorePart):
         return {-number: sequence for number, sequence in rows}
 
     def set_sequences_after_commit(self, round_: Round) -> None:
-        """Set the sequences of a published round in the background; only analysts read them."""
+        """Set the sequences of a published round in the background.
+
+        Only analysts read them.
+        """
         self._database.after_commit(
             f"setting the sequences of round {round_.number}",
             lambda: self.set_edge_sequences(round_),

@@ -124,7 +124,11 @@ async def _create_run(
     map_: RouterMap | None = None,
     to_epoch: int | None = None,
 ) -> EvolutionRun:
-    """Store a run under the next number; return it with number and time."""
+    """Store a run under the next number.
+
+    Returns:
+        It with number and time.
+    """
     numbered = run.model_copy(
         update={"run": await transaction.value("rounds/evolution/take_run_number"), "time": time}
     )

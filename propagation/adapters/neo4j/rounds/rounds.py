@@ -267,7 +267,11 @@ async def publish_staged_round(transaction: Transaction, round_: Round, sequence
 
 
 async def discard_staged_round(transaction: Transaction) -> int:
-    """Discard up to 10,000 rows that an unfinished round staged; return how many."""
+    """Discard up to 10,000 rows that an unfinished round staged.
+
+    Returns:
+        How many.
+    """
     row = await transaction.row("rounds/newest_rounds", limit=1)
     last = row[0] if row else 0
     gone = 0

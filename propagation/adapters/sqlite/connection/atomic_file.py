@@ -41,7 +41,10 @@ def made_in_place(final: Path, *, replace: bool) -> Iterator[Path]:
 
 
 def begun(final: Path) -> Sequence[Path]:
-    """Return what a killed process left of this file; the caller keeps others from making it."""
+    """Return what a killed process left of this file.
+
+    The caller keeps others from making it.
+    """
     final = final.resolve()
     partial = final.with_name(final.name + PARTIAL)
     return [

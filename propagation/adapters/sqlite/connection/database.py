@@ -39,7 +39,10 @@ Work = Callable[[sqlite3.Connection], object]
 
 @dataclass(slots=True)
 class QueuedWork:
-    """A function that waits for the writer; `alone` if it must run outside of a transaction."""
+    """A function that waits for the writer.
+
+    `alone` if it must run outside of a transaction.
+    """
 
     run: Work
     done: Future[Any]
@@ -115,9 +118,10 @@ class Database:
     async def write(
         self, work: Callable[[sqlite3.Connection], T], *leases: Lease, alone: bool = False
     ) -> T:
-        """Run `work` in a transaction that waiting writes share; return after the durable commit.
+        """Run `work` in a transaction that waiting writes share.
 
-        A caller that is cancelled before its turn has written nothing; later, the commit stands.
+        It returns after the durable commit. A caller that is cancelled before its turn has
+        written nothing; later, the commit stands.
 
         Args:
             leases: Checked in the same transaction, before the work.
@@ -182,9 +186,10 @@ class Database:
         connection.close()
 
     def _next_group(self) -> tuple[list[QueuedWork], bool]:
-        """Wait for work, and take what else waits; also tell whether the database is closing.
+        """Wait for work, and take what else waits.
 
-        Work that runs alone ends a group, so that work keeps its order.
+        Also tell whether the database is closing. Work that runs alone ends a group, so that
+        work keeps its order.
         """
         group: list[QueuedWork] = []
         work = self._queue.get()
@@ -241,7 +246,10 @@ class Database:
             )
 
     def _run_one(self, work: QueuedWork, connection: sqlite3.Connection) -> None:
-        """Run one function of a group; raise only if SQLite rolled the whole transaction back."""
+        """Run one function of a group.
+
+        Raise only if SQLite rolled the whole transaction back.
+        """
         mark = self.directory.mark()
         connection.execute("SAVEPOINT one")
         try:
@@ -274,7 +282,11 @@ def check_lease(connection: sqlite3.Connection, lease: Lease) -> None:
 
 
 def _place_of(path: Path) -> tuple[int, int] | None:
-    """Return the device and inode of a file; None if there is none."""
+    """Return the device and inode of a file.
+
+    Returns:
+        None if there is none.
+    """
     try:
         found = path.stat()
     except FileNotFoundError:

@@ -1,4 +1,7 @@
-"""Rows in and out of SQLite as JSON; single values, and the named numbers in `progress`."""
+"""Rows in and out of SQLite as JSON.
+
+Also single values, and the named numbers in `progress`.
+"""
 
 import sqlite3
 from collections.abc import Sequence

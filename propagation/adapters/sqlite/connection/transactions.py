@@ -40,7 +40,10 @@ def reads(
 def writes(
     method: Callable[Concatenate[S, sqlite3.Connection, P], T],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """Run a method of a port in the writer's transaction; return after the durable commit."""
+    """Run a method of a port in the writer's transaction.
+
+    It returns after the durable commit.
+    """
 
     @wraps(method)
     async def write(self: S, /, *arguments: P.args, **named: P.kwargs) -> T:

@@ -114,7 +114,10 @@ PASSED = (
 
 
 class SqliteRetention(SqlitePart):
-    """Runs one retention at a time; a run that was given up starts again."""
+    """Runs one retention at a time.
+
+    A run that was given up starts again.
+    """
 
     _run: AsyncGenerator[int] | None = None
     _before = _limit = 0
@@ -152,7 +155,10 @@ class SqliteRetention(SqlitePart):
         await self._mark("texts_pruned", end)
 
     async def _edges(self, before: int) -> AsyncGenerator[int]:
-        """Drop edges that ended since the last run; a client's first edges stay."""
+        """Drop edges that ended since the last run.
+
+        A client's first edges stay.
+        """
         through = await self._marked("edges_pruned")
         end = await self._database.read(lambda connection: last_round(connection, before))
         for round_ in range(through + 1, end + 1):

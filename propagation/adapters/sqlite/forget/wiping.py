@@ -42,7 +42,10 @@ class SqliteWiping(SqliteCheckpoints):
         await self._mark_wiped(erasures)
 
     async def _empty_log(self) -> None:
-        """Empty the write-ahead log; raise StoreBusy if a reader needs it for a minute."""
+        """Empty the write-ahead log.
+
+        Raise StoreBusy if a reader needs it for a minute.
+        """
         for _ in range(LOG_TRIES):
             if await self._database.write(_empty_log, alone=True):
                 return

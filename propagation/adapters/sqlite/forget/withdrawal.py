@@ -174,7 +174,10 @@ class WithdrawalCommit:
         )
 
     def _change_texts(self) -> None:
-        """Add texts, and rewrite stored ones in place; one that retention dropped stays dropped."""
+        """Add texts, and rewrite stored ones in place.
+
+        One that retention dropped stays dropped.
+        """
         self.connection.executemany(
             "UPDATE profile_version SET body = ? WHERE ref = ? AND version = ?",
             [

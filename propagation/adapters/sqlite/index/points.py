@@ -20,7 +20,10 @@ PUT = (
 
 
 class SqlitePoints(SqlitePart):
-    """Rows of the table `point`; keys are JSON, so that 7 and "7" differ."""
+    """Rows of the table `point`.
+
+    Keys are JSON, so that 7 and "7" differ.
+    """
 
     @reads
     def get_description(self, connection: sqlite3.Connection) -> bytes | None:

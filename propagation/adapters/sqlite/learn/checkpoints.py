@@ -95,7 +95,10 @@ class SqliteCheckpoints(SqlitePart):
             self._sweeping.add_done_callback(_log_failure)
 
     async def finish_sweep(self) -> None:
-        """Wait for the background sweep; what it could not drop goes with the next one."""
+        """Wait for the background sweep.
+
+        What it could not drop goes with the next one.
+        """
         if self._sweeping is not None:
             await asyncio.gather(self._sweeping, return_exceptions=True)
 
@@ -157,7 +160,10 @@ def _check_staged(changed: sqlite3.Cursor) -> None:
 
 
 def covers(connection: sqlite3.Connection, sequence: int) -> None:
-    """Mark increments of trust up to a sequence as covered; a sweep drops their megabytes."""
+    """Mark increments of trust up to a sequence as covered.
+
+    A sweep drops their megabytes.
+    """
     with _unzeroed(connection):
         connection.execute("DELETE FROM trust_delta WHERE through <= ?", (sequence,))
 

@@ -1,9 +1,10 @@
-"""Commands of operators on a database file; those that only read it may run beside a service.
+"""Commands of operators on a database file.
 
-A back-up is SQLite's online copy of one snapshot, made by another process while a service runs. The
-reader's transaction holds the snapshot while the copy proceeds in steps; the writer goes on
-appending to its log. The service's lock is not taken: it guards against a second writer, and this
-process reads. What is restored, imported or compacted replaces a database, which takes the lock.
+Those that only read it may run beside a service. A back-up is SQLite's online copy of one
+snapshot, made by another process while a service runs. The reader's transaction holds the
+snapshot while the copy proceeds in steps; the writer goes on appending to its log. The
+service's lock is not taken: it guards against a second writer, and this process reads. What is
+restored, imported or compacted replaces a database, which takes the lock.
 """
 
 import os
@@ -53,10 +54,13 @@ class SqliteFiles:
         self._database = database
 
     def backup(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
-        """Copy the database as it is now to `target`; return its size in bytes.
+        """Copy the database as it is now to `target`.
 
         Args:
             progress: Called with (pages done, all pages).
+
+        Returns:
+            Its size in bytes.
 
         Raises:
             StoreCorrupt: It is damaged.
@@ -76,7 +80,10 @@ class SqliteFiles:
             return partial.stat().st_size
 
     def export(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
-        """Export one snapshot of the database, which may be in use; return how many rows.
+        """Export one snapshot of the database, which may be in use.
+
+        Returns:
+            How many rows.
 
         Raises:
             StoreCorrupt: It is damaged.
@@ -126,7 +133,10 @@ class SqliteFiles:
             _look_over(partial, source)
 
     def compact(self) -> tuple[int, int]:
-        """Write the file anew without free pages; return its bytes before and after.
+        """Write the file anew without free pages.
+
+        Returns:
+            Its bytes before and after.
 
         Raises:
             StoreBusy: A service holds it.
@@ -143,7 +153,11 @@ class SqliteFiles:
         return before, database.stat().st_size
 
     def older(self) -> int | None:
-        """Return the schema of a database that opening would migrate; None if it would not."""
+        """Return the schema of a database that opening would migrate.
+
+        Returns:
+            None if it would not.
+        """
         with self._held(open_reader) as reader:
             return _older(reader)
 
@@ -253,7 +267,9 @@ def _look_over(partial: Path, source: Path) -> None:
 
 
 def _fold_log(database: Path) -> None:
-    """Fold the write-ahead log into the file; a damaged or foreign file has nothing to save.
+    """Fold the write-ahead log into the file.
+
+    A damaged or foreign file has nothing to save.
 
     Raises:
         StoreBusy: A program reads it.

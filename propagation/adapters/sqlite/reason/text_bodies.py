@@ -45,7 +45,10 @@ def parts_of(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
 
 
 class BodyReader:
-    """Reads versions of one client; an unchanged line or rule stays the same object."""
+    """Reads versions of one client.
+
+    An unchanged line or rule stays the same object.
+    """
 
     def __init__(self) -> None:
         self._lines: dict[int, tuple[list[Any], Line]] = {}

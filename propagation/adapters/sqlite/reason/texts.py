@@ -207,7 +207,11 @@ def _all_versions(connection: sqlite3.Connection) -> dict[int, int]:
 
 
 def texts_or_none_yet(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, ClientText]:
-    """Return the current text of each client; empty for one without a text."""
+    """Return the current text of each client.
+
+    Returns:
+        Empty for one without a text.
+    """
     rows = many(
         connection,
         f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"

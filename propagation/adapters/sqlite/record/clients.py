@@ -69,7 +69,10 @@ def clients_of(
 
 
 def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], sequence: int) -> None:
-    """Insert new clients and new content; old content is kept up to this sequence."""
+    """Insert new clients and new content.
+
+    Old content is kept up to this sequence.
+    """
     if not clients:
         return
     connection.execute(KEEP_BEFORE, (sequence, dumped([client.ref for client in clients])))

@@ -95,7 +95,10 @@ def _read_log(connection: sqlite3.Connection, after: int, limit: int) -> LogSlic
 
 
 def _weights(connection: sqlite3.Connection, sequence: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return weights as stored, since JSON would keep 15 digits; nearly all are 1."""
+    """Return weights as stored, since JSON would keep 15 digits.
+
+    Nearly all are 1.
+    """
     weights = np.ones(len(sequence))
     if len(sequence):
         rows = connection.execute(

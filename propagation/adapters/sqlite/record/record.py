@@ -91,7 +91,11 @@ class SqliteRecords(SqliteLog):
         return {id_: ref for id_, ref in found.items() if ref is not None}
 
     def _put_clients(self, connection: sqlite3.Connection, clients: Sequence[Client]) -> int:
-        """Store clients at a log entry of their own; return its sequence, 0 without clients."""
+        """Store clients at a log entry of their own.
+
+        Returns:
+            Its sequence, 0 without clients.
+        """
         if not clients:
             return 0
         sequence = append_entry(
@@ -123,7 +127,10 @@ def _interaction_row(
 def _recorded_events(
     connection: sqlite3.Connection, ids_and_seeds: str
 ) -> dict[str, RecordedEvent]:
-    """Find recorded and retracted events; `ids_and_seeds` is a JSON array of [event id, seed]."""
+    """Find recorded and retracted events.
+
+    `ids_and_seeds` is a JSON array of [event id, seed].
+    """
     return {
         event_id: RecordedEvent(content_hash, sequence)
         for table in ("interaction", "retracted")

@@ -133,7 +133,11 @@ class SqliteMessages(SqlitePart):
 
 
 def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
-    """Return the newest published round (at a sequence: the newest then); 0 before the first."""
+    """Return the newest published round (at a sequence: the newest then).
+
+    Returns:
+        0 before the first.
+    """
     if at is None:
         return int(one(connection, "SELECT coalesce(max(number), 0) FROM round"))
     return (

@@ -1,4 +1,7 @@
-"""RoundStore on SQLite: rows carry their round; rounds after the last published are invisible."""
+"""RoundStore on SQLite: rows carry their round.
+
+Rounds after the last published are invisible.
+"""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
