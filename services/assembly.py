@@ -1,6 +1,7 @@
-"""The one place that chooses adapters: one row of a table for each store, index and model.
+"""The one place that chooses adapters, by tables.
 
-A row's functions import what their adapter needs, so that only a chosen adapter must be installed.
+There is one row for each store, index and model. A row's functions import what their adapter needs,
+so that only a chosen adapter must be installed.
 """
 
 import os
@@ -121,7 +122,10 @@ def offline_reasoner(ports: ModelPorts) -> Reasoner:
 
 
 def openai_reasoner(ports: ModelPorts) -> Reasoner:
-    """Build the reasoner behind an endpoint, with the offline one as its fallback if so set."""
+    """Build the reasoner behind an endpoint.
+
+    The offline one is its fallback if the settings say so.
+    """
     from propagation.adapters.openai.paper_reasoner import openai_reasoner
 
     reasoner = openai_reasoner(ports.endpoint, ports.store)

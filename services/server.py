@@ -50,7 +50,9 @@ class Running:
     metrics: str | None = None
 
     async def stop(self, grace_seconds: float | None) -> None:
-        """Refuse new calls, let streams deliver their acks, and wait for running calls and models.
+        """Refuse new calls, and let running ones end.
+
+        Streams deliver their acknowledgements; running calls and models are waited for.
 
         Args:
             grace_seconds: How long to wait; None cuts them off.
@@ -209,7 +211,10 @@ async def _stop_at_once(service: Running, signalled: asyncio.Event) -> None:
 
 @contextlib.contextmanager
 def _signals_set(stopping: asyncio.Event, at_once: asyncio.Event) -> Iterator[None]:
-    """Let the first SIGTERM or SIGINT of the block set `stopping`, and the second `at_once`."""
+    """Let signals within the block stop the service.
+
+    The first SIGTERM or SIGINT sets `stopping`, the second `at_once`.
+    """
     loop = asyncio.get_running_loop()
 
     def handle() -> None:

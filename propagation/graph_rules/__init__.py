@@ -1,1 +1,4 @@
-"""Rules of the graph that every store follows: pure functions on model types, without I/O."""
+"""Rules of the graph that every store follows.
+
+Pure functions on model types, without I/O.
+"""

@@ -31,12 +31,13 @@ class ClaimedInteraction:
 
 @dataclass(frozen=True)
 class DrawColumns:
-    """The draws that learn stored in one block, which covers the log up to `through`.
+    """The draws that learn stored in one block.
 
     Attributes:
         sequence: [B] of the interactions, ascending.
         negatives: [B] the row of the first negative item, -1 without one.
         scores: [B, 2] of the positive and the negative item, from before the block's updates.
+        through: The block covers the log up to this sequence.
     """
 
     through: int
@@ -47,7 +48,10 @@ class DrawColumns:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """The first negative of an interaction (None without one) and the scores of eq. 6."""
+    """The first negative of an interaction, and the scores of eq. 6.
+
+    The negative is None where there was none.
+    """
 
     negative: int | None
     score_positive: float

@@ -50,7 +50,10 @@ class Upsert:
 def keys_to_create(
     changes: Iterable[ClientChange], known: Collection[ClientKey]
 ) -> list[ClientKey]:
-    """List the clients that the graph does not have yet, each once, in the order of the changes."""
+    """List the clients that the graph does not have yet.
+
+    Each is listed once, in the order of the changes.
+    """
     return [key for key in dict.fromkeys(change.key for change in changes) if key not in known]
 
 

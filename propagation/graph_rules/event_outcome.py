@@ -123,7 +123,10 @@ class EventDecisions:
 
 
 def clients_of_event(event: NewInteraction) -> list[NamedClient]:
-    """List the clients that an event names: user, item and, if there is one, the negative."""
+    """List the clients that an event names.
+
+    These are the user, the item and, if there is one, the negative.
+    """
     named = [(_USER, event.user_id), (_ITEM, event.item_id)]
     if event.negative_id is not None:
         named.append((_ITEM, event.negative_id))

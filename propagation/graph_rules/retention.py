@@ -1,8 +1,11 @@
-"""What retention may drop: rows whose life ended long ago, unless something that stays needs them.
+"""What retention may drop.
 
-`before` is the oldest sequence that can be shown afterwards. A store looks the facts up and asks
-these functions, in the commit that drops a row where another commit could change a fact. Gradients
-belong to one sequence each: those at or before `before` go. Source: docs/design.md, State.
+Rows go whose life ended long ago, unless something that stays needs them. `before` is the oldest
+sequence that can be shown afterwards. A store looks the facts up and asks these functions, in the
+commit that drops a row where another commit could change a fact. Gradients belong to one sequence
+each: those at or before `before` go.
+
+Source: docs/design.md, State.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Order of a withdrawal: the steps of its one commit, and what it does to attributes."""
+"""The order of a withdrawal, and what it does to attributes.
+
+A withdrawal is one commit of several steps.
+"""
 
 from enum import StrEnum
 
@@ -47,7 +50,7 @@ class WithdrawalStep(StrEnum):
 
 
 def withdrawal_steps(withdrawal: Withdrawal) -> tuple[WithdrawalStep, ...]:
-    """List the steps of this withdrawal in the order in which a store runs them."""
+    """List the steps of a withdrawal, in their order."""
     step = WithdrawalStep
     erases = withdrawal.erased is not None
     return (
@@ -73,5 +76,5 @@ def lost_attributes(withdrawal: Withdrawal) -> list[str]:
 
 
 def remaining_holders(withdrawal: Withdrawal) -> dict[str, int]:
-    """Map each attribute that was recounted and is still held to its number of holders (> 0)."""
+    """Count the holders of each recounted attribute that is still held."""
     return {name: holders for name, holders in withdrawal.holders.items() if holders > 0}

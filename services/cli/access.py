@@ -1,4 +1,7 @@
-"""Options that commands share, and access to what they name: settings, a service, a database."""
+"""Options that commands share, and what they name.
+
+That is settings, a service or a database.
+"""
 
 import asyncio
 import os
@@ -86,7 +89,12 @@ def settings_of(config: Path | None, assignments: list[str] | None, **flags: obj
 
 
 def parse_as_of(text: str | None) -> pb.AsOf | None:
-    """Parse digits as a sequence and anything else as a time in ISO 8601; None if empty.
+    """Parse a sequence, or a time in ISO 8601.
+
+    Digits are a sequence.
+
+    Returns:
+        None if the text is empty.
 
     Raises:
         UsageProblem: It is neither.

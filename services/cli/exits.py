@@ -1,4 +1,4 @@
-"""Exit codes, and the one place where an error becomes a line and a code."""
+"""Exit codes, and how an error becomes a line and a code."""
 
 import os
 import sys

@@ -6,7 +6,10 @@ INTERRUPTED = 130
 
 
 def run() -> None:
-    """Run the command line and exit with a code of exits.py; --debug may stand anywhere."""
+    """Run the command line and exit with a code of exits.py.
+
+    --debug may stand anywhere.
+    """
     try:
         from services.runtime.kernel_cache import use_kernel_cache
 

@@ -108,7 +108,10 @@ def _check_token(text: str) -> str:
 
 
 class _TokenInterceptor:
-    """Adds the token to the metadata of a call. grpc wants a class of its own for each kind."""
+    """Adds the token to the metadata of a call.
+
+    grpc wants a class of its own for each kind of call.
+    """
 
     def __init__(self, token: str) -> None:
         self._header = ("authorization", f"Bearer {token}")

@@ -41,7 +41,10 @@ class SettingsError(PropagationError):
 
 @dataclass(frozen=True)
 class Entry:
-    """A value as it was written, and its source: a preset, a file, a variable or a flag."""
+    """A value as it was written, and its source.
+
+    The source is a preset, a file, a variable or a flag.
+    """
 
     value: object
     source: str
@@ -49,7 +52,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Field:
-    """The place of a setting in Settings, and its type, followed by a union's members."""
+    """The place of a setting in Settings, and its type.
+
+    A union's members follow its type.
+    """
 
     path: tuple[str, ...]
     types: tuple[Any, ...]
@@ -57,7 +63,10 @@ class Field:
 
 @dataclass(frozen=True)
 class LoadedSettings:
-    """The settings in force, and the source of each key ("default" if it was not set)."""
+    """The settings in force, and the source of each key.
+
+    A key that was not set has the source "default".
+    """
 
     settings: Settings
     sources: Mapping[str, str]

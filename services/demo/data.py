@@ -1,4 +1,4 @@
-"""The data of the demo: its script, and what the service has made of it.
+"""The data of the demo.
 
 The script is the dataset, its cut into before and after, and the watched users. The service is
 asked for profiles, and for who reached whom by the routing table and the sources of lines.

@@ -36,7 +36,10 @@ EDGES_A_USER = 3
 
 @dataclass(frozen=True)
 class TracedPath:
-    """The path that the story tells: from the senders over a router to the user."""
+    """The path that the story tells.
+
+    It leads from the senders over a router to the user.
+    """
 
     senders: Sequence[str]
     router: int
@@ -108,7 +111,10 @@ def _path(
     at_user: dict[str, NDArray[np.float64]],
     router: NDArray[np.float64],
 ) -> None:
-    """Draw thin arrows from the senders and a thick one to the user, who is named."""
+    """Draw the arrows of the path, and name the user.
+
+    Those from the senders are thin, the one to the user is thick.
+    """
     for sender in traced.senders:
         if sender in at_user:
             axes.annotate(

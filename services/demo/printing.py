@@ -153,7 +153,10 @@ def show_reach(console: Console, reach: Reach) -> None:
 
 
 def _most(reach: Reach, router: int, end: int) -> str:
-    """Return the most frequent community at one end of a router's flows, with the rest counted."""
+    """Return the most frequent community at an end of a router's flows.
+
+    The others are counted.
+    """
     lines: dict[str, int] = {}
     for flow, count in reach.flows.items():
         if flow[1] == router:

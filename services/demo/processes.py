@@ -22,9 +22,9 @@ LAST_WORDS = 300
 
 @asynccontextmanager
 async def demo_service(settings: Sequence[str]) -> AsyncIterator[str]:
-    """Run a service on a free loopback port and a temporary database; yields its address.
+    """Run a service on a free loopback port and a temporary database.
 
-    However the demo ends, the process and the database are removed.
+    Yields its address. However the demo ends, the process and the database are removed.
 
     Args:
         settings: key=value.

@@ -34,7 +34,9 @@ MEASURE = "services.demo.ranking"
 
 @asynccontextmanager
 async def start_ranking(folder: Path | None, seed: int) -> AsyncIterator[Ranking]:
-    """Start measuring; yields a function that waits for the report, or for why there is none.
+    """Start measuring in a second process.
+
+    Yields a function that waits for the report, or for why there is none.
 
     Raises:
         ChildFailed: The process failed.
@@ -114,7 +116,9 @@ def verdict(on: Paired | None, placebo: Paired | None) -> str:
 
 
 def measure(seed: int, folder: Path | None) -> None:
-    """Print the report on the demo's events as JSON, or a line that says why there is none.
+    """Print the report on the demo's events as JSON.
+
+    If there is none, a line says why.
 
     Source: `python -m services.demo.ranking SEED [FOLDER]`, which `start_ranking` runs.
     """

@@ -1,4 +1,7 @@
-"""The story of one preference: a user who took no part, and how it reached them."""
+"""The story of one preference, and how it reached a user.
+
+The user took no part in it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +18,9 @@ BEYOND = DEEP + 1
 
 @dataclass(frozen=True)
 class Story:
-    """A line that reception wrote into the profile of a user who had chosen nothing of it.
+    """A line that reception wrote into a user's profile.
+
+    The user had chosen nothing of it.
 
     Args:
         told: What travelled on `path`, or all that the line says if no path is kept.

@@ -158,7 +158,10 @@ class References:
         return self.titles.get(ref, "") if visible else ""
 
     def name(self, ref: int) -> str:
-        """Name a client in a sentence: an item by title, a user by id if the caller may know it."""
+        """Name a client in a sentence.
+
+        An item is named by its title, a user by id if the caller may know it.
+        """
         key = self.keys.get(ref)
         if key is None:
             return "a client that is gone"

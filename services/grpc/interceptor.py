@@ -42,7 +42,10 @@ log = structlog.get_logger()
 
 
 class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
-    """Wraps each handler so that no stack trace reaches a caller, and no text or token a log."""
+    """Wraps each handler.
+
+    No stack trace reaches a caller, and no text or token a log.
+    """
 
     def __init__(
         self,
@@ -105,7 +108,10 @@ class InterceptedCall:
                 return await self.handle(request, context)
 
     async def stream(self, request: Any, context: Context) -> None:
-        """Run a handler that streams its answers, for as long as its caller stays admitted."""
+        """Run a handler that streams its answers.
+
+        It runs for as long as its caller stays admitted.
+        """
         async with self._errors_as_statuses(context):
             request = self._admit(request, context)
             async with background_task(self._write_answers(request, context)) as streaming:
@@ -150,7 +156,9 @@ class InterceptedCall:
     async def _errors_as_statuses(
         self, context: Context, timings: Timings | None = None
     ) -> AsyncIterator[None]:
-        """Log under the call's request id, end a failed call with a status, observe its time.
+        """Log a call under its request id, and observe its time.
+
+        A call that fails ends with a status.
 
         Args:
             timings: Where the time is shown, too; not that of a stream, which is its caller's.

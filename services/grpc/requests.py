@@ -190,7 +190,7 @@ class Page:
         return self.start + self.size
 
     def next_token(self, start: int) -> str:
-        """Make the token of a page of the same list that starts at another place."""
+        """Make the token of another page of the same list."""
         return base64.urlsafe_b64encode(f"{self.question}|{start}".encode()).decode()
 
 

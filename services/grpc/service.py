@@ -35,7 +35,10 @@ class PropagationService(
 
 
 class Health:
-    """The standard health service, for the server as a whole ("") and for our service by name."""
+    """The standard health service.
+
+    It answers for the server as a whole ("") and for our service by name.
+    """
 
     def __init__(self, server: grpc.aio.Server) -> None:
         self._servicer = health.aio.HealthServicer()  # type: ignore[attr-defined]  # its stubs leave aio out

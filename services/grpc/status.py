@@ -47,9 +47,10 @@ CODES: dict[type[Exception], tuple[grpc.StatusCode, str]] = {
 def status_of(
     error: errors.PropagationError, redact: Callable[[str], str]
 ) -> tuple[grpc.StatusCode, Status]:
-    """Build the status of an error of the library, as this caller may see it.
+    """Build the status of an error of the library.
 
-    Its details are a BadRequest for a wrong field, and an ErrorInfo otherwise.
+    It is as this caller may see it. Its details are a BadRequest for a wrong field, and an
+    ErrorInfo otherwise.
     """
     if isinstance(error, errors.InvalidInput):
         violation = BadRequest.FieldViolation(field=error.field, description=error.problem)
@@ -63,7 +64,10 @@ def status_of(
 
 
 def internal_status(request_id: str) -> tuple[grpc.StatusCode, Status]:
-    """Build the status of a fault: the caller gets an id to quote, and nothing of the inside."""
+    """Build the status of a fault.
+
+    The caller gets an id to quote, and nothing of the inside.
+    """
     return _build(
         grpc.StatusCode.INTERNAL,
         f"the service failed; its log says why under request id {request_id}",

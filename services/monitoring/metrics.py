@@ -1,6 +1,7 @@
-"""The metrics, by name, unit and label, and ports whose calls are timed, counted and traced.
+"""The metrics, and ports whose calls are measured.
 
-The workflow does not know of it.
+A metric has a name, a unit and a label. Calls of the ports are timed, counted and traced. The
+workflow does not know of it.
 """
 
 import asyncio
@@ -146,9 +147,10 @@ class CounterCollector(Collector):
 
 
 class CostCollector(Collector):
-    """Exports what a language model cost by prompt, as GetStatus shows it at each scrape.
+    """Exports what a language model cost, by prompt.
 
-    Nothing is exported before a model was called, and no money while no price is set.
+    The figures are those of GetStatus at each scrape. Nothing is exported before a model was
+    called, and no money while no price is set.
     """
 
     def __init__(self, usage: Callable[[], Usage]) -> None:

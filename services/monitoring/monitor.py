@@ -104,7 +104,10 @@ async def _answer(
 
 
 class Monitor(Monitoring):
-    """Wraps the ports, and collects the state of the worker and the store at each scrape."""
+    """Wraps the ports, and collects the state at each scrape.
+
+    That is the state of the worker and of the store.
+    """
 
     def __init__(self, settings: MonitoringSettings, process: str) -> None:
         self._settings = settings

@@ -78,5 +78,8 @@ def spread_labels(
 
 
 def shortened(label: str, most: int) -> str:
-    """Cut a label to at most so many characters, ending in an ellipsis if it was longer."""
+    """Cut a label to at most so many characters.
+
+    A longer one ends in an ellipsis.
+    """
     return label if len(label) <= most else label[: most - 1].rstrip(" ,") + "…"

@@ -10,9 +10,10 @@ from typing import TextIO
 
 @contextmanager
 def write_atomically(path: Path) -> Iterator[TextIO]:
-    """Write a UTF-8 file that only this user can read, or replace one in one step.
+    """Write a UTF-8 file, or replace one, in one step.
 
-    It is written under a temporary name in the same folder, and removed if the body fails.
+    Only this user can read it. It is written under a temporary name in the same folder, and removed
+    if the body fails.
     """
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -36,7 +36,7 @@ def print_json(value: object) -> None:
 
 
 def print_result(document: object, sentence: str, *, json: bool) -> None:
-    """Print what a command did: as one JSON document, or as a sentence for people."""
+    """Print what a command did, as a sentence or as JSON."""
     if json:
         print_json(document)
     else:
@@ -44,7 +44,7 @@ def print_result(document: object, sentence: str, *, json: bool) -> None:
 
 
 def print_answer(answer: AnswerT, show: Callable[[AnswerT], None], *, json: bool) -> None:
-    """Print an answer of the service: as one JSON document, or as `show` prints it for people."""
+    """Print an answer of the service, by `show` or as JSON."""
     if json:
         print_json(answer)
     else:
@@ -99,14 +99,20 @@ def progress_bar() -> "Progress":
 
 @contextmanager
 def progress_of(name: str) -> Iterator[Callable[[int, int | None], None]]:
-    """Show a progress bar within the block; yields a function that takes done and total."""
+    """Show a progress bar within the block.
+
+    Yields a function that takes done and total.
+    """
     with progress_bar() as bar:
         task = bar.add_task(name, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _plain(value: Any) -> object:
-    """Return a value that is no JSON value as one, or as values that are converted in turn."""
+    """Return a value that is no JSON value as one.
+
+    Values inside it are converted in turn.
+    """
     if isinstance(value, Timestamp):
         return value.ToJsonString()
     if isinstance(value, Message):

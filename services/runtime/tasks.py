@@ -1,4 +1,4 @@
-"""Helpers for asyncio: waiting for an event or for progress, and work that is not cut short."""
+"""Helpers for asyncio: waits, and work that is not cut short."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -34,7 +34,9 @@ class Progress:
     async def wait_until(
         self, read: Callable[[], Awaitable[int]], target: int, seconds: float
     ) -> int:
-        """Read a number after each advance until it reaches the target or the time is over.
+        """Read a number after each advance until it reaches the target.
+
+        It stops when the time is over.
 
         Returns:
             The last number read.
@@ -51,7 +53,10 @@ class Progress:
 
 
 class UninterruptedWork:
-    """Work that runs to its end, even if the call or job that waits for it is cancelled."""
+    """Work that runs to its end.
+
+    It does so even if the call or job that waits for it is cancelled.
+    """
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Future[Any]] = set()

@@ -1,1 +1,4 @@
-"""Jobs by the calendar, each run once when due, across stops, clock changes and replicas."""
+"""Jobs by the calendar, each run once when due.
+
+They survive stops, clock changes and replicas.
+"""

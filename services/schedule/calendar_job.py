@@ -1,9 +1,9 @@
-"""A job by the calendar: run once each time it is due, by one replica.
+"""A job by the calendar, run once each time it is due.
 
-A run missed during a stop is caught up once, and a failed run is retried. The job is checked every
-few seconds against the wall clock and its state in the graph, rather than by a timer set hours
-ahead. A machine that slept, a corrected clock, or a run by another replica then need no special
-treatment.
+One replica runs it. A run missed during a stop is caught up once, and a failed run is retried. The
+job is checked every few seconds against the wall clock and its state in the graph, rather than by a
+timer set hours ahead. A machine that slept, a corrected clock, or a run by another replica then
+need no special treatment.
 """
 
 from collections.abc import Awaitable, Callable
@@ -110,7 +110,10 @@ class CalendarJob:
         return await self._load() or JobState(through=self._clock.now_ms())
 
     def next_time(self, state: JobState) -> datetime | None:
-        """Return when the job is due next, a time in the past if it is overdue."""
+        """Return when the job is due next.
+
+        That is a time in the past if it is overdue.
+        """
         return self._calendar.after(_time(state.through))
 
     async def note_run(self) -> None:

@@ -1,4 +1,7 @@
-"""The addresses that the service may listen on: loopback only, unless TLS and tokens are set."""
+"""The addresses that the service may listen on.
+
+Only loopback is allowed, unless TLS and tokens are set.
+"""
 
 import ipaddress
 import socket

@@ -1,4 +1,7 @@
-"""Admission of calls: a known token, the role that the call needs, and rate limits."""
+"""Admission of calls.
+
+A call needs a known token and its role, and stays within the rate limits.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -57,7 +60,9 @@ class Admission:
         return caller
 
     def identify(self, method: str, metadata: Metadata, peer: str) -> Caller:
-        """Identify the caller without counting a call: streams check again that they may go on.
+        """Identify the caller without counting a call.
+
+        Streams call it again and again, to see whether they may go on.
 
         Raises:
             NotAuthenticated, NotAllowed: The call must not run.

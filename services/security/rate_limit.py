@@ -37,7 +37,7 @@ class TokenBuckets:
             raise RateLimited(self._unit, wait)
 
     def take_or_wait(self, client: str, amount: float) -> float:
-        """Take an amount from the client's bucket, or report the wait until it is available.
+        """Take an amount from the client's bucket, or report the wait.
 
         A full bucket also gives more than it holds; it then has to fill up from below zero.
 

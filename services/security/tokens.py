@@ -1,4 +1,7 @@
-"""Tokens of callers: a secret is shown once, the file keeps its name, roles and hash."""
+"""Tokens of callers.
+
+A secret is shown once; the file keeps its name, roles and hash.
+"""
 
 import hashlib
 import hmac

@@ -52,7 +52,10 @@ class CallPriority:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Wrap a wait, within a call, for background work: the call must not slow it down."""
+        """Wrap a wait, within a call, for background work.
+
+        The call must not slow that work down.
+        """
         self._update()
         self._calls -= 1
         try:
@@ -77,10 +80,11 @@ class CallPriority:
 
     @property
     def load(self) -> float:
-        """The share of the last tenth of a second in which calls were answered, 0 to 1.
+        """The share of time in which calls were answered, 0 to 1.
 
-        Older moments weigh less, and while a call is being answered it is 1. A caller often asks
-        again at once, so the short time after an answer counts as well.
+        It is of the last tenth of a second. Older moments weigh less, and while a call is being
+        answered it is 1. A caller often asks again at once, so the short time after an answer counts as
+        well.
         """
         self._update()
         return 1.0 if self._calls > 0 else self._load
@@ -96,7 +100,9 @@ class CallPriority:
         self._rest_factor = max(MIN_REST_FACTOR, MAX_REST_FACTOR * (1 - seconds / MAX_LAG_SECONDS))
 
     async def rest(self, worked: float, times: float | None = None) -> None:
-        """Rest after work on another core, so that calls have a core, at most two seconds.
+        """Rest after work on another core, so that calls have a core.
+
+        It rests two seconds at most.
 
         Args:
             worked: How long the work took, in seconds.
@@ -108,7 +114,10 @@ class CallPriority:
         )
 
     async def yield_to_calls(self) -> None:
-        """Let the loop turn to calls, if a slice of work has passed; call it before each piece."""
+        """Let the loop turn to calls, if a slice of work has passed.
+
+        Call it before each piece of work.
+        """
         worked = self._clock() - self._resumed
         if worked < SLICE_SECONDS:
             return
@@ -132,7 +141,10 @@ class CallPriority:
         self._gap_until = self._updated + GAP_SECONDS
 
     def _update(self) -> None:
-        """Bring `load` up to now: an answer, then the rest of its gap, then no call."""
+        """Bring `load` up to now.
+
+        First comes an answer, then the rest of its gap, then no call.
+        """
         now = self._clock()
         until = now if self._calls > 0 else min(max(self._gap_until, self._updated), now)
         self._load = (1 - (1 - self._load) * _weight(until - self._updated)) * _weight(now - until)

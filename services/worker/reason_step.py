@@ -1,4 +1,7 @@
-"""The reasoning of this process: how much at a time, so that calls come first."""
+"""The reasoning of this process, with calls first.
+
+It decides how much is reasoned at a time.
+"""
 
 import asyncio
 import time
@@ -23,7 +26,10 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """How much a claim reasoned, and for how many seconds it ran while something waited."""
+    """How much a claim reasoned, and how long something waited.
+
+    The seconds are those of its run while something waited.
+    """
 
     done: int
     busy_seconds: float
@@ -115,12 +121,18 @@ async def run_beside_calls(
 
 
 def _must_yield(context: WorkerContext) -> bool:
-    """Tell whether calls, a stop, or uninterrupted work wait for reasoning to end its claim."""
+    """Tell whether something waits for reasoning to end its claim.
+
+    Calls, a stop, or uninterrupted work may wait.
+    """
     return context.priority.busy or context.stopping.is_set() or context.uninterrupted.running
 
 
 class ReasoningLag:
-    """The age of the oldest event that this process saw learned and not yet reasoned."""
+    """The age of the oldest event that waits for reasoning.
+
+    This process saw it learned, and not yet reasoned.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

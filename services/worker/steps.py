@@ -1,6 +1,7 @@
-"""The short steps of the worker: learn, merge, retain, update the index, follow, run rounds.
+"""The short steps of the worker.
 
-Steps run in loops while there is work; jobs run at an interval.
+They learn, merge, retain, update the index, follow and run rounds. Steps run in loops while there
+is work; jobs run at an interval.
 """
 
 import asyncio

@@ -108,9 +108,10 @@ class Worker:
         self._job_tasks = [asyncio.create_task(job) for job in jobs]
 
     async def stop(self) -> None:
-        """Stop: loops end after their step, jobs at once, uninterrupted work when it is done.
+        """Stop the loops, the jobs and the uninterrupted work.
 
-        A calendar job that is cut short is due again at the next start.
+        Loops end after their step, jobs at once, uninterrupted work when it is done. A calendar job that
+        is cut short is due again at the next start.
         """
         self._context.stopping.set()
         self._engine.stop_within(STOP_SECONDS)
@@ -152,9 +153,9 @@ class Worker:
                 await job.note_run()
 
     async def run_uninterrupted(self, work: Awaitable[T]) -> T:
-        """Run, within a call, work that other steps must wait for: an evolution or an erasure.
+        """Run, within a call, work that other steps must wait for.
 
-        It runs to its end even if the caller goes away.
+        That is an evolution or an erasure. It runs to its end even if the caller goes away.
         """
         with self._context.priority.waiting():
             result = await self._context.uninterrupted.run(work)

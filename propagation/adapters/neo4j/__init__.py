@@ -1,1 +1,1 @@
-"""The graph store on a Neo4j server: all its ports, for any number of processes."""
+"""The graph store on a Neo4j server, for any number of processes."""

@@ -106,7 +106,10 @@ def gradient_of(row: Sequence[Any]) -> Gradient:
 
 
 def reach_of(row: Sequence[Any]) -> MessageReach:
-    """Build the reach of a router's messages from a row of its fields, in their order."""
+    """Build the reach of a router's messages from a row.
+
+    The row holds its fields, in their order.
+    """
     return MessageReach(
         router=row[0],
         clients=row[1],

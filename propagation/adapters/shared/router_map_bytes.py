@@ -1,4 +1,7 @@
-"""A router map as stored bytes: a JSON header, centres, and one bit for each user of a half."""
+"""A router map as stored bytes.
+
+A JSON header, then the centres, then one bit for each user of a half.
+"""
 
 import numpy as np
 import orjson

@@ -1,4 +1,4 @@
-"""The read side of stage 1 on a connection of its own, for the drafting process."""
+"""Reads of stage 1 on a connection of their own, for the drafting process."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Stage 0 of Algorithm 1 (RecNet 2.2.1): when it runs, what it makes, and how that goes live.
+"""Stage 0 of Algorithm 1 (RecNet 2.2.1): a new epoch.
 
 An epoch is a fitted embedder, routers' centres, and everything learned again. All of it is computed
 apart from the live view and published in one commit. A crash before the commit changes nothing;
@@ -129,7 +129,11 @@ class Stage0:
             await self.index_maintenance.open()
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
-        """Make the index anew, and tau of eq. 4 if it is a quantile; return how many points."""
+        """Make the index anew, and tau of eq. 4 if it is a quantile.
+
+        Returns:
+            How many points the index has.
+        """
         async with self.exclusion.run(Activity.REINDEX):
             count = await self.index_maintenance.reindex(progress)
             policy = self.rounds.policy

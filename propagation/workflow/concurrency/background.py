@@ -22,7 +22,7 @@ async def yield_to_loop() -> None:
 
 @asynccontextmanager
 async def background_task(work: Coroutine[None, None, T]) -> AsyncIterator["asyncio.Task[T]"]:
-    """Run `work` as a task while the body runs, and cancel it when the body ends."""
+    """Run `work` as a task while the body runs, then cancel it."""
     task = asyncio.create_task(work)
     try:
         yield task

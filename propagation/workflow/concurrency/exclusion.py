@@ -38,9 +38,10 @@ class ReadersWriterLock:
 
 
 class CommitLock:
-    """Lock for commits of clients' texts: one commit at a time, and clients can be reserved.
+    """Lock for commits of clients' texts, one at a time.
 
-    It covers this process; against other processes the versions in the graph do.
+    Clients can be reserved, too. It covers this process; against other processes the versions in
+    the graph do.
     """
 
     def __init__(self) -> None:
@@ -83,7 +84,10 @@ class CommitLock:
 
 
 class Resource(IntEnum):
-    """A part of the engine that one activity changes at a time, in the order of locking."""
+    """A part of the engine that one activity changes at a time.
+
+    The values are the order of locking.
+    """
 
     ERASURES = 1
     """The files that an erasure wipes after its commit."""

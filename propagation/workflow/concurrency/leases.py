@@ -1,4 +1,4 @@
-"""Leases in the graph, renewed in the background for as long as the work takes."""
+"""Leases in the graph, renewed while the work takes."""
 
 import asyncio
 import time

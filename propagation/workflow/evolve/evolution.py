@@ -146,7 +146,10 @@ class Evolution:
             return await self.numbers.run(take_snapshot, holdout), holdout
 
     async def _used_through(self) -> int:
-        """Return T of the last published run: gradients up to there have done their work."""
+        """Return T of the last published run.
+
+        Gradients up to there have done their work.
+        """
         runs = await self.store.evolution_runs(NEWEST_RUNS)
         return next(
             (run.judged_from for run in runs if run.published and run.judged_from is not None), 0

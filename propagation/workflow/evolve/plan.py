@@ -26,7 +26,7 @@ ATTRIBUTES = 8
 
 @dataclass(frozen=True)
 class Division:
-    """A split router: whose users go to which half, and the mass that each half takes."""
+    """A split router: which users and how much mass each half takes."""
 
     halves: Halves
     mass: WrittenMass

@@ -1,6 +1,7 @@
-"""Plan of an evolution (RecNet 2.4, eq. 9): which routers are split, merged or rewritten.
+"""Plan of an evolution (RecNet 2.4, eq. 9).
 
-Gradients say which routers are asked about; the reasoner decides on each.
+It says which routers are split, merged or rewritten. Gradients say which routers are asked about;
+the reasoner decides on each.
 """
 
 import asyncio
@@ -79,10 +80,10 @@ class RouterGradients:
 async def load_router_gradients(
     store: GraphStore, maps: RouterMaps, after: int, through: int, era: int
 ) -> Mapping[int, RouterGradients]:
-    """Load the gradients with after < sequence <= through, of at most the last 20,000 sequences.
+    """Load gradients with after < sequence <= through, by current router.
 
-    They follow lineage: a gradient of a router that was split since counts for both halves. Those
-    of an earlier bootstrap's routers are left out.
+    At most those of the last 20,000 sequences. They follow lineage: a gradient of a router that was
+    split since counts for both halves. Those of an earlier bootstrap's routers are left out.
 
     Args:
         era: The epoch of the newest bootstrap.
@@ -115,7 +116,10 @@ def _router_case(
     similarity: float,
     common: Mapping[str, float],
 ) -> RouterCase:
-    """Describe a router, and what a split or a merge with the nearest one would give."""
+    """Describe a router, with the split and the merge that it might have.
+
+    The merge is with the nearest router.
+    """
     halves = router_halves(router, gradients.choices, community) if community else None
     return RouterCase(
         router=router,

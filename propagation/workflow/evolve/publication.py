@@ -175,7 +175,10 @@ class Publisher:
     async def _stage_rest(
         self, learn: Lease, view: NumbersView, before: Arrays, staged: StagedCheckpoint
     ) -> StagedCheckpoint:
-        """Stage the rest of the barrier: the arrays of STAGED_LAST, and what was learned since."""
+        """Stage the rest of the barrier.
+
+        These are the arrays of STAGED_LAST, and what was learned since.
+        """
         found = await asyncio.to_thread(borrow_checkpoint, view, True)
         patch = await asyncio.to_thread(make_patch, before, found.arrays)
         return await self.store.stage_checkpoint(learn, replace(found, arrays=patch), staged)
@@ -219,7 +222,9 @@ class Publisher:
 
     @asynccontextmanager
     async def _learners_lease(self) -> AsyncIterator[Lease]:
-        """Hold the lease under which this process learns on, and under which a barrier is staged.
+        """Hold the learner's lease.
+
+        This process learns on under it, and stages a barrier under it.
 
         Raises:
             LeaseLost: Another process learns.
@@ -281,7 +286,10 @@ def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> NDArray[n
 def _evolved(
     state: State, change: RouterMap, decided: DecidedPlan, centres: NDArray[np.float32]
 ) -> State:
-    """Build the state with the next epoch's taste bank, in a thread, while nothing is learned."""
+    """Build the state with the next epoch's taste bank.
+
+    It runs in a thread, while nothing is learned.
+    """
     return state._replace(
         taste=evolved_bank(state.taste, change, decided.masses, centres),
         seen_router=evolved_seen(state.seen_router, state.seen_last, state.seen_before, change),

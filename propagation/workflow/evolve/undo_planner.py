@@ -1,4 +1,4 @@
-"""Undo of an evolution: one more run, whose map leads back to the routers of before.
+"""Undo of an evolution: a run that leads back to the earlier routers.
 
 Source: `docs/design.md`, "The loop", step 8.
 """
@@ -75,9 +75,9 @@ async def plan_undo(store: GraphStore, view: NumbersView, run: int, through: int
 async def _written(
     store: GraphStore, maps: RouterMaps, change: RouterMap, numbering: Numbering, through: int
 ) -> tuple[Written, Written]:
-    """Gather what was written before the run to what it merged, and since to what it made.
+    """Gather what was written to what a run changed, before and since.
 
-    The first is by the routers of then, the second by those of now.
+    What came before is by the routers of then, what came since by those of now.
     """
     earlier = [one for one in maps.maps if one.run < change.run]
     routers = max(len(change.home), change.routers)
@@ -171,7 +171,10 @@ def _merged_routers(change: RouterMap) -> dict[int, tuple[int, int]]:
 
 
 def _retired_before(change: RouterMap) -> frozenset[int]:
-    """Return the numbers that stood for no router: still, or until a second half took them."""
+    """Return the numbers that stood for no router before a run.
+
+    Some never did; others did until a second half took them.
+    """
     numbers = range(len(change.home))
     still = {
         number for number in change.retired.intersection(numbers) if change.home[number] == number

@@ -1,4 +1,4 @@
-"""Retraction of events, erasure of clients, and export of all that is held on one."""
+"""Retraction of events, and erasure and export of clients."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +67,10 @@ class ErasureResult:
 
 @dataclass
 class Forgetting:
-    """Runs one retraction or erasure at a time, while no other activity changes the same data."""
+    """Runs one retraction or erasure at a time.
+
+    No other activity changes the same data meanwhile.
+    """
 
     store: GraphStore
     withdrawer: Withdrawer

@@ -57,7 +57,10 @@ class OwnWords:
 
     @cached_property
     def search_words(self) -> frozenset[str]:
-        """Words of which every text that names the client holds one, in either case of letters."""
+        """Words of which every text that names the client holds one.
+
+        Letters may be in either case.
+        """
         return frozenset(word for word in (self.core, *self.names) if word)
 
     @cached_property

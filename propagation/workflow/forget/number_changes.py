@@ -130,7 +130,10 @@ class Subtraction:
     def _promote(
         self, view: NumbersView, history: History, row: int, repeat: int, place: int
     ) -> None:
-        """Let a repeat take the place of the first adoption, with its own event weight."""
+        """Let a repeat take the place of the first adoption.
+
+        It keeps its own event weight.
+        """
         state, user, item = view.state, history.user, int(history.item[row])
         scale = history.weight[repeat] / history.weight[row]
         weights = (self.written.weights[place] * scale).astype(np.float32)

@@ -1,4 +1,6 @@
-"""Retention: rows that ended more than 200,000 sequences ago and that nothing cites are dropped.
+"""Retention: drops old rows that nothing cites.
+
+A row is old if it ended more than 200,000 sequences ago.
 
 Source: docs/design.md, State.
 """

@@ -60,7 +60,10 @@ class TextChanges:
 
     @property
     def next_texts(self) -> list[ClientText]:
-        """Changed current texts, each as its next version, so that writers of the old one clash."""
+        """Changed current texts, each as its next version.
+
+        Writers of the old version then clash.
+        """
         return [_next_version(stored.text) for stored in self.versions.values() if stored.current]
 
     @property
@@ -99,10 +102,10 @@ class TextChangeFinder:
     request: WithdrawalRequest
 
     async def find(self) -> TextChanges:
-        """Find the changes of texts, then of messages that rest on them, then of their readers.
+        """Find the changes of texts, of messages, and of their readers.
 
-        After a retraction a line stays until its last source goes; after an erasure it needs
-        `min_support` clients.
+        A message changes if it rests on a changed text. After a retraction a line stays until its
+        last source goes; after an erasure it needs `min_support` clients.
         """
         changes = TextChanges(texts_read_through=await self.store.texts_through())
         rows, erased = self.request.rows, self.request.erased
@@ -141,7 +144,10 @@ class TextChangeFinder:
         return changes
 
     def _searches(self, words: OwnWords) -> list[CitationSearch]:
-        """Search each interaction in the texts of its user, its item and its first negative."""
+        """Search each interaction in the texts of its clients.
+
+        These are its user, its item and its first negative.
+        """
         weights = self.request.weights
         negatives = {
             int(sequence): ref_of(ClientKind.ITEM, int(item))
@@ -254,7 +260,9 @@ class TextChangeFinder:
         return lost
 
     async def _count_attributes(self, changes: TextChanges, names: frozenset[str]) -> None:
-        """Set what changed clients hold now, and count the holders of each attribute they lost.
+        """Set what changed clients hold now.
+
+        It also counts the holders of each attribute that they lost.
 
         Args:
             names: Attributes that no client holds any more.

@@ -1,4 +1,4 @@
-"""Profiles for reads: as they are, with waiting messages merged first, or as they were.
+"""Profiles for reads: merged first, as they are, or as they were.
 
 Source: RecNet 2.3, eq. 5, outside an interaction.
 """

@@ -82,7 +82,9 @@ class TimeTravel:
             raise TooOld(sequence, oldest)
 
     async def routers(self, sequence: int) -> Sequence[PastRouter]:
-        """Return the taste routers of the epoch that was open at a sequence, by number.
+        """Return the taste routers of the epoch open at a sequence.
+
+        They come by number.
 
         Raises:
             TooOld: Retention dropped something meanwhile.

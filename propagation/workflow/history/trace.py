@@ -75,7 +75,9 @@ class Tracer:
                 yield path
 
     async def trace_client(self, ref: int, attribute: str | None = None) -> AsyncIterator[Path]:
-        """Yield the paths of the attributes that a client brought to routers, newest round first.
+        """Yield the paths of what a client brought to routers.
+
+        The newest round comes first.
 
         Args:
             attribute: Only paths of this canonical attribute.
@@ -91,7 +93,7 @@ class Tracer:
                         yield path
 
     async def trace_attribute(self, name: str) -> AsyncIterator[Path]:
-        """Yield the paths of an attribute from all clients who brought it to a router.
+        """Yield the paths of an attribute, from all who brought it.
 
         Raises:
             NotFound: No client ever had the attribute.
@@ -104,7 +106,9 @@ class Tracer:
                 yield path
 
     async def trace_line(self, ref: int, line_id: int) -> AsyncIterator[Path]:
-        """Yield the paths that lead to a line of a current profile, back to interactions.
+        """Yield the paths from interactions to a line of a profile.
+
+        The profile is the current one; the paths are followed back from the line.
 
         Raises:
             NotFound: The profile has no such line.
@@ -222,9 +226,9 @@ class Tracer:
             yield (message, here)
 
     async def _sources(self, parts: Sequence[IntegratedAttribute]) -> list[Path]:
-        """Find, for each part, its interaction and the line that brought it, as it was then.
+        """Find the interaction of each part, and the line that brought it.
 
-        There is no line if retention dropped that version.
+        The line is as it was then. There is none if retention dropped that version.
         """
         own_lines, events = await asyncio.gather(
             self._own_lines(parts),

@@ -116,7 +116,11 @@ class Watcher:
             )
 
     async def _backlog(self) -> tuple[int, Round | None]:
-        """Count the unread events if they are too many, with the last round; else (0, None)."""
+        """Count the unread events if they are too many.
+
+        Returns:
+            The count, and the last round; (0, None) if they are not too many.
+        """
         if self.position.round < self.start.round:
             return 0, None
         rounds: list[Round] = []

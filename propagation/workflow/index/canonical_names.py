@@ -40,7 +40,7 @@ class CanonicalNames:
         return True
 
     def add(self, mapped: Mapping[str, str], published: int = 0) -> None:
-        """Add the names that a round of this process mapped, on top of all earlier ones.
+        """Add the names that a round of this process mapped.
 
         Args:
             published: The round, once it is published.

@@ -66,7 +66,10 @@ class LineVectors:
         self._vectors: LruCache[bytes, F32] = LruCache(LINES_KEPT)
 
     async def embed(self, texts: Sequence[IndexedText]) -> Mapping[str, F32]:
-        """Embed all lines of these texts, the new ones in as few calls as it takes."""
+        """Embed all lines of these texts.
+
+        New lines take as few calls as possible.
+        """
         lines = list(dict.fromkeys(line for text in texts for line in text.lines))
         found: dict[str, F32] = {}
         model = self._embedder.name

@@ -1,6 +1,6 @@
-"""Maintenance of the vector index: when it is found, fed from the outbox, and made again.
+"""Maintenance of the vector index: when it is found, fed and made again.
 
-The index is derived: everything in it can be made again from the graph.
+It is fed from the outbox. It is derived: everything in it can be made again from the graph.
 """
 
 import logging
@@ -78,7 +78,7 @@ class IndexMaintenance:
         return bool(await self._store.pending_changes(MIN_AGE_MS, 1))
 
     async def step(self) -> int:
-        """Find an index that was lost, and carry over changes that wait in the outbox.
+        """Find an index that was lost, and empty the outbox into it.
 
         Returns:
             How many changes were carried over.
@@ -142,7 +142,7 @@ class IndexMaintenance:
             self._feed.failed(error)
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
-        """Make all of the index again from the graph, and put it in the place of the served one.
+        """Make all of the index again from the graph, and serve it.
 
         Other processes' commits of the meantime are made good after that.
 
@@ -168,7 +168,10 @@ class IndexMaintenance:
         return count
 
     async def _answers(self) -> bool:
-        """Tell whether the index answers, before `step` keeps others out while it waits for it."""
+        """Tell whether the index answers.
+
+        Asked before `step`, which keeps others out while it waits for the index.
+        """
         try:
             async with self._leases.require(FIND_LEASE):
                 await self._ensure()

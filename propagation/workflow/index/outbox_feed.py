@@ -1,4 +1,7 @@
-"""Points on their way into the vector index: written at once, or left in the graph's outbox."""
+"""Points on their way into the vector index.
+
+They are written at once, or left in the graph's outbox.
+"""
 
 import asyncio
 import logging

@@ -1,4 +1,7 @@
-"""Repair of the vector index: points that differ from the graph are made again, or deleted."""
+"""Repair of the vector index.
+
+Points that differ from the graph are made again, or deleted.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -69,7 +72,10 @@ class IndexRepair:
         return len(stale)
 
     async def carry_over(self, writer: IndexWriter, changes: Sequence[IndexChange]) -> None:
-        """Write the points of changes in the outbox as the graph has them now; drop the changes."""
+        """Write the points of changes in the outbox; drop the changes.
+
+        Points are written as the graph has them now.
+        """
         ordered = sorted(changes, key=lambda change: change.collection)
         for collection, group in groupby(ordered, key=lambda change: change.collection):
             keys = list(dict.fromkeys(change.key for change in group))

@@ -1,4 +1,7 @@
-"""Caches of what this process wrote or read last: clients' texts, and values by key."""
+"""Caches of what this process wrote or read last.
+
+One holds clients' texts, the other values by key.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar

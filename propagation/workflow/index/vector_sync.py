@@ -58,7 +58,10 @@ class VectorSync:
         return self._numbers.view.routers
 
     def has_version(self, ref: int, version: int) -> bool:
-        """Tell whether the view has this version of a client's text, or a later one, or will."""
+        """Tell whether the view has, or will have, this version of a text.
+
+        A later version counts, too.
+        """
         return self._versions.find((ref,)).get(ref, 0) >= version
 
     def note_committed(self, texts: Sequence[IndexedText]) -> None:

@@ -119,7 +119,10 @@ def take_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
 
 
 def borrow_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
-    """Return a checkpoint of the view's own arrays, valid until the next step of learning."""
+    """Return a checkpoint of the view's own arrays.
+
+    It is valid until the next step of learning.
+    """
     state, users, items = view.state, view.users, view.items
     arrays: Arrays = {name: getattr(state, name) for name in COUNTED}
     for names, rows in ((ITEM_ROWS, items), (USER_ROWS, users), (BY_SEEN, int(state.clock[SEEN]))):

@@ -33,10 +33,10 @@ async def apply_clients(
     part: LogSlice,
     catalogue: Catalogue | None = None,
 ) -> None:
-    """Add the clients of a part of the log to the numbers, and apply their new texts.
+    """Add the clients of a part of the log to the numbers.
 
-    Texts are read as they were at the end of the part, so that a replay of the same parts reads
-    the same.
+    Their new texts are applied, as they were at the end of the part: a replay of the same parts
+    reads the same.
     """
     refs = [ref for entry in part.entries if entry.kind == EntryKind.CLIENTS for ref in entry.refs]
     users = [index_of(ref) + 1 for ref in refs if kind_of(ref) == ClientKind.USER]

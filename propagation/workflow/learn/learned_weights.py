@@ -31,7 +31,10 @@ class AlignedBlock:
 
 @dataclass
 class Written:
-    """Rows of (user, item, router, weight) for some routers, and the totals [K] of all routers."""
+    """Rows of what was written to some routers.
+
+    A row is (user, item, router, weight); the totals [K] are those of all routers.
+    """
 
     users: list[NDArray[np.int32]] = field(default_factory=list)
     items: list[NDArray[np.int32]] = field(default_factory=list)

@@ -85,7 +85,10 @@ class Learner:
         await (self.catch_up() if self._behind else self.reload())
 
     async def close(self) -> None:
-        """Finish a checkpoint that is being written, or save one if much was learned since."""
+        """Finish or save a checkpoint.
+
+        One is saved if much was learned since the last.
+        """
         await self.wait_for_checkpoint()
         if self._lease is None:
             return
@@ -247,7 +250,10 @@ class Learner:
         return covered
 
     async def _renew_lease(self) -> Lease | None:
-        """Renew the lease, or give it to a process that waits for it and learns from then on."""
+        """Renew the lease, or give it to a process that waits for it.
+
+        That process learns from then on.
+        """
         if (
             time.monotonic() - self._polled >= POLL_SECONDS
             and self._saving is None
@@ -308,7 +314,10 @@ class Learner:
         self._ahead = True
 
     def mark_stored(self, sequence: int) -> None:
-        """Note that the store holds the view's numbers, and every barrier up to this sequence."""
+        """Note that the store holds the view's numbers.
+
+        It holds every barrier up to this sequence, too.
+        """
         self._ahead, self._last_barrier = False, sequence
         self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
 

@@ -62,7 +62,7 @@ class ScorePart:
 
 @dataclass(frozen=True)
 class RouterPart:
-    """A community that a user is read by, with what it says of the item.
+    """A community that a user is read by.
 
     Attributes:
         share: pi of the router for the user, 0 to 1.
@@ -172,7 +172,10 @@ def _message_keys(line: Line) -> list[tuple[int, int]]:
 
 
 def score_parts(read: ReadResult, place: int, arm: int) -> list[ScorePart]:
-    """List the parts of one item's score that this arm uses, in the features' order."""
+    """List the parts of one item's score that this arm uses.
+
+    They are in the features' order.
+    """
     ranked = read.ranked
     return [
         ScorePart(
@@ -188,7 +191,10 @@ def score_parts(read: ReadResult, place: int, arm: int) -> list[ScorePart]:
 
 
 def _strongest(community: BankCommunities) -> NDArray[np.int64]:
-    """Return [n, <=5] places of the routers with the largest pi * exp(lift), largest first."""
+    """Return the places [n, <=5] of the strongest routers.
+
+    These have the largest pi * exp(lift); the largest comes first.
+    """
     order: NDArray[np.int64] = np.argsort(
         -community.shares * np.exp(community.lifts), axis=1, kind="stable"
     )[:, :ROUTERS_A_BANK]
@@ -222,7 +228,9 @@ def explain_in_words(
     *,
     cold: bool,
 ) -> str:
-    """Say in words which three parts speak most for an item, and where they come from.
+    """Say in words which three parts speak most for an item.
+
+    It also says where they come from.
 
     Args:
         cold: The user has no history: the words mention neither taste nor choices.

@@ -1,4 +1,7 @@
-"""Batches of reads: requests that wait are answered together, in one pass over the catalogue."""
+"""Batches of reads.
+
+Requests that wait are answered together, in one pass over the catalogue.
+"""
 
 import asyncio
 

@@ -1,4 +1,7 @@
-"""The reasoner as a ranker (RecNet 3.1.3): re-orders the numbers' best items in one call."""
+"""The reasoner as a ranker (RecNet 3.1.3).
+
+It re-orders the numbers' best items in one call.
+"""
 
 import asyncio
 from collections.abc import Sequence

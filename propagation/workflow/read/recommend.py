@@ -174,7 +174,11 @@ class Recommender:
     async def _candidates(
         self, request: RecommendRequest
     ) -> tuple[NDArray[np.int64] | None, list[str]]:
-        """Return rows of the given candidates, each once, and the ids of unknown or hidden ones."""
+        """Return the rows of the given candidates, each once.
+
+        Returns:
+            The rows, and the ids of unknown or hidden candidates.
+        """
         if request.candidates is None:
             return None, []
         ids = list(dict.fromkeys(request.candidates))
@@ -196,7 +200,11 @@ class Recommender:
     def _filtered(
         self, request: RecommendRequest, candidates: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
-        """Apply the filters: return rows to rank (None: all), and a mask if many rows pass."""
+        """Apply the filters.
+
+        Returns:
+            The rows to rank (None: all), and a mask if many rows pass.
+        """
         rows = self._catalogue.rows_with(request.attributes, request.categories)
         if rows is None:
             return candidates, EVERYTHING
@@ -240,7 +248,10 @@ class Recommender:
         )
 
     async def _left_out(self, request: RecommendRequest, user: int) -> NDArray[np.int64]:
-        """List rows of items whose recorded hiding or choice by the user is not learned yet."""
+        """List items to leave out that the numbers do not know of yet.
+
+        The log says that they are hidden, or that the user chose them.
+        """
         rows = self._catalogue.pending_hidden
         if request.exclude_seen:
             rows += self._pending_events.rows_of(user)

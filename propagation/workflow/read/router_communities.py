@@ -31,7 +31,10 @@ class RouterAttributes:
         )
 
     async def load(self) -> Mapping[int, frozenset[str]]:
-        """Return, by router with a text, the attributes of its newest message and its standing."""
+        """Return the attributes of each router with a text.
+
+        These are those of its newest message, and of its standing.
+        """
         current = (self._numbers.view.epoch, self._vectors.canonical.round)
         attributes = self._loaded.get(current)
         if attributes is None:

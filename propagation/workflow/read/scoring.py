@@ -67,7 +67,7 @@ class ReadRequest:
 
 @dataclass(frozen=True)
 class BankCommunities:
-    """Communities of one bank that a user reads by, with what each says of the ranked items.
+    """Communities of one bank that a user reads by.
 
     Attributes:
         routers: [R] by descending share.
@@ -175,7 +175,10 @@ class CatalogueScorer:
         return scores
 
     def exact_items(self, view: NumbersView, limit: int) -> int:
-        """Count the items that a read of the whole catalogue scores exactly or has to update."""
+        """Count the items that a read of the catalogue scores exactly.
+
+        Those that it has to update count, too.
+        """
         if self._sketch is None or self._has_other_routers(view):
             outdated = view.items
         else:
@@ -183,7 +186,10 @@ class CatalogueScorer:
         return min(view.items, _shortlist_size(limit)) + outdated
 
     def _has_other_routers(self, view: NumbersView) -> bool:
-        """Tell whether the sketch was made for other routers: then the totals are another array."""
+        """Tell whether the sketch was made for other routers.
+
+        The totals are then another array.
+        """
         return view.state.taste.total is not self._total
 
     def _current_sketch(self, view: NumbersView) -> Sketch:
@@ -256,7 +262,9 @@ def _result(
 def communities_of(
     view: NumbersView, asker: Asker, rows: NDArray[np.int64]
 ) -> tuple[BankCommunities, ...]:
-    """Find the routers that a user reads by, with the lift and adopters of items in them.
+    """Find the routers that a user reads by.
+
+    Each comes with the lift and the adopters of items in it.
 
     Args:
         rows: [n] item rows.

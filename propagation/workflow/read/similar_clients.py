@@ -30,7 +30,10 @@ class Neighbours:
 
 
 class SimilarClients:
-    """Compares a client with all of a kind, in chunks, so that learning runs in between."""
+    """Compares a client with all of a kind, in chunks.
+
+    Learning runs in between.
+    """
 
     def __init__(self, store: ClientStore, numbers: NumbersOwner) -> None:
         self._store = store

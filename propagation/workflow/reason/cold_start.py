@@ -1,6 +1,7 @@
-"""Cold start (RecNet 3.4.3): a new client gets a profile, routers and their messages at once.
+"""Cold start (RecNet 3.4.3) of new clients.
 
-A text that changes later changes the catalogue lines of its profile.
+A new client gets a profile, routers and their messages at once. A text that changes later changes
+the catalogue lines of its profile.
 """
 
 import asyncio
@@ -124,7 +125,10 @@ class ColdStart:
         return len(texts)
 
     async def _step(self, welcome: bool) -> dict[int, ClientText]:
-        """Describe the clients of the next entries, or again those that the reasoner failed on."""
+        """Describe the clients of the next entries.
+
+        Clients that the reasoner failed on are described again.
+        """
         refs: dict[int, None] = {}
         taken = 0
         for entry in self._waiting:
@@ -184,7 +188,10 @@ class ColdStart:
     async def _extract(
         self, clients: Sequence[Client]
     ) -> tuple[Sequence[AnswerPart[Sequence[Edit]]], Usage]:
-        """Ask for the catalogue lines of clients (eq. 1), in order; none for one without text."""
+        """Ask for the catalogue lines of clients (eq. 1), in order.
+
+        There are none for a client without text.
+        """
         with_text = [client for client in clients if client.has_text]
         if not with_text:
             return [()] * len(clients), NO_USAGE
@@ -271,7 +278,10 @@ class ColdStart:
     async def _messages(
         self, refs: Sequence[int], current: Sequence[RouterVersion]
     ) -> dict[int, list[RouterVersion]]:
-        """Find the messages that a client would have got: newest round first, then by score."""
+        """Find the messages that a client would have got.
+
+        The newest round comes first; within a round, the largest score.
+        """
         table = await self._policy.route(refs, current)
         versions = {version.router: version for version in current}
         routers: dict[int, list[tuple[int, float, int]]] = {ref: [] for ref in refs}

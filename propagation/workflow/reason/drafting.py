@@ -1,4 +1,4 @@
-"""Drafting of a claim's texts: on this process' event loop, or in a process of its own.
+"""Drafting of a claim's texts, here or in another process.
 
 A drafter is the only way in which reasoning leaves the event loop: `services/reasoning` has the one
 that drafts in a child process, and `docs/architecture.md` says when it is used.

@@ -88,7 +88,10 @@ class Draft:
 
 @dataclass(frozen=True)
 class DraftedInteraction:
-    """An interaction as it is to be committed, and its draft; a dead letter has none."""
+    """An interaction as it is to be committed, and its draft.
+
+    A dead letter has no draft.
+    """
 
     reasoned: ReasonedInteraction
     draft: Draft | None = None
@@ -232,7 +235,11 @@ class InteractionReasoning:
     async def _receive_and_predict(
         self, work: ReasonWork, draft: Draft, working_set: WorkingSet
     ) -> int | None:
-        """Merge what waits in each buffer, predict, and return the reward (lines 6 and 7)."""
+        """Merge what waits in each buffer, and predict (lines 6 and 7).
+
+        Returns:
+            The reward.
+        """
         draft.inboxes = [
             fill_inbox(
                 working_set.clients[ref],

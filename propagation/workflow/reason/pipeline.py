@@ -1,4 +1,4 @@
-"""Pipeline of interactions for a reasoner that is waited for, such as a language model.
+"""Pipeline of interactions, for a reasoner that one waits for.
 
 Interactions of different users run concurrently, and each is committed when it is done; one user's
 stay in order, which the claim sees to. Two that share an item both draft on the version that they
@@ -124,7 +124,9 @@ class Pipeline:
         self.redone = 0
 
     async def step(self) -> int:
-        """Begin interactions, and wait until some are done, or shortly if there is room for more.
+        """Begin interactions, and wait until some are done.
+
+        While there is room for more it waits only shortly.
 
         Returns:
             How many are done or under way.

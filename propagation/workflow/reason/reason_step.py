@@ -30,10 +30,10 @@ PUBLISHED_TOGETHER = 512
 
 
 class Reasoning:
-    """Reasons one claim at a time, or runs a pipeline where a step waits for a model.
+    """Reasons one claim at a time, or runs a pipeline.
 
-    `lockstep` is set for a replay: claims also with a model, so that the order in which
-    interactions are completed changes nothing.
+    The pipeline is for a reasoner whose steps wait for a model. `lockstep` is set for a replay:
+    claims also with a model, so that the order in which interactions are completed changes nothing.
 
     Args:
         concurrency: How many interactions the reasoner takes at a time.
@@ -66,7 +66,10 @@ class Reasoning:
 
     @property
     def by_claims(self) -> bool:
-        """Whether a step is one claim in parts; otherwise it is a look at the pipeline."""
+        """Whether a step is one claim in parts.
+
+        Otherwise a step looks at the pipeline.
+        """
         return not self._concurrent or self.lockstep
 
     @property
@@ -140,7 +143,10 @@ class Reasoning:
         await self.drafting.close()
 
     async def _free_failed_claim(self) -> None:
-        """Free what a failed attempt still claims (after a full disk, say), before it expires."""
+        """Free what a failed attempt still claims, before it expires.
+
+        An attempt fails after a full disk, say.
+        """
         if self._failed_claim is not None:
             with suppress(LeaseLost):
                 await self._store.commit_reasoned(self._failed_claim, ())

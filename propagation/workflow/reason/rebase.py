@@ -129,7 +129,7 @@ def _check_rules(rules: Sequence[FilterRule], base: FilterMemory, current: Filte
 
 
 def _moved_ids(edits: Sequence[Edit], base: Profile, current: Profile) -> dict[int, int]:
-    """Map the ids that added lines got on `base` to those that they get on `current`."""
+    """Map the ids of added lines from `base` to `current`."""
     count = sum(isinstance(edit, AddLine) for edit in edits)
     return {base.next_id + place: current.next_id + place for place in range(count)}
 

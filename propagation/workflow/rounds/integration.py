@@ -1,6 +1,7 @@
-"""Integration in a round (RecNet 2.2.2, eq. 3): routers' new profiles, from what arrives at them.
+"""Integration in a round (RecNet 2.2.2, eq. 3): routers' new profiles.
 
-Arrivals are postponed at routers whose summary failed, and are there again in the next round.
+They are made from what arrives. Arrivals are postponed at routers whose summary failed, and are
+there again in the next round.
 """
 
 import asyncio

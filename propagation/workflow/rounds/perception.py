@@ -1,6 +1,6 @@
-"""Perception in a round (RecNet 2.2.2): which attributes of changed clients travel, and where to.
+"""Perception in a round (RecNet 2.2.2): which attributes travel where.
 
-They are extracted (eq. 1), then each goes to a router (eq. 2).
+Attributes of changed clients are extracted (eq. 1), then each goes to a router (eq. 2).
 """
 
 import asyncio
@@ -205,7 +205,10 @@ def _names(groups: Iterable[Iterable[str]]) -> set[str]:
 def _unseen_names(
     arrived: Mapping[int, Sequence[Arrival]], known: Mapping[str, Attribute]
 ) -> list[str]:
-    """List names that no round has seen, by the sequence they came with, then client, then name."""
+    """List names that no round has seen.
+
+    They come by the sequence they came with, then by client, then by name.
+    """
     ordered = sorted(
         (arrival.sequence, ref, arrival.attribute)
         for ref, arrivals in arrived.items()

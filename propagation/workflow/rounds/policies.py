@@ -71,9 +71,9 @@ def build_policy(policies: Mapping[str, PolicyFactory], ports: PolicyPorts) -> R
 
 @dataclass
 class QuantileThreshold:
-    """tau of eq. 4 as a quantile of the cosines, fixed and recorded with the epoch.
+    """tau of eq. 4 as a quantile of the cosines.
 
-    Before the first epoch it moves with the cosines.
+    It is fixed and recorded with the epoch. Before the first epoch it moves with the cosines.
     """
 
     ports: PolicyPorts
@@ -114,7 +114,10 @@ class QuantileThreshold:
 
 @dataclass
 class LiveTasteWeights:
-    """Taste weights of the running system: of the live view, and of what interactions wrote."""
+    """Taste weights of the running system.
+
+    They are those of the live view, and those that interactions wrote.
+    """
 
     numbers: NumbersOwner
     store: GraphStore

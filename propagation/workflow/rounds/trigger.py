@@ -14,10 +14,10 @@ from propagation.workflow.settings import WorkflowSettings
 
 @dataclass(frozen=True)
 class PendingChanges:
-    """The clients that changed after the last round's boundary, and up to the next one's.
+    """The clients that changed since the last round's boundary.
 
-    `first`: the routers of a bootstrap have no profiles yet; every client is in the round that
-    writes them.
+    They changed up to the next one's. `first`: the routers of a bootstrap have no profiles yet;
+    every client is in the round that writes them.
     """
 
     clients: Sequence[int]

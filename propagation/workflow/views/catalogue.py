@@ -1,4 +1,4 @@
-"""The catalogue in memory: items, and which of them have an attribute or a category."""
+"""The catalogue in memory: items, with attributes and categories."""
 
 from array import array
 from collections import defaultdict
@@ -115,7 +115,9 @@ class Catalogue:
     def rows_with(
         self, attributes: Sequence[str], categories: Sequence[str]
     ) -> NDArray[np.int64] | None:
-        """Find items that have at least one value of each list that is not empty.
+        """Find items that have a value of each list.
+
+        An empty list asks for nothing.
 
         Returns:
             Rows, ascending; None if both lists are empty.

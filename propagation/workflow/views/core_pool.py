@@ -10,9 +10,10 @@ MIN_BLOCKS = 128
 
 
 class CorePool:
-    """Splits a kernel's blocks over the caller's thread and one thread for every other core.
+    """Splits a kernel's blocks over all cores.
 
-    Kernels release the interpreter lock, and their parts write to separate memory.
+    The caller's thread takes part. Kernels release the interpreter lock, and their parts write to
+    separate memory.
     """
 
     def __init__(self, threads: int | None = None) -> None:

@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 
 class NumbersOwner:
-    """Runs functions on the numbers view, one at a time, on a thread of its own.
+    """Runs functions on the numbers view, one at a time.
 
-    `cores` runs their kernels.
+    They run on a thread of its own. `cores` runs their kernels.
     """
 
     def __init__(self, view: NumbersView) -> None:
@@ -47,7 +47,9 @@ class NumbersOwner:
 
     @contextmanager
     def try_borrow(self) -> Iterator[NumbersView | None]:
-        """Lend the view to the caller's thread for a read that is faster than a change of threads.
+        """Lend the view to the caller's thread.
+
+        It is for reads that are faster than a change of threads.
 
         Returns:
             The view, or None while another function runs on it.

@@ -324,6 +324,9 @@ class NumbersView:
         self.epoch, self.applied_through = other.epoch, other.applied_through
 
     def evolve(self, evolved: State, epoch: int) -> None:
-        """Go over to the taste bank of the next epoch, made of exactly this state."""
+        """Go over to the taste bank of the next epoch.
+
+        It was made of exactly this state.
+        """
         self.state = self.state._replace(taste=evolved.taste, seen_router=evolved.seen_router)
         self.epoch = epoch

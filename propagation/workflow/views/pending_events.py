@@ -58,7 +58,10 @@ class PendingEvents:
         self._know(new[0][0] - 1 - entries, new[-1][0])
 
     def note_entry(self, sequence: int) -> None:
-        """Note an entry of this process that is no interaction, so that it is no gap."""
+        """Note an entry of this process that is no interaction.
+
+        It is then no gap.
+        """
         self._know(sequence - 1, sequence)
 
     def add_log(self, after: int, part: LogSlice) -> None:

@@ -133,7 +133,9 @@ def export_client(
 
 
 def _open_output(output: Path | None, force: bool) -> AbstractContextManager[TextIO]:
-    """Open stdout, a file that gets its name when it is complete, or a pipe or link directly.
+    """Open stdout, a file, or a pipe or link.
+
+    A file gets its name when it is complete.
 
     Raises:
         UsageProblem: The file exists, and --force was not given.

@@ -1,7 +1,7 @@
-"""Commands that open the database themselves: copies of it, and what is made again from it.
+"""Commands that open the database themselves.
 
-`propagation backup`, `restore`, `export` and `compact`; `init`, `rebuild`, `reindex` and
-`dead-letters`.
+They copy it, or make again what is derived: `propagation backup`, `restore`, `export` and
+`compact`; `init`, `rebuild`, `reindex` and `dead-letters`.
 """
 
 import os

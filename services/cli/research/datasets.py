@@ -109,7 +109,11 @@ def in_words(dataset: "Dataset", report: "UploadReport") -> list[str]:
 
 
 def _left_out(report: "UploadReport") -> list[str]:
-    """Return what is in the service now and what is not, if that is not everything."""
+    """Return what is in the service now and what is not.
+
+    Returns:
+        None if everything is in it.
+    """
     accepted, known, rejected = (report.outcomes[name] for name in OUTCOMES)
     if not rejected:
         return []

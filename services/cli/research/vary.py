@@ -152,7 +152,10 @@ def _of_numbers(
 def _of_loop(
     of: str, values: Sequence[float | None], dataset: Dataset, settings: Settings
 ) -> Effect:
-    """Run the whole loop with the offline reasoner once for each value, on a temporary database."""
+    """Run the whole loop once for each value of a setting.
+
+    It runs with the offline reasoner, on a temporary database.
+    """
     begun, points, first = time.monotonic(), [], None
     for value in values:
         workflow = settings.workflow.model_copy(

@@ -72,7 +72,10 @@ def gauge_to_proto(gauge: Gauge, *, with_course: bool) -> pb.Gauge:
 
 
 async def job_to_proto(job: CalendarJob, redact: Callable[[str], str]) -> pb.ScheduledJob:
-    """Convert the state of a calendar job, its error as the caller may see it."""
+    """Convert the state of a calendar job.
+
+    Its error is as the caller may see it.
+    """
     state = await job.state()
     due = job.next_time(state)
     return pb.ScheduledJob(

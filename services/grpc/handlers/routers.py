@@ -39,7 +39,7 @@ ELSEWHERE = "another process is running a round; GetStatus shows it when it is d
 
 
 class RoutersHandler(Servicer):
-    """Reads routers as they are or were, and runs by hand what the schedule runs on them."""
+    """Reads routers, and runs by hand what the schedule runs on them."""
 
     async def ListRouters(
         self, request: pb.ListRoutersRequest, context: Context
@@ -141,7 +141,10 @@ class RoutersHandler(Servicer):
         ]
 
     async def _lineage(self, router: pb.Router) -> list[pb.Lineage]:
-        """Read what a router came from and became, since bootstrap and up to the router's epoch."""
+        """Read what a router came from and became.
+
+        That is since bootstrap, and up to the router's epoch.
+        """
         maps = (await self._store.router_maps()).maps
         runs = {one.run for one in maps if one.to_epoch <= router.epoch}
         return [

@@ -1,4 +1,4 @@
-"""The base of all handlers: the engine, the worker, and the waits that reads share."""
+"""The base of all handlers, and the waits that reads share."""
 
 import asyncio
 from collections.abc import Callable

@@ -82,7 +82,11 @@ def _hop_to_proto(hop: Hop, references: References) -> pb.Hop:
 
 
 def _describe_writer(hop: InteractionRow) -> str:
-    """Name the prompts or the fallback that wrote an interaction's texts, if there were any."""
+    """Name the prompts or the fallback that wrote an interaction's texts.
+
+    Returns:
+        Empty if there were none.
+    """
     if hop.stand_in:
         return f" (written by the stand-in {hop.stand_in})"
     return f" (written by {', '.join(hop.prompts)})" if hop.prompts else ""
@@ -140,9 +144,10 @@ class TracePropagationHandler(Servicer):
 
 
 async def select_paths(found: AsyncIterator[Path], limit: int) -> list[Path]:
-    """Select the first paths, those that reached a profile before those that end at a router.
+    """Select the first paths.
 
-    Reads at most four times as many paths as the limit.
+    Those that reached a profile come before those that end at a router. Reads at most four times as
+    many paths as the limit.
 
     Returns:
         More than `limit` paths if there are more.

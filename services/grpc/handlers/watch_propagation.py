@@ -149,7 +149,10 @@ TOKEN_KEY = "propagation-resume-token"
 
 
 class WatchPropagationHandler(Servicer):
-    """Streams events; each watcher reads the graph at its own pace, and delays no other."""
+    """Streams events to watchers.
+
+    Each watcher reads the graph at its own pace, and delays no other.
+    """
 
     max_backlog = MAX_BACKLOG
 

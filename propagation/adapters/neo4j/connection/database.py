@@ -132,9 +132,10 @@ class Neo4jDatabase:
             await driver.close()
 
     def after_commit(self, purpose: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Run work that a commit left to do, in the background, one piece after another.
+        """Run what a commit left to do, in the background.
 
-        Work must be repeatable: what fails or is cut short is done by the next piece of its kind.
+        One piece runs after another. Work must be repeatable: what fails or is cut short is done by
+        the next piece of its kind.
         """
         self._after_commit = asyncio.create_task(_run_after(self._after_commit, purpose, work))
 

@@ -150,7 +150,10 @@ async def _message_states(
 
 
 async def _delete_texts(transaction: Transaction, run: Candidates, keys: Keys, _: int) -> int:
-    """Delete texts; one that merged a message which stays is held too, as the merge hangs on it."""
+    """Delete texts, except those that merged a message which stays.
+
+    The merge hangs on its text.
+    """
     gone = [
         [ref, version]
         for ref, version, replaced_at, is_held in await transaction.rows(

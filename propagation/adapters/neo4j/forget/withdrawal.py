@@ -138,7 +138,10 @@ class WithdrawalCommit:
         await self.transaction.execute("reason/claims/delete_claims")
 
     async def _check_citations(self) -> None:
-        """Check that no text committed since the search cites what goes, and block new ones."""
+        """Check that no newer text cites what goes, and block new ones.
+
+        A newer text is one that was committed since the search.
+        """
         withdrawal = self.withdrawal
         await lock_clients(self.transaction, withdrawal.texts)
         await self.transaction.execute("reason/texts/lock_commit_numbers")

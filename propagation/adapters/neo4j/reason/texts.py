@@ -129,7 +129,9 @@ TEXTS_PER_READ, CONCURRENT_READS = 2_000, 2
 
 
 async def lock_clients(transaction: Transaction, texts: Sequence[ClientText]) -> None:
-    """Lock the texts' clients until the commit, in one order, so that writers never deadlock.
+    """Lock the texts' clients until the commit.
+
+    They are locked in one order, so that writers never deadlock.
 
     Raises:
         VersionClash: A text does not follow its client's stored version.

@@ -1,4 +1,7 @@
-"""The log. One node holds its end; a transaction that appends locks that node until its commit."""
+"""The log, whose end is one node.
+
+A transaction that appends locks that node until its commit.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +39,10 @@ class LogEnd:
 
 
 async def lock_log(transaction: Transaction) -> LogEnd:
-    """Lock the end of the log, so that commits come in the order of their sequences."""
+    """Lock the end of the log until the commit.
+
+    Commits then come in the order of their sequences.
+    """
     return log_end(await transaction.single_row("record/log/lock_log", now=transaction.now()))
 
 
@@ -67,7 +73,10 @@ async def append_entry(
 
 
 async def set_log_end(transaction: Transaction, end: LogEnd) -> None:
-    """Store the new end of the log, as the last statement of a commit that appends."""
+    """Store the new end of the log.
+
+    It is the last statement of a commit that appends.
+    """
     await transaction.execute("record/log/set_log_end", **end_parameters(end))
 
 

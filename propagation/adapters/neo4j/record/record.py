@@ -42,7 +42,7 @@ EVENTS_PER_COMMIT = 4_000
 
 @dataclass(frozen=True)
 class RecordCall:
-    """The events of one caller, which are recorded as a whole or not at all."""
+    """The events of one caller, recorded together or not at all."""
 
     events: Sequence[NewInteraction]
     auto_create: bool

@@ -85,7 +85,10 @@ class Neo4jMessages(StorePart):
         return [replace(versions[key], integrated=tuple(of)) for key, of in parts.items()]
 
     async def brief(self, keys: Sequence[MessageKey]) -> dict[MessageKey, RouterVersion]:
-        """Read published messages by key, in this order, with at most two of their senders."""
+        """Read published messages by key, each with at most two senders.
+
+        They come in the order of the keys.
+        """
         rows = (
             await self._database.table("rounds/messages/messages", keys=[list(key) for key in keys])
             if keys

@@ -53,9 +53,9 @@ def begun(final: Path) -> Sequence[Path]:
 
 
 def drop_begun(final: Path) -> Sequence[Path]:
-    """Remove what a killed process left, and return it: it may hold what is erased later.
+    """Remove what a killed process left, and return it.
 
-    The caller keeps others from making the file.
+    It may hold what is erased later. The caller keeps others from making the file.
     """
     left = begun(final)
     for path in left:

@@ -67,6 +67,9 @@ class SqliteLeases(SqlitePart):
 
 
 def free_all(connection: sqlite3.Connection) -> None:
-    """Free all leases and claims: the processes that held them before this start are gone."""
+    """Free all leases and claims.
+
+    The processes that held them before this start are gone.
+    """
     connection.execute("UPDATE lease SET expires = 0")
     connection.execute("DELETE FROM claim")

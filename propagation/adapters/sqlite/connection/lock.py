@@ -21,11 +21,11 @@ LOCKS = Path("/proc/locks")
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Hold a database, which need not exist yet, so that no other process serves it.
+    """Hold a database, so that no other process serves it.
 
-    Leave the body when every connection is closed: closing any descriptor of a file drops all fcntl
-    locks that the process has on it, SQLite's included. A body that fails leaves no lock file where
-    there was none.
+    The database need not exist yet. Leave the body when every connection is closed: closing any
+    descriptor of a file drops all fcntl locks that the process has on it, SQLite's included. A body
+    that fails leaves no lock file where there was none.
 
     Raises:
         StoreBusy: Another process holds it; the message names it.

@@ -136,7 +136,7 @@ def connect(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlite3.C
 
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:
-    """Check that a file is a database of this service in a schema that this release can read.
+    """Check that this release can read a file as its database.
 
     Raises:
         StoreCorrupt: It is another program's, or damaged.

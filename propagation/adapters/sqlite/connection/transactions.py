@@ -1,4 +1,4 @@
-"""What the ports of the store share: methods that are one transaction each, on one database."""
+"""Methods of the ports that are one transaction each, on one database."""
 
 import sqlite3
 from collections.abc import Callable, Coroutine
@@ -57,7 +57,9 @@ def writes(
 def writes_under_lease(
     method: Callable[Concatenate[S, sqlite3.Connection, P], T],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """Run a method of a port like `writes`, if the lease among its arguments is still held.
+    """Run a method like `writes`, if its lease is still held.
+
+    The lease is among the method's arguments.
 
     Raises:
         LeaseLost: Another holder has taken the lease over.

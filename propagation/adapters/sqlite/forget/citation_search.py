@@ -172,9 +172,12 @@ def _texts_of(
 
 
 def _span(connection: sqlite3.Connection, trail: CitationSearch) -> tuple[int, int] | None:
-    """Return the first version of a trail, and the one after which a non-citing version ends it.
+    """Return the first version of a trail, and the last one before its end.
 
-    None if there is no version.
+    A version that does not cite ends the trail after that one.
+
+    Returns:
+        None if there is no version.
     """
     if trail.at_sequence is not None:
         first, last = connection.execute(WRITTEN_AT, (trail.at_sequence, trail.ref)).fetchone()
@@ -185,7 +188,11 @@ def _span(connection: sqlite3.Connection, trail: CitationSearch) -> tuple[int, i
 
 
 def naming(connection: sqlite3.Connection, needles: Needles, after: int) -> tuple[int, set[int]]:
-    """Return the last row searched and the clients whose texts cite, of some rows after one."""
+    """Return the clients whose texts cite, of some rows after one.
+
+    Returns:
+        The last row searched, and the clients.
+    """
     rows = connection.execute(
         "SELECT rowid, ref, body FROM profile_version WHERE rowid > ? ORDER BY rowid LIMIT ?",
         (after, VERSIONS_A_READ),

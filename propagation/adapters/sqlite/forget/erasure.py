@@ -202,7 +202,10 @@ def _left(
     gone: Sequence[IntegratedAttribute],
     limit: int,
 ) -> dict[str, frozenset[int]]:
-    """Return who else brought each attribute that loses a part, read only as far as needed."""
+    """Return who else brought each attribute that loses a part.
+
+    Only as much is read as is needed.
+    """
     left: dict[str, set[int]] = {part.attribute: set() for part in gone}
     going = {(part.attribute, part.ref, part.sequence) for part in gone}
     short = set(left)

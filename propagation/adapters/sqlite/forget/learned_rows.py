@@ -119,7 +119,10 @@ def _places(
 def _write_rows(
     connection: sqlite3.Connection, through: int, size: int, rows: Sequence[tuple[int, Row]]
 ) -> None:
-    """Write rows in place, so that only the touched pages of a block are written."""
+    """Write rows in place.
+
+    Only the touched pages of a block are written.
+    """
     with connection.blobopen("learned", "columns", through) as blob:
         for place, values in rows:
             for start, data in row_parts(size, place, values):

@@ -194,7 +194,7 @@ class SqliteRetention(SqlitePart):
                     yield dropped
 
     async def _message(self, key: Row, is_cited: bool, before: int) -> AsyncGenerator[int]:
-        """Drop the merges of a message if they may go, and all of it if it may go."""
+        """Drop a message, or its merges alone, if they may go."""
         stands, state = await self._database.read(
             lambda connection: _message_state(connection, key, is_cited)
         )
@@ -275,7 +275,9 @@ class SqliteRetention(SqlitePart):
 
     @writes
     def _drop_parts(self, connection: sqlite3.Connection, key: Row, before: int) -> int:
-        """Drop about a step's parts of a message, and texts that no other message holds.
+        """Drop about a step's parts of a message.
+
+        Texts that no other message holds go with them.
 
         Returns:
             How many rows were dropped.
@@ -296,7 +298,11 @@ class SqliteRetention(SqlitePart):
 def _message_state(
     connection: sqlite3.Connection, key: Row, is_cited: bool
 ) -> tuple[bool, MessageState]:
-    """Return whether the row of a message is still there, and the facts about the message."""
+    """Return the facts about a message.
+
+    Returns:
+        Whether its row is still there, and the facts.
+    """
     stands, merged_at, replaced_at = connection.execute(MESSAGE_STATE, key).fetchone()
     return bool(stands), MessageState(is_cited, merged_at, replaced_at)
 

@@ -57,7 +57,10 @@ class SqliteWiping(SqliteCheckpoints):
 
     @writes
     def _mark_wiped(self, connection: sqlite3.Connection, erasures: int) -> None:
-        """Note that the traces of so many erasures are gone, unless there was another one since."""
+        """Note that the traces of so many erasures are gone.
+
+        Nothing is noted if another erasure came since.
+        """
         connection.execute("DELETE FROM progress WHERE name = ? AND value = ?", (TO_WIPE, erasures))
 
 

@@ -76,7 +76,10 @@ class SqliteOutbox(SqlitePart):
 
 
 def put_texts_out(connection: sqlite3.Connection, versions: Mapping[int, int], at: int) -> None:
-    """Put new versions of clients' texts into the outbox, in the transaction that writes them."""
+    """Put new versions of clients' texts into the outbox.
+
+    Call it in the transaction that writes them.
+    """
     rows = [
         (COLLECTIONS[kind_of(ref)], dumped(ref), 0, version) for ref, version in versions.items()
     ]

@@ -149,7 +149,10 @@ def completed(connection: sqlite3.Connection, id_: int) -> None:
 
 
 def _into_the_file(connection: sqlite3.Connection) -> None:
-    """Move the log into the file now: otherwise a later commit would do it, while someone waits."""
+    """Move the log into the file now.
+
+    Otherwise a later commit would do it, while someone waits.
+    """
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 

@@ -101,7 +101,7 @@ class SqliteFiles:
             return write_export(reader, file, progress)
 
     def restore(self, source: Path, progress: OnProgress, *, replace: bool = False) -> None:
-        """Check a back-up or an export, and put it in the place of the database.
+        """Check a back-up or an export, and replace the database by it.
 
         They differ in their first bytes.
 
@@ -203,7 +203,10 @@ def _older(connection: sqlite3.Connection) -> int | None:
 
 
 def _settle(partial: Path) -> None:
-    """Make a copy stand alone: one file, without what a running process held or had begun."""
+    """Make a copy stand alone, in one file.
+
+    What a running process held or had begun is taken out.
+    """
     with closing(connect(partial)) as copy:
         copy.execute("PRAGMA journal_mode=DELETE")
         drop_leftovers(copy)

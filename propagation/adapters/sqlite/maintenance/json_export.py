@@ -67,7 +67,10 @@ def _tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
 
 
 def _rows(reader: sqlite3.Connection, tables: Tables) -> Iterator[dict[str, dict[str, object]]]:
-    """Read all rows in the table's own order: by rowid, or by key if it has none."""
+    """Read all rows in the table's own order.
+
+    That is by rowid, or by key if it has none.
+    """
     for table, columns in tables.items():
         for row in reader.execute(f'SELECT {_named(columns)} FROM "{table}" NOT INDEXED'):
             yield {
@@ -164,7 +167,10 @@ class _Lines:
         return schema, rows, tables
 
     def rows(self, tables: Tables) -> Iterator[tuple[str, list[object]]]:
-        """Return (table, values) of each row; the last line must confirm that these were all."""
+        """Return (table, values) of each row.
+
+        The last line must confirm that these were all.
+        """
         while True:
             digest = self._digest.hexdigest()
             ((table, row),) = self._next().items()

@@ -62,7 +62,7 @@ STAND = (
 
 
 class SqliteEdges(SqlitePart):
-    """Stages changes of the routing table, and reads what stood at the end of a round."""
+    """Stages changes of the routing table, and reads it as it was."""
 
     @writes_under_lease
     def stage_edges(

@@ -216,7 +216,9 @@ def last_rounds(connection: sqlite3.Connection, limit: int) -> list[Round]:
 
 
 def publish(connection: sqlite3.Connection, round_: Round, sequence: int, at: int) -> Round:
-    """Publish a round at a log entry: all that was staged for it becomes visible.
+    """Publish a round at a log entry.
+
+    All that was staged for it becomes visible.
 
     Raises:
         LeaseLost: Another round was published since this one began.
