@@ -110,8 +110,8 @@ class Worker:
     async def stop(self) -> None:
         """Stop the loops, the jobs and the uninterrupted work.
 
-        Loops end after their step, jobs at once, uninterrupted work when it is done. A calendar job that
-        is cut short is due again at the next start.
+        Loops end after their step, jobs at once, uninterrupted work when it is done. A calendar job
+        that is cut short is due again at the next start.
         """
         self._context.stopping.set()
         self._engine.stop_within(STOP_SECONDS)
