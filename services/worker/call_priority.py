@@ -82,9 +82,8 @@ class CallPriority:
     def load(self) -> float:
         """The share of time in which calls were answered, 0 to 1.
 
-        It is of the last tenth of a second. Older moments weigh less, and while a call is being
-        answered it is 1. A caller often asks again at once, so the short time after an answer counts
-        as well.
+        It is of the last tenth of a second. Older moments weigh less, and while a call is answered
+        it is 1. A caller often asks again at once, so the short time after an answer counts as well.
         """
         self._update()
         return 1.0 if self._calls > 0 else self._load
