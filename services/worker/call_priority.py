@@ -83,7 +83,7 @@ class CallPriority:
         """The share of time in which calls were answered, 0 to 1.
 
         It is of the last tenth of a second. Older moments weigh less, and while a call is answered
-        it is 1. A caller often asks again at once, so the short time after an answer counts as well.
+        it is 1. A caller often asks again at once, so the time just after an answer counts, too.
         """
         self._update()
         return 1.0 if self._calls > 0 else self._load
