@@ -95,7 +95,7 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
 async def running(
     settings: Settings, clock: Clock | None = None, stopping: asyncio.Event | None = None
 ) -> AsyncIterator[Running]:
-    """Run a service until the end of the block, then stop it gracefully.
+    """Run a service until the end of the block.
 
     Its port answers from the start: health says NOT_SERVING, and other calls learn what the service
     waits for. At the end health says NOT_SERVING, streams deliver their acks, calls finish within
@@ -170,7 +170,13 @@ def _build(
 
 
 def monitoring_from_settings(settings: MonitoringSettings, process: str) -> Monitoring:
-    """Build what the settings ask for; what is off is not imported. Raises NotInstalled."""
+    """Build the monitoring that the settings ask for.
+
+    What is off is not imported.
+
+    Raises:
+        NotInstalled: The settings ask for a package that is not installed.
+    """
     if settings.port is None and settings.traces is None:
         return Monitoring()
     from services.monitoring.monitor import Monitor

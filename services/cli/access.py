@@ -202,7 +202,9 @@ def with_engine(
     create: bool = False,
     adopt: bool = False,
 ) -> T:
-    """Open the engine, run `work` on it, and close it in any case.
+    """Run `work` on an engine that is open meanwhile.
+
+    The engine is closed in any case.
 
     Args:
         create: Create a file that does not exist.

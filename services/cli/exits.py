@@ -53,7 +53,10 @@ def code_of(error: PropagationError) -> ExitCode:
 
 
 def run_command(command: Callable[[], int | None], debug: bool) -> int:
-    """Run a command; an error becomes one line on stderr and an exit code."""
+    """Run a command, and return its exit code.
+
+    An error becomes one line on stderr and an exit code.
+    """
     try:
         return command() or ExitCode.DONE
     except TyperException as error:
@@ -87,7 +90,10 @@ class Command(TyperCommand):
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments, and give an error of the parser the command's context."""
+        """Parse the arguments.
+
+        An error of the parser is given the command's context.
+        """
         try:
             return super().parse_args(ctx, args)
         except TyperException as error:

@@ -1,1 +1,4 @@
-"""`propagation demo`: a real service on a temporary database, and what propagation does."""
+"""`propagation demo`: shows what propagation does.
+
+It runs a real service on a temporary database.
+"""

@@ -45,7 +45,10 @@ class DemoScript:
 
     @property
     def settings(self) -> list[str]:
-        """Settings for a small dataset: two dozen rounds, and bootstrap despite few items."""
+        """Settings for a small dataset.
+
+        They make for two dozen rounds, and for a bootstrap despite few items.
+        """
         described = sum(
             bool(item.title or item.description or item.categories or item.attributes)
             for item in self.dataset.items
@@ -63,7 +66,10 @@ class DemoScript:
         )
 
     def concepts_of(self, user: str) -> frozenset[str]:
-        """Return attributes and categories of all items that the user had by `after`."""
+        """Return attributes and categories of the items that the user had.
+
+        The items are those of all the user's events before `after`.
+        """
         chosen = {
             event.item_id for event in self.dataset.between(0, self.after) if event.user_id == user
         }
@@ -78,7 +84,10 @@ def _concepts_of_item(item: ClientChange) -> frozenset[str]:
 
 
 def make_script(folder: Path | None, seed: int) -> DemoScript:
-    """Return the script for the generated town, or for the data of a folder.
+    """Make the script for the generated town or for given data.
+
+    Args:
+        folder: The data; None for the generated town.
 
     Raises:
         BrokenData: The folder cannot be read.
@@ -87,7 +96,13 @@ def make_script(folder: Path | None, seed: int) -> DemoScript:
 
 
 def shorten_script(script: DemoScript, events: int) -> DemoScript:
-    """Return the script with only the events around the cut, for a slow reasoner."""
+    """Shorten the script to the events around the cut.
+
+    A slow reasoner needs this.
+
+    Args:
+        events: At most so many are kept.
+    """
     if len(script.dataset) <= events:
         return script
     start = max(script.after - events, 0)
@@ -150,7 +165,10 @@ class Reach:
 
 
 async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
-    """Fetch the taste routers, their members, and profiles of the 240 most active users."""
+    """Fetch the taste routers, their members and active users' profiles.
+
+    The profiles are those of the 240 most active users.
+    """
     active = Counter(event.user_id for event in script.dataset.between(0, script.after))
     users = [user for user, _ in active.most_common(MOST_USERS)]
     routers = await list_routers(stub, pb.BANK_TASTE)

@@ -1,4 +1,7 @@
-"""The picture of the demo: routers, their users, and whose news reached whom."""
+"""The picture of the demo: routers, users and the spread of news.
+
+It shows whose news reached whom.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -163,7 +166,11 @@ def _path(
 
 
 def _pulls(reach: Reach, users: list[str], routers: list[int]) -> NDArray[np.float64]:
-    """Return [users + routers, same] each user's scores as shares of the user's largest."""
+    """Return each user's scores as shares of the user's largest.
+
+    Returns:
+        [users + routers, same], symmetric.
+    """
     place = {router: len(users) + row for row, router in enumerate(routers)}
     weights = np.zeros((len(users) + len(routers),) * 2)
     for row, user in enumerate(users):
@@ -220,7 +227,10 @@ def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, NDArray[np.fl
 
 
 def _apart(routers: Sequence[int], at_router: dict[int, NDArray[np.float64]]) -> list[int]:
-    """Return routers to name: of those that lie close together only the first."""
+    """Return the routers to name in the picture.
+
+    Of those that lie close together, only the first is named.
+    """
     named: list[int] = []
     for router in routers:
         if len(named) < LABELLED and all(

@@ -38,7 +38,10 @@ MEANINGS = {
 
 
 def new_console() -> Console:
-    """Return a console: plain and of fixed width if stdout is no terminal."""
+    """Return a console for stdout.
+
+    It is plain and of fixed width if stdout is no terminal.
+    """
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=WIDTH)
 
@@ -249,7 +252,10 @@ def how_chosen(showcase: Showcase) -> str:
 
 
 def where_it_stands(advice: Advice, showcase: Showcase) -> str:
-    """Return both places, and the part of the score that moved the item most."""
+    """Say where the item stands with propagation, and where without.
+
+    If it moved, the part of the score that moved it most is named.
+    """
     shown = showcase.shown
     stands = (
         f"“{advice.chosen.title or advice.chosen.item_id}” is {_place(shown.place)} for"

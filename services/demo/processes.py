@@ -1,4 +1,4 @@
-"""The processes of the demo: a service and helpers that never outlive it."""
+"""The demo's processes: a service and helpers that never outlive it."""
 
 import asyncio
 import os

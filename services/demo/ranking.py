@@ -1,4 +1,7 @@
-"""Ranking quality in the demo: off, on and placebo, measured in a second process."""
+"""Ranking quality in the demo, measured in a second process.
+
+Propagation is off, on and placebo.
+"""
 
 import asyncio
 import sys

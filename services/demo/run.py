@@ -205,7 +205,11 @@ async def load_clients(stub: Stub, script: DemoScript) -> UploadReport:
 
 
 async def load_events(stub: Stub, script: DemoScript, start: int, end: int) -> None:
-    """Upload events `start` to `end` of the order of time, and run a round.
+    """Upload a range of the script's events, and run a round.
+
+    Args:
+        start: First event, in the order of time.
+        end: The event after the last.
 
     Raises:
         Refused: An event was rejected.
@@ -226,7 +230,7 @@ NEWCOMER = "somebody new"
 
 
 async def search(stub: Stub, console: Console, dataset: Dataset, sequence: int) -> None:
-    """Show neighbours of a few items, and a list for a new user."""
+    """Show neighbours of some items, and a new user's list."""
     heading(console, "Searched")
     titled = [item for item in dataset.items if item.title]
     for item in titled[:: max(1, len(titled) // SEARCHES)][:SEARCHES]:

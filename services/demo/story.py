@@ -89,7 +89,7 @@ async def _path_of(stub: Stub, user: str, line: pb.Line, wanted: frozenset[str])
 
 
 def carried(path: pb.Path | None) -> frozenset[str]:
-    """Return the attributes that went from a profile to a router on a path."""
+    """Return the attributes that a path carried from profiles to routers."""
     return frozenset(
         hop.attribute.name for hop in (path.hops if path else ()) if hop.HasField("attribute")
     )
@@ -118,7 +118,10 @@ class Placement:
 
     @property
     def rise(self) -> float:
-        """How much propagation improves the place: above 1 it rose, below 1 it fell."""
+        """How much propagation improves the place.
+
+        Above 1 it rose, below 1 it fell.
+        """
         return self.place_without / self.place
 
 
@@ -154,7 +157,9 @@ class Advice:
 async def find_showcase(
     stub: Stub, script: DemoScript, stories: Sequence[Story]
 ) -> Showcase | None:
-    """Place every item of the stories among the first thousand, with and without propagation.
+    """Find the story's item that propagation raises most.
+
+    Every item of the stories is placed among the first thousand, with and without propagation.
 
     Returns:
         None if there is none.

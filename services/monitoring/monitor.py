@@ -129,7 +129,11 @@ class Monitor(Monitoring):
     async def shown(
         self, engine: Engine, worker: Worker, server: ServerSettings, admission: Admission
     ) -> AsyncIterator[str | None]:
-        """Serve the metrics within the block; yields their HOST:PORT, None without a port."""
+        """Serve the metrics within the block.
+
+        Yields:
+            Their HOST:PORT, None without a port.
+        """
         for collector in (
             CounterCollector(worker.counters),
             CostCollector(lambda: engine.expenses.this_run),
@@ -155,7 +159,10 @@ class Monitor(Monitoring):
                 await asyncio.to_thread(self._traces.close)
 
     async def _collect(self, engine: Engine, worker: Worker) -> None:
-        """Set the gauges: from this process, and from the store if it answers."""
+        """Set the gauges from this process and from the store.
+
+        The store's gauges are set only if it answers.
+        """
         metrics = self._metrics
         for name in ("sequence", "lag", "queue", "clients", "failing"):
             metrics.gauges[name].clear()

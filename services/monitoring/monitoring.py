@@ -18,11 +18,19 @@ class Monitoring:
         return store, index
 
     def observe_call(self, rpc: str, code: str, seconds: float) -> None:
-        """Take in a call that has ended, with the name of its status code."""
+        """Take in a call that has ended.
+
+        Args:
+            code: The name of its status code.
+        """
 
     @contextlib.asynccontextmanager
     async def shown(
         self, engine: Engine, worker: Worker, server: ServerSettings, admission: Admission
     ) -> AsyncIterator[str | None]:
-        """Serve the metrics within the block; yields their HOST:PORT, None if they are off."""
+        """Serve the metrics within the block.
+
+        Yields:
+            Their HOST:PORT, None if they are off.
+        """
         yield None

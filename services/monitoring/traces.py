@@ -1,5 +1,6 @@
-"""OpenTelemetry traces from an event to the profiles that it changed, across processes.
+"""OpenTelemetry traces from an event to the profiles it changed.
 
+They go across processes.
 A trace is one interaction. Its id is made from the sequence: whichever process records, learns or
 reasons the interaction adds to the same trace, and nothing has to be passed on. The sequence also
 decides whether an interaction is traced.
@@ -180,7 +181,10 @@ class Traces:
 
 
 class _Ids(IdGenerator):
-    """Makes random ids, except for a root span, whose ids come from the interaction."""
+    """Makes random ids, except for root spans.
+
+    A root span's ids come from the interaction.
+    """
 
     def __init__(self) -> None:
         self._random = RandomIdGenerator()

@@ -1,1 +1,4 @@
-"""`propagation report`: one HTML page about a running service, without scripts or network."""
+"""`propagation report`: one HTML page about a running service.
+
+The page needs no scripts and no network.
+"""

@@ -1,4 +1,4 @@
-"""Charts of the ranking quality over time and of the reach of rounds."""
+"""Charts of ranking quality over time and of rounds' reach."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -48,7 +48,10 @@ class Scale:
 
 
 def quality_chart(gauge: pb.Gauge) -> Element:
-    """Draw N@10 of the users' choices over the stream, with and without propagation."""
+    """Draw N@10 over the stream, with and without propagation.
+
+    N@10 is that of the users' choices.
+    """
     points = gauge.course
     scale = _scale(points)
     ticks = [scale.last * tick // TICKS for tick in range(TICKS + 1)]
@@ -179,7 +182,9 @@ def _round_column(report: pb.RoundReport, x: float, step: float, most: int) -> E
 
 
 def lineage(runs: Sequence[pb.EvolutionRun]) -> Element | None:
-    """Draw which router became which in the published runs, from left to right.
+    """Draw which router became which in the published runs.
+
+    The runs go from left to right.
 
     Returns:
         None if no run was published.

@@ -1,4 +1,4 @@
-"""A seeded force layout: places for the nodes and labels of a drawing."""
+"""A seeded force layout for a drawing's nodes and labels."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,10 @@ def force_layout(weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]
 
 
 def _spectral(weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """Start with groups apart: the two slow directions of the graph, a little shaken."""
+    """Start with groups apart.
+
+    The places are the two slow directions of the graph, a little shaken.
+    """
     degrees = np.maximum(weights.sum(axis=1), MIN_DISTANCE)
     scaled = weights / np.sqrt(degrees)[:, None] / np.sqrt(degrees)[None, :]
     _, vectors = np.linalg.eigh(scaled)

@@ -36,7 +36,7 @@ def element(tag: str, *children: Child | Iterable[Child], **attributes: object) 
 
 
 def with_tooltip(shape: Element, text: str) -> Element:
-    """Let a shape of a drawing show a text when it is pointed at."""
+    """Give a shape of a drawing a text to show when hovered."""
     shape.insert(0, element("title", text))
     return shape
 

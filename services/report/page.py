@@ -174,7 +174,7 @@ def _parts(status: pb.GetStatusResponse) -> list[Child]:
 def _timings(
     headers: Sequence[str], parts: Sequence[pb.TimedPart], field: str, *, warm: bool = False
 ) -> Element:
-    """Make a table of parts with a bar for one of their fields."""
+    """Make a table of parts with a bar for one field."""
     most = max((getattr(part, field) for part in parts), default=0.0) or 1.0
     rows = [
         (

@@ -1,4 +1,7 @@
-"""The map of routers: near each other if they share attributes and members."""
+"""The map of routers.
+
+Routers are near each other if they share attributes and members.
+"""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -64,7 +67,12 @@ def name_of(router: pb.Router) -> str:
 
 
 def _pulls(data: ReportData) -> NDArray[np.float64]:
-    """Return [R, R]: the attributes and members that two routers share, per smaller router."""
+    """Measure how much every two routers share.
+
+    Returns:
+        [R, R], the shares of attributes and of members in common, added. Each is a share of the
+        smaller router's.
+    """
     attributes = [
         frozenset(name.casefold() for name in router.attributes) for router in data.routers
     ]
@@ -122,7 +130,10 @@ def _links(pulls: NDArray[np.float64], places: NDArray[np.float64]) -> list[Elem
 def _names(
     routers: Sequence[pb.Router], places: NDArray[np.float64], radii: Sequence[float]
 ) -> list[Element]:
-    """Write the names of the routers that reached most below their dots, moved apart."""
+    """Write the names of the routers that reached most.
+
+    They stand below the dots, moved apart.
+    """
     named = [place for place, router in enumerate(routers) if router.name][:MAX_NAMES]
     if not named:
         return []

@@ -1,4 +1,7 @@
-"""The graph store on Neo4j: every port, one database, any number of processes."""
+"""The graph store on Neo4j: every port on one database.
+
+Any number of processes may use it.
+"""
 
 from propagation.adapters.neo4j.connection import (
     Neo4jDatabase,

@@ -1,1 +1,4 @@
-"""Evolution of routers (RecNet 2.4): plan from gradients, judge on a holdout, publish, undo."""
+"""Evolution of routers: plan from gradients, judge on a holdout, publish, undo.
+
+Source: RecNet 2.4.
+"""

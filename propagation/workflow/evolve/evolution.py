@@ -45,7 +45,7 @@ TOO_LITTLE = (
 
 @dataclass
 class Evolution:
-    """Runs evolutions; the caller sees to it that there is one at a time.
+    """Runs evolutions; the caller runs only one at a time.
 
     Planning keeps learning out for as long as a copy of the numbers takes; publishing keeps
     reasoning and rounds out, and learning at the end of it.
@@ -137,7 +137,10 @@ class Evolution:
         )
 
     async def _take_snapshot(self) -> tuple[Snapshot, Holdout]:
-        """Copy the numbers and load the holdout at one sequence, while nothing is learned."""
+        """Copy the numbers and load the holdout at one sequence.
+
+        Nothing is learned meanwhile.
+        """
         async with self.exclusion.run(Activity.LEARN):
             view = self.numbers.view
             holdout = await load_holdout(
@@ -167,7 +170,10 @@ class Evolution:
         return through
 
     async def _publish(self, decided: DecidedPlan, epoch: Epoch) -> EvolutionRun:
-        """Publish; once more if a reader merged messages into a client whose rules follow."""
+        """Publish the plan, and try again after a version clash.
+
+        A clash means that a reader merged messages into a client whose rules follow the routers.
+        """
         async with self.exclusion.run(Activity.PUBLISH_EVOLUTION):
             for _ in range(PUBLISH_ATTEMPTS - 1):
                 with suppress(VersionClash):

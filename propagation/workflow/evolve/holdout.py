@@ -1,5 +1,6 @@
-"""The holdout and the snapshot on which a plan is judged, and the judgement.
+"""The holdout and the snapshot on which a plan is judged.
 
+The judgement is here, too.
 The holdout is the newest learned interactions of the epoch; the snapshot is a copy of the numbers
 that is taken back to T, the moment before them. From that state a plan's routers are compared with
 the routers that are.
@@ -100,7 +101,7 @@ def _newest(parts: Sequence[AlignedBlock], through: int, size: int) -> Holdout:
 
 @dataclass
 class Snapshot:
-    """A copy of the taste bank and of what else an evolution touches.
+    """A copy of the taste bank and of what else evolution touches.
 
     Of all items: mass [I, K], adoptions [I]. Of all users: content [U, D], the decayed sums of
     their items' embeddings. Of the holdout's users and items, by place: events, tastes and
@@ -186,7 +187,10 @@ def take_snapshot(view: NumbersView, holdout: Holdout) -> Snapshot:
 
 
 def rewind_snapshot(snapshot: Snapshot) -> None:
-    """Take a snapshot back to T: undo all of the holdout's events, in place."""
+    """Take a snapshot back to T.
+
+    All of the holdout's events are undone in place.
+    """
     rewind(snapshot.tastes, snapshot.events, snapshot.known)
     snapshot.mass[snapshot.items] = snapshot.tastes.mass
     snapshot.adoptions[snapshot.items] = snapshot.tastes.adoptions
@@ -236,7 +240,7 @@ def judge_plan(plan: Plan, snapshot: Snapshot, holdout: Holdout) -> Verdict | No
 def replay_holdout(
     tastes: Tastes, snapshot: Snapshot
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Run the holdout on these routers, and read the lift before each event.
+    """Replay the holdout on these routers, reading the lift before each event.
 
     Args:
         tastes: Changed in place.

@@ -1,4 +1,4 @@
-"""Plan of an evolution: what the reasoner decided, and what is published of it.
+"""Plan of an evolution: the reasoner's decisions and what is published.
 
 A decided plan catches up with what is learned until it is published.
 """
@@ -50,7 +50,7 @@ class Plan:
     undecided: Mapping[int, str] = field(default_factory=dict)
 
     def divide(self, directions: NDArray[np.float32], items: int) -> dict[int, Division]:
-        """Divide each split router among all who have written to it by now.
+        """Divide each split router among all who have written to it.
 
         Args:
             directions: The users' unit vectors [U, D].
@@ -154,7 +154,11 @@ async def catch_up(store: GraphStore, plan: DecidedPlan, through: int) -> Decide
 def _add(
     division: Division, written: tuple[NDArray[np.int64], NDArray[np.int64], F64]
 ) -> WrittenMass:
-    """Add what was written to a split router: user rows, item rows and weights."""
+    """Add to both halves what was written to a split router.
+
+    Args:
+        written: User rows, item rows and weights.
+    """
     users, items, weights = written
     second = division.halves.of(users) == division.halves.second
     return WrittenMass(

@@ -167,7 +167,10 @@ class _Draft:
 
 @dataclass
 class Planner:
-    """Asks the reasoner about routers that readers have judged often enough, most blamed first."""
+    """Asks the reasoner about routers that readers judged often enough.
+
+    The most blamed router comes first.
+    """
 
     store: GraphStore
     reasoner: Reasoner

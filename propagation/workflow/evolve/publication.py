@@ -1,5 +1,6 @@
-"""Publication of an evolution: numbers, texts, edges and rules change in one commit.
+"""Publication of an evolution in one commit.
 
+The commit changes numbers, texts, edges and rules.
 The caller keeps reasoning and rounds of this process out; reads, recording and learning go on.
 Learning stops at the end only: for what was written last, the numbers, their barrier and the
 commit. What other processes have in flight is void with the publication, and is done again in the
@@ -113,9 +114,10 @@ class Publisher:
             )
 
     async def _catch_up(self, decided: DecidedPlan) -> DecidedPlan:
-        """Catch up while learning goes on, until little is left for when it stops.
+        """Catch up with learning until little is left to catch up with.
 
-        Under much traffic that moment may never come; it gives up after MAX_CATCH_UPS steps.
+        Learning goes on meanwhile, and stops later for the rest only. Under much traffic the rest
+        may never become small, so this gives up after MAX_CATCH_UPS steps.
         """
         for _ in range(MAX_CATCH_UPS):
             through = await self.store.learned_through()
@@ -207,7 +209,7 @@ class Publisher:
         return await asyncio.to_thread(follow_edges, change, moved, standing)
 
     async def _follow_rules(self, change: RouterMap) -> list[ClientText]:
-        """Write the next versions of clients whose rules name a router that became another."""
+        """Write the next versions of clients whose rules name a moved router."""
         refs = await self.store.clients_with_rules(moved_routers(change))
         followed: list[ClientText] = []
         for start in range(0, len(refs), CLIENTS_A_CALL):

@@ -1,1 +1,4 @@
-"""The vector index, derived from the graph: written after commits, compared and repaired."""
+"""The vector index, which is derived from the graph.
+
+It is written after commits, compared with the graph, and repaired.
+"""

@@ -56,8 +56,9 @@ F32 = NDArray[np.float32]
 
 
 class LineVectors:
-    """Embeds the lines of profiles, and keeps their vectors: one interaction changes few lines.
+    """Embeds the lines of profiles, and keeps their vectors.
 
+    One interaction changes few lines.
     Vectors are kept by a digest of model and line, so that no line of an erased client stays here.
     """
 
@@ -98,7 +99,7 @@ def _digest(model: str, line: str) -> bytes:
 
 
 def profile_vectors(texts: Sequence[IndexedText], lines: Mapping[str, F32], dimension: int) -> F32:
-    """Sum each profile's lines by weight, and scale the sums to unit length.
+    """Sum each profile's lines by weight, scaled to unit length.
 
     Args:
         lines: Vectors [D] of all lines of these texts.

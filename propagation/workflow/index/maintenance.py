@@ -52,8 +52,9 @@ class IndexMaintenance:
         return self._feed.problem
 
     async def open(self) -> None:
-        """Find the index, repair it, and fill the view with its profile vectors.
+        """Find the index, repair it, and fill the numbers view.
 
+        The view gets the profile vectors of the index.
         An index that does not answer is found later by `step`; the view is then filled from texts.
         """
         try:
@@ -223,7 +224,11 @@ class IndexMaintenance:
         self._feed.problem = ""
 
     async def _check_epoch(self) -> None:
-        """Leave the index of an epoch alone that this process has not followed yet."""
+        """Check that this process has followed the index's epoch.
+
+        Raises:
+            IndexUnavailable: It has not, so it leaves the index alone.
+        """
         epoch = await self._store.current_epoch()
         if epoch is not None and epoch.embedder != self._embedder.name:
             raise IndexUnavailable(

@@ -103,7 +103,10 @@ class IndexRepair:
         return points
 
     async def _points_of_routers(self, routers: Sequence[int]) -> list[Point]:
-        """Make the points of those routers that exist, as the graph has them now."""
+        """Make the points of those routers that exist.
+
+        They are made as the graph has them now.
+        """
         existing = sorted(set(self._vectors.routers).intersection(routers))
         versions = await self._current_versions(existing)
         centres = self._numbers.view.state.taste.centres

@@ -62,7 +62,7 @@ T = TypeVar("T")
 
 @value
 class IndexedText:
-    """A client's text as the vector index and the numbers view take it.
+    """A client's text, as the index and the numbers view take it.
 
     It has the lines of the profile at one version, their weights, and the client's own attributes
     as the lines name them, each with the newest sequence on which it rests (eq. 1).

@@ -1,4 +1,7 @@
-"""Vectors of committed texts, attributes and routers: into the index and the numbers view."""
+"""Brings committed vectors into the index and the numbers view.
+
+They are the vectors of texts, attributes and routers.
+"""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -219,7 +222,10 @@ class VectorSync:
         ]
 
     async def _points_of(self, texts: Sequence[IndexedText]) -> list[Point]:
-        """Make clients' points: all lines are embedded together, then summed in small parts."""
+        """Make the points of clients.
+
+        All lines are embedded together, then summed in small parts.
+        """
         points: list[Point] = []
         lines = await self._lines.embed(texts)
         for start in range(0, len(texts), TEXTS_A_PART):

@@ -1,4 +1,7 @@
-"""Items' texts into the numbers: new ones, and those that the embeddings endpoint refused."""
+"""Embedding of items' texts into the numbers.
+
+The texts are new ones, and those that the embeddings endpoint refused.
+"""
 
 import logging
 import time
@@ -75,8 +78,9 @@ async def _embed_items(
 
 
 class RefusedTexts:
-    """Items for whose text a drawn direction stands until it can be embedded.
+    """Items whose text could not be embedded yet.
 
+    A drawn direction stands for such a text until it can be embedded.
     They are found in the numbers, so that a restart changes nothing.
     """
 

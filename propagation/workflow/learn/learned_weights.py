@@ -1,4 +1,7 @@
-"""The weights that interactions wrote to taste routers, read through the router maps."""
+"""Weights that interactions wrote to taste routers.
+
+They are read through the router maps.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
@@ -63,7 +66,7 @@ class Written:
         self.weights.append(weights[row, place])
 
     def of(self, router: int) -> tuple[I64, I64, NDArray[np.float64]]:
-        """Return the users, items and weights that wrote to one router, in order."""
+        """Return the users, items and weights of one router, in order."""
         mine = [routers == router for routers in self.routers]
         return (
             _joined(self.users, mine, np.int64),

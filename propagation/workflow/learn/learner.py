@@ -47,7 +47,10 @@ class EntryListener(Protocol):
 
 
 class Learner:
-    """Learns one step at a time, or follows if another process holds the lease."""
+    """Learns one step at a time.
+
+    If another process holds the lease, it follows that process.
+    """
 
     def __init__(
         self,
@@ -98,9 +101,10 @@ class Learner:
 
     @asynccontextmanager
     async def suspend(self) -> AsyncIterator[None]:
-        """Keep the view equal to the store while the caller replaces the numbers.
+        """Keep the view equal to the store during a replacement.
 
-        The caller keeps this process from learning, and leaves a barrier of its own.
+        The caller replaces the numbers within the block. It keeps this process from learning, and
+        leaves a barrier of its own.
 
         Raises:
             LeaseLost: Another process is ahead.
@@ -123,10 +127,10 @@ class Learner:
         )  # this process' own barrier, as its lease keeps the others from setting one
 
     async def synchronize(self) -> None:
-        """Bring the view to the end of the stored blocks and past every barrier.
+        """Bring the view to the end of the log's stored blocks.
 
-        That includes a barrier after which nothing was learned yet. The caller keeps this process
-        from learning.
+        The view also passes every barrier, including one after which nothing was learned yet. The
+        caller keeps this process from learning.
         """
         if self._ahead:
             await self.reload()
@@ -143,7 +147,7 @@ class Learner:
             await asyncio.gather(self._saving, return_exceptions=True)
 
     async def reload(self) -> None:
-        """Load the view from the store: the newest checkpoint and the blocks after it.
+        """Load the view from the newest checkpoint and later blocks.
 
         An epoch that is new to this process is followed first, because its embedder embeds the
         texts that come after it.
@@ -266,7 +270,7 @@ class Learner:
         return None if self._requested else await self._leases.acquire(LEARN_LEASE)
 
     def _is_overtaken(self, entries: Sequence[LogEntry]) -> bool:
-        """Return whether another process left a barrier that this view has not loaded."""
+        """Return whether another process left a barrier that is not loaded."""
         return any(
             entry.kind in BARRIERS and entry.sequence > self._last_barrier for entry in entries
         )

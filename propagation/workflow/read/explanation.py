@@ -1,4 +1,7 @@
-"""Explanation of a ranked item: parts of its score, communities behind them, and messages."""
+"""Explanation of a ranked item: score parts, communities and messages.
+
+The communities and messages are those behind the item's score.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -135,8 +138,9 @@ class Explainer:
     async def _messages_behind(
         self, read: ReadResult, text: ClientText | None
     ) -> list[list[RouterVersion]]:
-        """List, by item, the messages whose profile lines raise the item's profile cosine.
+        """List, by item, the messages that raise the item's profile cosine.
 
+        A message raises it through the lines that reception wrote into the user's profile.
         None are listed if the lines cannot be embedded within the deadline.
         """
         lines = [] if text is None else text.profile.lines
@@ -260,7 +264,7 @@ def explain_in_words(
 
 
 def _is_true_of_item(part: ScorePart) -> bool:
-    """Tell whether the item has the feature, and more of it than others.
+    """Tell whether the item has more of the feature than others.
 
     A feature that the item lacks may raise its score too, by a weight below 0; it has no words.
     """
@@ -273,7 +277,10 @@ def _tells_newcomers_apart(part: ScorePart) -> bool:
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    """Quote names, once if two consist of the same words in another order."""
+    """Quote names, leaving out those that repeat another's words.
+
+    Names that consist of the same words in another order count as one.
+    """
     first: dict[frozenset[str], str] = {}
     for name in names:
         first.setdefault(frozenset(name.split()), f"“{name}”")

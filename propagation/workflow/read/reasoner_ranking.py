@@ -16,7 +16,10 @@ RERANKED_ITEMS = 20
 
 
 class ReasonerRanking:
-    """Shows candidates in a seeded random order, so that their places tell nothing."""
+    """Re-orders recommendations by asking the reasoner.
+
+    Candidates are shown in a seeded random order, so that their places tell nothing.
+    """
 
     def __init__(self, store: GraphStore, reasoner: Reasoner, seed: int) -> None:
         self._store = store

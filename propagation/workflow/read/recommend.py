@@ -1,4 +1,6 @@
-"""Recommendations: the catalogue, or given candidates, ranked for a user by the numbers.
+"""Recommendations: items ranked for a user by the numbers.
+
+The items are the catalogue or given candidates.
 
 Source: docs/numbers.md, rules 2 and 3.
 """
@@ -79,7 +81,7 @@ class RecommendRequest:
 
 @dataclass(frozen=True)
 class Recommended:
-    """One item of the list, with its explanation if the request asks for it."""
+    """One item of the list, with its explanation if requested."""
 
     item_id: str
     title: str
@@ -217,7 +219,10 @@ class Recommender:
         return None, allowed
 
     async def factors(self, text: ClientText) -> NDArray[np.float64] | None:
-        """Return [K taste] factors of the user's filter rules, or None without a rule.
+        """Compute the factors of the user's filter rules.
+
+        Returns:
+            [K taste] factors; None without a rule.
 
         Source: docs/numbers.md, rule 2: they multiply the routing weights.
         """
@@ -230,10 +235,11 @@ class Recommender:
         return np.array(memory.factors(count, attributes))
 
     async def _own(self, ref: int | None) -> NDArray[np.float32] | None:
-        """Embed content and attributes [2,D] of the text of a user without history.
+        """Embed the text of a user without history.
 
         Returns:
-            None if the user has a history or no text, or the deadline passed.
+            Vectors [2, D] of content and attributes. None if the user has a history or no text, or
+            the deadline passed.
         """
         view = self._numbers.view
         if ref is None or (index_of(ref) < view.users and view.state.history_length[index_of(ref)]):

@@ -1,4 +1,4 @@
-"""What routers stand for: attributes of taste routers, and communities of session routers."""
+"""What routers stand for: taste routers' attributes and session routers' communities."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -61,13 +61,21 @@ class SessionCommunity:
 
 
 def router_masses(view: NumbersView, name: BankName) -> list[float]:
-    """Return n_k of every router of a bank, its start mass included (docs/numbers.md, State)."""
+    """Return n_k of every router of a bank.
+
+    The router's start mass is included.
+
+    Source: docs/numbers.md, State.
+    """
     bank = view.state.session if name == BankName.SESSION else view.state.taste
     return [float(total) for total in bank.total]
 
 
 def count_session_users(view: NumbersView) -> list[int]:
-    """Count, by session router, the users with a history who trust it most."""
+    """Count, for each session router, the users who trust it most.
+
+    Users without a history are not counted.
+    """
     active = np.flatnonzero(view.state.history_length[: view.users])
     trust = view.state.session.trust
     counts = np.bincount(trust[active].argmax(axis=1), minlength=trust.shape[1])

@@ -1,4 +1,7 @@
-"""Scoring the catalogue, or given candidates, for users, over one view of the numbers."""
+"""Scoring of items for users, over one view of the numbers.
+
+The items are the catalogue or given candidates.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -101,8 +104,9 @@ class ReadResult:
 
 
 class CatalogueScorer:
-    """Two-stage scoring: quantised scores of all items, exact scores of a short list.
+    """Scores all items roughly, and a short list exactly.
 
+    The scores of the first stage are quantised.
     Runs on the thread that owns the view; the first stage uses other threads as well.
     """
 
@@ -223,7 +227,11 @@ class CatalogueScorer:
 
 
 def _shortlist_size(limit: int) -> int:
-    """Return how many items are scored exactly for a list of this length."""
+    """Return how many items are scored exactly.
+
+    Args:
+        limit: The length of the list.
+    """
     return max(SHORTLIST, SHORTLIST_A_PLACE * limit)
 
 

@@ -86,11 +86,14 @@ def _vector_of(view: NumbersView, ref: int, by: By) -> NDArray[np.float64]:
 def vectors(
     view: NumbersView, kind: ClientKind, by: By, start: int, end: int
 ) -> NDArray[np.float64]:
-    """Return the vectors [end - start, D or K] by which clients are compared.
+    """Return the vectors by which clients are compared.
 
     By profile: the profile's vector, else the catalogue's content (items) or the history's
     (users). By routers: the trust in taste routers (users) or the taste lifts (items); both are
     sums of lifts, so they compare.
+
+    Returns:
+        [end - start, D or K].
     """
     state = view.state
     if by == "routers":

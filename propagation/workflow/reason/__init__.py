@@ -1,1 +1,1 @@
-"""Stage 1 of Algorithm 1: interactions are reasoned, and new clients are described."""
+"""Stage 1 of Algorithm 1: reason interactions and describe new clients."""

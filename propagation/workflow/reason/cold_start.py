@@ -61,9 +61,10 @@ def catalogue_change(text: ClientText, edits: Sequence[Edit]) -> list[Edit]:
 
 
 class ColdStart:
-    """Describes clients in the order of the log: after learning, and before interactions.
+    """Describes clients in the order of the log.
 
-    `changes` counts the client changes of the log so far.
+    A client is described after learning and before interactions are reasoned. `changes` counts the
+    client changes of the log so far.
     """
 
     def __init__(
@@ -105,7 +106,11 @@ class ColdStart:
                 self.changes += len(entry.refs)
 
     def through(self, most: int) -> int:
-        """Return the sequence, at most `most`, up to which every client is described."""
+        """Return the sequence up to which every client is described.
+
+        Args:
+            most: The sequence is at most this one.
+        """
         return min(self._waiting[0].sequence - 1, most) if self._waiting else most
 
     async def describe(self, *, welcome: bool = True) -> int:
@@ -178,7 +183,10 @@ class ColdStart:
         return own | {text.profile.ref: text for text in welcomed}
 
     async def _save_failed(self, failed: set[int]) -> None:
-        """Remember failures over restarts, so that every change is described in the end."""
+        """Store the failures, so that they outlast a restart.
+
+        Every change is described in the end.
+        """
         if failed:
             self._retry_at = time.monotonic() + RETRY_SECONDS
         if failed != self._failed:

@@ -67,7 +67,10 @@ class TextDrafter(Protocol[T]):
         """
 
     def keep(self, texts: Mapping[int, ClientText]) -> None:
-        """Take these texts, which another part of this process stored, as the newest ones."""
+        """Keep these texts as the newest ones.
+
+        Another part of this process stored them.
+        """
 
     def forget(self, refs: Iterable[int]) -> None:
         """Load these clients' texts again before they are used."""
@@ -79,7 +82,10 @@ class TextDrafter(Protocol[T]):
         """
 
     def shorten_wait(self) -> None:
-        """Wait only a short time for a drafter that hangs: the service stops."""
+        """Wait only a short time for a drafter that hangs.
+
+        The service calls this when it stops.
+        """
 
     async def close(self) -> None:
         """End what drafts."""

@@ -40,7 +40,7 @@ from propagation.workflow.settings import WorkflowSettings
 
 @dataclass
 class WorkingSet:
-    """What interactions read: clients, their texts, and the messages that wait for them.
+    """Clients, their texts and their waiting messages, as interactions read them.
 
     It moves on with each interaction that succeeds.
     """
@@ -62,7 +62,7 @@ class WorkingSet:
 
 @dataclass
 class Draft:
-    """The texts of one interaction, and the reasoner's answers that they came from.
+    """The texts of one interaction, and the answers they came from.
 
     now: Newest text by client. written: All new versions, in order. merged: What became of
     messages. parties: The clients after reception. The answers are kept so that they can be applied
@@ -279,7 +279,7 @@ class InteractionReasoning:
     async def _reason_concurrently(
         self, works: Sequence[ReasonWork], working_set: WorkingSet, enough: Callable[[int], bool]
     ) -> list[ReasonedInteraction]:
-        """Reason each interaction after those before it that it shares a client with."""
+        """Reason interactions concurrently, but in order where they share a client."""
         slots, ended = asyncio.Semaphore(self._reasoner.concurrency), 0
         last: dict[int, asyncio.Task[ReasonedInteraction | None]] = {}
 
@@ -312,7 +312,11 @@ class InteractionReasoning:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _load(self, refs: Sequence[int], texts: dict[int, ClientText]) -> WorkingSet:
-        """Load clients, the texts that are not known, and the messages that wait."""
+        """Load clients, missing texts and waiting messages.
+
+        Args:
+            texts: Texts that are known already; the missing ones are added.
+        """
         missing = [ref for ref in refs if ref not in texts]
         found, loaded = await asyncio.gather(
             self._store.get_clients(refs), self._store.load_texts(missing)
@@ -340,7 +344,7 @@ def first_profile(text: ClientText, edits: Sequence[Edit], max_lines: int) -> Cl
 
 
 def clients_of(work: ReasonWork) -> list[int]:
-    """List the user, the positive item and, if there is one, the negative item."""
+    """List the user, the positive item and any negative item."""
     refs = [work.user, work.item]
     return refs if work.negative is None else [*refs, work.negative]
 

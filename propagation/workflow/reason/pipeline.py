@@ -231,7 +231,9 @@ class Pipeline:
         usage: Usage,
         reserved: Sequence[int],
     ) -> None:
-        """Commit on the newest texts, one interaction at a time in this process.
+        """Commit an interaction on the newest texts.
+
+        This process commits one interaction at a time.
 
         Args:
             usage: What all attempts cost.

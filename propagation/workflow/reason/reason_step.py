@@ -1,4 +1,4 @@
-"""Reasoning of a claim: interactions are claimed, drafted in parts, committed and published.
+"""Reasoning of a claim: draft it in parts, commit and publish them.
 
 While one part is committed the next is drafted on the texts that it left. Where the reasoner is a
 language model, a pipeline takes the place of claims; dead letters are replayed here, too.
@@ -120,7 +120,7 @@ class Reasoning:
         return len(results) - failed, failed
 
     async def wait_for_views(self) -> None:
-        """Wait until every committed text is in the numbers view and the index.
+        """Wait until the numbers view and the index have every committed text.
 
         The running claim's are included.
         """
@@ -189,7 +189,7 @@ class TextPublication:
         self._newest: asyncio.Task[None] | None = None
 
     async def begin(self, texts: Sequence[IndexedText]) -> None:
-        """Begin to publish texts after the earlier ones, and wait until these are published."""
+        """Begin to publish texts, and wait until the earlier ones are published."""
         before, self._newest = self._newest, asyncio.create_task(self._publish(texts))
         if before is not None:
             await asyncio.shield(before)

@@ -1,4 +1,4 @@
-"""Rebase of an interaction's answers onto texts that another writer moved on meanwhile.
+"""Rebase of an interaction's answers onto texts that another writer changed.
 
 Edits of different lines commute, so most need no second call of the reasoner (`docs/design.md`,
 "The loop", step 3).
@@ -92,7 +92,7 @@ def _rebase_optimization(
 def rebase_edits(
     edits: Sequence[Edit], base: Profile, current: Profile, moved: Mapping[int, int]
 ) -> list[Edit]:
-    """Make edits of one version of a profile into edits of the current one.
+    """Convert edits of one profile version to edits of the current one.
 
     Args:
         base: The version that the edits were made for.
@@ -121,7 +121,14 @@ def rebase_edits(
 
 
 def _check_rules(rules: Sequence[FilterRule], base: FilterMemory, current: FilterMemory) -> None:
-    """Raise EditClash if a rule's target has another rule now than in `base`."""
+    """Check that the rules' targets have the same rules as before.
+
+    Args:
+        base: The memory that the rules were made for.
+
+    Raises:
+        EditClash: A target has another rule now.
+    """
     for rule in rules:
         before = next((old for old in base.rules if old.target == rule.target), None)
         if before != next((old for old in current.rules if old.target == rule.target), None):

@@ -1,1 +1,1 @@
-"""Stage 2 of Algorithm 1: propagation rounds, and the table of routing policies."""
+"""Stage 2 of Algorithm 1: propagation rounds and the routing policies' table."""

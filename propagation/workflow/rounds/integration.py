@@ -107,15 +107,16 @@ class RouterIntegration:
 
 @dataclass(frozen=True)
 class PostponedArrivals:
-    """Arrivals that wait at their routers, and the epoch whose routers these are."""
+    """Arrivals that wait at routers, with the epoch of these routers."""
 
     epoch: int = 0
     groups: dict[int, list[Arrival]] = field(default_factory=dict)
 
 
 async def load_postponed(store: GraphStore) -> PostponedArrivals:
-    """Load the arrivals that wait for the next round, of clients that still exist.
+    """Load the arrivals that wait for the next round.
 
+    Arrivals of clients that no longer exist are left out.
     There are two places, for rounds of even and of odd number; the newer one that a published round
     wrote counts. A publication that is no round of its own (an evolution's) leaves both alone.
     """

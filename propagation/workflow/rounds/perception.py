@@ -99,7 +99,10 @@ class AttributePerception:
         )
 
     def by_centres(self) -> CentrePerception:
-        """Perceive by the taste routers' centres: in a bootstrap's first round, before profiles."""
+        """Perceive by the taste routers' centres.
+
+        The first round of a bootstrap does so, because there are no router profiles yet.
+        """
         return CentrePerception(self.embedder, self.numbers.view.state.taste.centres)
 
     async def _stored(self, names: set[str]) -> dict[str, Attribute]:

@@ -1,4 +1,4 @@
-"""Table of the routing policies, and what they read of the running system."""
+"""The routing policies' table, and what policies read at run time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ class QuantileThreshold:
         return await self.fix()
 
     async def fix(self) -> float:
-        """Measure tau over what the index holds now, and record it with the epoch.
+        """Measure tau over the index, and record it with the epoch.
 
         Raises:
             LeaseHeld: Another process runs a round.
@@ -133,7 +133,7 @@ class LiveTasteWeights:
         return [written.get(arrival.sequence, ()) for arrival in arrivals]
 
     async def _in_current_routers(self, written: Mapping[int, Weights]) -> Mapping[int, Weights]:
-        """Move weights that an evolution came after to the routers that there are now."""
+        """Move weights from before an evolution to the current routers."""
         maps = await self.store.router_maps()
         older = [sequence for sequence in written if maps.after(sequence).maps]
         rows = await self.store.interactions(older) if older else ()

@@ -1,4 +1,7 @@
-"""A propagation round: stage 2 of Algorithm 1, many commits and one publication."""
+"""A propagation round: stage 2 of Algorithm 1.
+
+It makes many commits and one publication.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -80,7 +83,13 @@ class PropagationRound:
     async def _run(
         self, lease: Lease, pending: PendingChanges, perception: Perception
     ) -> Round | None:
-        """Run Algorithm 1, lines 16 to 20, and publish the result in one commit."""
+        """Run a round and publish its result in one commit.
+
+        Returns:
+            The round, or None if nothing had changed.
+
+        Source: Algorithm 1, lines 16 to 20.
+        """
         postponed = await load_postponed(self._store)
         if not pending.clients and not postponed.groups:
             return None
@@ -117,7 +126,11 @@ class PropagationRound:
     async def _multicast(
         self, clients: Sequence[int], versions: Sequence[RouterVersion]
     ) -> TableChange:
-        """Build the routing table anew where it may have changed, and compare it."""
+        """Build the routing table anew where it may have changed.
+
+        Returns:
+            The changes against the current edges.
+        """
         table = await self.policy.route(clients, versions)
         by_client = await self._store.edges_of(table.clients)
         standing = [edge for edges in by_client.values() for edge in edges]

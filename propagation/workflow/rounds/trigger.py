@@ -1,6 +1,8 @@
-"""Trigger of the next round: due after `update_size` clients changed (Algorithm 1, line 13).
+"""Trigger of the next round, due after `update_size` clients changed.
 
 Rounds run apart from interactions, over batches of changes (RecNet 2.5, asynchronous optimisation).
+
+Source: Algorithm 1, line 13.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,7 +61,7 @@ class RoundTrigger:
         return PendingChanges(changed, after=after, through=through)
 
     def expect_first(self) -> None:
-        """Look again whether an epoch was opened whose first round was not published."""
+        """Check again for an epoch whose first round is not published."""
         self._first_published = False
 
     async def _lacks_first(self, last: Round | None) -> bool:

@@ -109,7 +109,7 @@ class Catalogue:
 
     @property
     def pending_hidden(self) -> list[int]:
-        """Return the rows of items that are hidden before the numbers have learned it."""
+        """Return the rows of items whose hiding is not learned yet."""
         return list(self._pending_hidden)
 
     def rows_with(

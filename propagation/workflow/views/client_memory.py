@@ -1,4 +1,7 @@
-"""Everything that this process remembers of clients, for what changes all of it."""
+"""All that this process remembers of clients.
+
+Code that changes all of it finds it here.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -32,7 +35,10 @@ class ClientMemory:
             cache.forget(refs)
 
     def forget_client(self, ref: int) -> None:
-        """Drop what is known of a client that was forgotten, by whichever process."""
+        """Drop what is known of a client that was forgotten.
+
+        This process or another one has forgotten it.
+        """
         self.forget_texts([ref])
         if kind_of(ref) == ClientKind.ITEM:
             self._catalogue.forget(index_of(ref))

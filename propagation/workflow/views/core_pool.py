@@ -21,7 +21,12 @@ class CorePool:
         self._others = ThreadPoolExecutor(max(self._threads - 1, 1), thread_name_prefix="cores")
 
     def run(self, blocks: int, kernel: Callable[[int, int], None]) -> None:
-        """Call kernel(begin, end) for parts of [0, blocks), and wait for all of them."""
+        """Call a kernel for parts of its blocks, and wait for all.
+
+        Args:
+            blocks: The parts cover [0, blocks).
+            kernel: Called as kernel(begin, end).
+        """
         parts = min(self._threads, blocks // MIN_BLOCKS)
         if parts < 2:
             kernel(0, blocks)

@@ -1,4 +1,7 @@
-"""The owner of the numbers view, on which learning and reading take turns."""
+"""The owner of the numbers view.
+
+Learning and reading take turns on the view.
+"""
 
 import asyncio
 import threading

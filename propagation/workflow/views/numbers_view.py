@@ -47,14 +47,20 @@ ON, OFF = 0, 1
 
 
 def seeded_directions(count: int, dimension: int, seed: int) -> NDArray[np.float32]:
-    """Draw unit vectors [count, D], for routers before bootstrap and items without text."""
+    """Draw unit vectors [count, D] from a seed.
+
+    They are for routers before bootstrap and for items without text.
+    """
     vectors = np.random.default_rng(seed).standard_normal((count, dimension), np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors
 
 
 def live_combiner() -> Combiner:
-    """Create the combiner with two arms over the same features: with propagation, and without."""
+    """Create the combiner with two arms over the same features.
+
+    One arm is with propagation, the other without.
+    """
     mask = np.ones((2, FEATURES))
     mask[OFF, list(PROPAGATED)] = 0
     start = np.full(FEATURES, START_WEIGHT)
@@ -173,7 +179,10 @@ class NumbersView:
         return len(self._changed_items)
 
     def take_changed_items(self) -> NDArray[np.int64]:
-        """Return the rows of items whose vectors or visibility changed since the last call."""
+        """Return the rows of items that changed since the last call.
+
+        An item changes with its vectors or its visibility.
+        """
         rows = np.fromiter(self._changed_items, np.int64, len(self._changed_items))
         self._changed_items.clear()
         return rows
@@ -296,7 +305,14 @@ class NumbersView:
         ]
 
     def _taste_of_text(self, ref: int, count: int) -> list[tuple[int, float]]:
-        """Weigh routers by the text alone, like an item's start mass: softmax(8 z.C_k)."""
+        """Weigh routers by the text alone: softmax(8 z.C_k).
+
+        An item's start mass is computed in the same way.
+
+        Returns:
+            At most `count` pairs of router and weight, largest first; none for a client without a
+            vector.
+        """
         row, state = index_of(ref), self.state
         profile = state.user_profile[row] if kind_of(ref) == ClientKind.USER else state.content[row]
         if not profile.any():
@@ -315,7 +331,10 @@ class NumbersView:
         ]
 
     def adopt(self, other: "NumbersView") -> None:
-        """Take over another view's numbers, and keep this one's profiles, which are not learned."""
+        """Take over another view's numbers.
+
+        This view keeps its profiles, which are not learned.
+        """
         users, items = min(self.users, other.users), min(self.items, other.items)
         other.state.user_profile[:users] = self.state.user_profile[:users]
         other.state.item_profile[:items] = self.state.item_profile[:items]

@@ -77,7 +77,11 @@ class PendingEvents:
         self._know(after, part.through)
 
     def gaps(self, through: int) -> list[tuple[int, int]]:
-        """Return the unread parts (after, through) of the log up to a sequence, ascending."""
+        """Return the unread parts of the log up to a sequence.
+
+        Returns:
+            Pairs (after, through), ascending.
+        """
         found, at = [], self._learned
         for after, end in self._known:
             if after > at and at < through:
@@ -119,7 +123,10 @@ class PendingEvents:
         return [item for _, item in self._items.get(user_row, ()) if isinstance(item, int)]
 
     def _note(self, sequence: int, user: Name, item: Name) -> None:
-        """Insert by sequence: an event read late comes before those recorded here meanwhile."""
+        """Insert an event by its sequence.
+
+        An event that is read late comes before those that were recorded here meanwhile.
+        """
         insort(self._items.setdefault(user, deque()), (sequence, item), key=itemgetter(0))
         insort(self._order, (sequence, user), key=itemgetter(0))
 

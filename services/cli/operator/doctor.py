@@ -85,7 +85,9 @@ def doctor(
 
 
 def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
-    """Check the file before the engine opens: opening migrates, repairs and frees leases.
+    """Check the file before the engine opens.
+
+    Opening migrates, repairs and frees leases.
 
     Raises:
         UsageProblem: Opening would migrate the file, and --mend was not given.
@@ -150,8 +152,9 @@ def _index(engine: "Engine") -> Finding:
 
 
 async def numbers_of(engine: "Engine") -> Finding:
-    """Check that the numbers in memory are neither ahead of nor behind the log.
+    """Check that the numbers in memory agree with the log.
 
+    They must be neither ahead of the log nor behind it.
     Other processes may learn meanwhile.
     """
     store = engine.store
@@ -166,7 +169,10 @@ async def numbers_of(engine: "Engine") -> Finding:
 
 
 def _disk(settings: "Settings") -> Finding:
-    """Check that the file could double, as a compaction or rebuild may need."""
+    """Check that the disk has room for the file to double.
+
+    A compaction or rebuild may need that.
+    """
     free = shutil.disk_usage(settings.database.resolve().parent).free
     needed = max(FREE_LEAST, int(settings.database.stat().st_size * FREE_SHARE))
     if free >= needed:

@@ -1,4 +1,7 @@
-"""`propagation evolve`: evolution of the routers by hand, and the runs so far."""
+"""`propagation evolve`: runs and lists evolutions of the routers.
+
+Evolutions are run by hand here.
+"""
 
 from typing import Annotated
 

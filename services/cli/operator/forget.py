@@ -83,9 +83,10 @@ def forget(
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
-    """Erase a client: its events, texts and numbers, and others' texts that rest on it.
+    """Erase a client with its events, texts and numbers.
 
-    It cannot be undone. What others learned from it stays (docs/erasure.md).
+    Others' texts that rest on it are erased, too. It cannot be undone. What others learned from it
+    stays (docs/erasure.md).
 
     JSON: the proto's ForgetClientResponse.
     """

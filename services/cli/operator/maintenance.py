@@ -50,9 +50,10 @@ def backup(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Copy the database as it is now into FILE; the service may run.
+    """Copy the database as it is now into FILE.
 
-    The copy holds what is forgotten later: keep back-ups no longer than you may keep that.
+    The service may run. The copy holds what is forgotten later: keep back-ups no longer than you
+    may keep that.
 
     JSON: {"file", "bytes", "seconds"}.
     """
@@ -76,10 +77,10 @@ def restore(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Restore the database from a back-up or an export; stop the service first.
+    """Restore the database from a back-up or an export.
 
-    An existing database is overwritten only with --force. The content of FILE is checked before
-    anything is replaced; `propagation doctor` checks more.
+    Stop the service first. An existing database is overwritten only with --force. The content of
+    FILE is checked before anything is replaced; `propagation doctor` checks more.
 
     JSON: {"database", "bytes", "seconds"}.
     """
@@ -107,9 +108,9 @@ def export(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Write the whole database to FILE as JSON Lines; the service may run.
+    """Write the whole database to FILE as JSON Lines.
 
-    `restore` reads it again, without loss.
+    The service may run. `restore` reads it again, without loss.
 
     JSON: {"file", "rows", "bytes", "seconds"}.
     """
@@ -177,10 +178,11 @@ def init(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Bootstrap now (stage 0): fit the embedder, find routers, learn all interactions again.
+    """Bootstrap now (stage 0), and open an epoch.
 
-    It opens an epoch. It runs by itself at `bootstrap_items` items with text; run it by hand to do
-    so earlier, or after settings changed (taste.k, session.k, the embedder, the reasoner).
+    It fits the embedder, finds routers and learns all interactions again. It runs by itself at
+    `bootstrap_items` items with text; run it by hand to do so earlier, or after settings changed
+    (taste.k, session.k, the embedder, the reasoner).
 
     JSON: {"epoch", "sequence", "seconds"}.
     """
@@ -291,7 +293,9 @@ def replay_dead_letters(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Try dead letters again; their edits apply to the current profiles, marked late.
+    """Try dead letters again.
+
+    Their edits apply to the current profiles, and are marked late.
 
     JSON: {"mended", "failed"}.
     """

@@ -24,7 +24,9 @@ def run_round(
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
-    """Run a propagation round now: changes go to routers, and their messages to clients.
+    """Run a propagation round now.
+
+    Changes go to routers, and the routers' messages go to clients.
 
     JSON: the proto's RunRoundResponse (round is null if nothing had changed).
     """

@@ -145,7 +145,10 @@ def _facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
 
 
 def spending_in_words(spending: pb.Spending) -> list[tuple[str, object]]:
-    """Return the cost of each prompt since the start, in all and per interaction."""
+    """Return what each prompt has cost since the start.
+
+    The costs are in all and per interaction.
+    """
     facts: list[tuple[str, object]] = []
     for one in spending.prompts:
         usage = (
@@ -225,10 +228,10 @@ def report(
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
-    """Write one HTML page about a running service; it opens without a network.
+    """Write one HTML page about a running service.
 
-    It shows the routers as a map, the reach of messages, quality with and without propagation over
-    time, the busiest and slowest parts, and the evolution runs.
+    The page opens without a network. It shows the routers as a map, the reach of messages, quality
+    with and without propagation over time, the busiest and slowest parts, and the evolution runs.
 
     JSON: {"file", "bytes"}.
     """

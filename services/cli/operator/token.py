@@ -37,7 +37,9 @@ def new(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Make a token and print it, this once; the file keeps only its hash.
+    """Make a token and print it, this once.
+
+    The file keeps only the token's hash.
 
     analyst includes read, and sees users by id; admin includes write and read.
 

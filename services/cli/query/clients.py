@@ -1,4 +1,4 @@
-"""`propagation profile`, `similar` and `recommend`: what is known of a client, and for it."""
+"""`propagation profile`, `similar` and `recommend`: queries about a client."""
 
 from functools import partial
 from typing import Annotated

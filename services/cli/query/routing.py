@@ -1,4 +1,4 @@
-"""`propagation routers` and `trace`: the routers, and the paths that preferences took over them."""
+"""`propagation routers` and `trace`: routers, and the paths of preferences."""
 
 from functools import partial
 from typing import Annotated
@@ -57,7 +57,11 @@ def routers(
 
 
 def _print_all(routers: list[pb.Router], *, past: bool) -> None:
-    """Print the routers; of the past there are texts and tables, and no numbers."""
+    """Print a table of the routers.
+
+    Args:
+        past: Of the past there are texts and tables, and no numbers.
+    """
     print_table(
         "",
         ("router", "name", "members", "mass", "what it says"),

@@ -1,4 +1,7 @@
-"""`propagation import` and `replay`: a dataset into a service, or through the whole loop."""
+"""`propagation import` and `replay`: load or replay a dataset.
+
+`import` loads it into a service, and `replay` runs it through the whole loop.
+"""
 
 import time
 from typing import TYPE_CHECKING, Annotated
@@ -133,10 +136,10 @@ def replay(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Run a dataset through the whole loop on a database file, in lockstep.
+    """Run a dataset through the whole loop on a database file.
 
-    Two runs are equal to the bit: every step of events is recorded, learned and reasoned before the
-    next, and rounds run by counts, not by time.
+    It runs in lockstep, and two runs are equal to the bit: every step of events is recorded,
+    learned and reasoned before the next, and rounds run by counts, not by time.
 
     JSON: {"name", "clients", "events", "rounds", "outcomes": {status: count}, "seconds"}.
     """
@@ -203,7 +206,10 @@ def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange
 
 
 def checked(events: "Iterable[Event]") -> "Iterator[NewInteraction]":
-    """Check events as the service does, so that a later import finds duplicates."""
+    """Check events as the service does.
+
+    A later import therefore finds duplicates.
+    """
     from services.client.upload import event_to_proto
     from services.grpc.requests import parse_interaction
 

@@ -1,4 +1,7 @@
-"""`propagation demo` and `fake-llm`: a tour, and a scripted language model for trying things."""
+"""`propagation demo` and `fake-llm`: a tour and a scripted model.
+
+The language model is there for trying things.
+"""
 
 import asyncio
 from pathlib import Path
@@ -26,10 +29,10 @@ def demo(
         ),
     ] = None,
 ) -> None:
-    """Run a service, load a dataset through its API, and show what propagation does to it.
+    """Show what propagation does to a dataset.
 
-    It takes less than three minutes and leaves a picture and a page in demo-out. The service and
-    its database go when the demo ends.
+    A service is run, and the dataset is loaded through its API. It takes less than three minutes
+    and leaves a picture and a page in demo-out. The service and its database go when the demo ends.
     """
     from services.demo.run import demo as show
 
@@ -64,7 +67,9 @@ def fake_llm(
     seed: Annotated[int, typer.Option(min=0, help="Of faults and jitter.")] = 7,
     dimension: Annotated[int, typer.Option(min=2, max=4096, help="Of its embeddings.")] = 16,
 ) -> None:
-    """Run a scripted model behind the OpenAI wire format until Ctrl-C; it answers by a rule.
+    """Run a scripted language model behind the OpenAI wire format.
+
+    It answers by a rule, until Ctrl-C.
 
     Use it with `propagation serve --set reasoner=openai --set
     openai.base_url=http://127.0.0.1:8089/v1 --set openai.model=scripted`. GET /seen counts the

@@ -98,7 +98,12 @@ def prequential(
 def cold_start(
     stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
 ) -> Outcome:
-    """Rank the same events, sliced by how much was known of user and item (RecNet, Figure 6)."""
+    """Rank the stream's events, sliced by what was known.
+
+    A slice is how much was known of the user and of the item.
+
+    Source: RecNet, Figure 6.
+    """
     report = rank_stream(stream.name, stream, settings, options)
     title = (
         f"{report.dataset}: N@10 by what was known, {pluralize(report.ranked, 'event')} from "
@@ -120,7 +125,10 @@ def cold_start(
 def leave_one_out(
     stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
 ) -> Outcome:
-    """Rank each user's last event: at the end, at its own moment, with histories shuffled."""
+    """Rank each user's last event in three settings.
+
+    These are at the end, at the event's own moment, and with histories shuffled.
+    """
     embedder = HashedEmbedder(settings.workflow.seed)
     with progress_of(stream.name) as progress:
         report = asyncio.run(
@@ -171,8 +179,9 @@ COST_HEADERS = (
 
 
 def by_reasoner(folder: Path, settings: Settings, seeds: int, first: int | None) -> Outcome:
-    """Rank each user's last event by a language model that has learned all others.
+    """Rank each user's last event by a language model.
 
+    The model has learned all other events.
     It runs the whole loop on the database of the settings, which is created if needed. What was
     done before an error stays there: a stopped run goes on where it was.
     """

@@ -69,7 +69,9 @@ class Transaction:
         await result.consume()
 
     async def check_lease(self, lease: Lease) -> None:
-        """Check that a lease is still held, and keep it until the transaction ends.
+        """Check that a lease is still held.
+
+        The lease is kept until the transaction ends.
 
         Raises:
             LeaseLost: Another holder has taken it over.
@@ -95,7 +97,11 @@ class Neo4jDatabase:
         statements: Mapping[str, Statement],
         clock: Clock | None = None,
     ) -> None:
-        """Take the server's clock where `clock` is None; tests give one that they set."""
+        """Prepare the database; nothing is connected yet.
+
+        Args:
+            clock: By default the server's. Tests give one that they set.
+        """
         self.settings = settings
         self.sent = 0
         self._statements = statements
@@ -195,7 +201,7 @@ class Neo4jDatabase:
     async def _run(
         self, work: Callable[[AsyncManagedTransaction], Awaitable[T]], *, writing: bool
     ) -> T:
-        """Run work under both time limits: the caller's, and the server's on the transaction.
+        """Run work under the caller's and the server's time limits.
 
         The server's limit ends a transaction whose process is frozen, with the locks that it holds.
         """

@@ -1,4 +1,4 @@
-"""Checks the server and the database, and brings the schema up to date."""
+"""Checks of the server and the database, and updates of the schema."""
 
 from importlib.resources.abc import Traversable
 
@@ -28,8 +28,9 @@ def schema_steps(folder: Traversable | None = None) -> dict[int, list[str]]:
 
 
 async def open_database(database: Neo4jDatabase) -> None:
-    """Connect, check that the database is ours, then migrate it to this release's schema.
+    """Connect to the database, check it, and migrate its schema.
 
+    The checks include that the database is ours. The schema becomes that of this release.
     Nothing is written before the checks have passed.
 
     Raises:
@@ -109,7 +110,10 @@ async def _stored_version(database: Neo4jDatabase) -> int | None:
 
 
 async def _missing_indexes(database: Neo4jDatabase, texts: list[str]) -> list[str]:
-    """List our indexes, including those of constraints, that are absent or not online."""
+    """List our indexes that are absent or not online.
+
+    Indexes of constraints are included.
+    """
     states = dict(await database.rows("connection/list_indexes"))
     names = [text.split()[2] for text in texts if text.startswith("CREATE")]
     return sorted(name for name in names if states.get(name) != "ONLINE")

@@ -1,4 +1,4 @@
-"""Loads the Cypher statements of the store from files, and checks their headers.
+"""Loads the store's Cypher statements from files, and checks their headers.
 
 A file under cypher/ opens with the comment lines `// name: record/log/log_end`,
 `// purpose: ...`, `// parameters: ids, now` (or none) and, where its plan scans a label,
@@ -53,7 +53,10 @@ def load_statements(folder: Traversable | None = None) -> Mapping[str, Statement
 
 
 def cypher_folder() -> Traversable:
-    """Return the folder of the files, which is installed next to the packages."""
+    """Return the folder of the Cypher files.
+
+    It is installed next to the packages.
+    """
     return files(FOLDER)
 
 
@@ -81,7 +84,10 @@ def parse_statement(name: str, text: str) -> Statement:
 
 
 def split_statements(text: str) -> list[str]:
-    """Split a file of several statements, each ended by `;`, and drop its comments."""
+    """Split a file into its statements, and drop the comments.
+
+    Each statement is ended by `;`.
+    """
     return [part.strip() for part in _without_comments(text).split(";") if part.strip()]
 
 

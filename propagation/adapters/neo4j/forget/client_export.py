@@ -1,4 +1,7 @@
-"""Exports everything stored about a client (ExportStore): one statement per kind of record."""
+"""Exports everything stored about a client (ExportStore).
+
+There is one statement for each kind of record.
+"""
 
 from collections.abc import AsyncIterator, Mapping
 
@@ -64,7 +67,10 @@ class Neo4jExport(StorePart):
         return records
 
     async def _written(self, ref: int) -> AsyncIterator[Mapping[str, object]]:
-        """Yield the weights that interactions wrote to each bank (rule 5 of docs/numbers.md)."""
+        """Yield the weights that a client's interactions wrote to each bank.
+
+        Source: docs/numbers.md, rule 5.
+        """
         row = await self._database.row("forget/search/events_of_client", ref=ref) or [[], []]
         written = await learned_weights_of(self._database, [sequence for sequence, _ in row[0]])
         refs = sorted(

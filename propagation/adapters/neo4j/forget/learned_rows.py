@@ -39,7 +39,10 @@ async def learned_weights_of(database: Neo4jDatabase, sequences: Sequence[int]) 
 async def _blocks(
     database: Neo4jDatabase, wanted: NDArray[np.int64]
 ) -> AsyncIterator[tuple[LearnedBlock, NDArray[np.int64]]]:
-    """Each block that holds some of these sequences, and their places in it."""
+    """Yield each block that holds some of these sequences.
+
+    The places of the sequences in the block come with it.
+    """
     while (
         len(wanted)
         and (row := await database.row("learn/blocks/block_at", sequence=int(wanted[0])))
@@ -54,7 +57,9 @@ async def _blocks(
 async def mark_rows(
     transaction: Transaction, emptied: Sequence[int], promoted: Sequence[PromotedRepeat]
 ) -> frozenset[int]:
-    """Mark rows as empty, and those of promoted repeats with their new weights.
+    """Mark rows as empty, and rows of promoted repeats as reweighted.
+
+    The marks of promoted repeats have their new weights.
 
     Returns:
         Those of the emptied interactions that had a row.

@@ -100,7 +100,14 @@ class Neo4jRetention(StorePart):
         delete: Callable[[Transaction, Candidates, Keys, int], Awaitable[int]],
         limit: int,
     ) -> int:
-        """Delete at most `limit` rows of the last keys whose rows may go."""
+        """Delete rows of the last keys whose rows may go.
+
+        Args:
+            limit: At most so many rows are deleted.
+
+        Returns:
+            How many rows were deleted; 0 if no key is left.
+        """
         while keys:
             batch = keys[-limit:]
 

@@ -264,7 +264,7 @@ class WithdrawalCommit:
             )
 
     async def _dequeue(self, collection: Collection, keys: Sequence[int | str]) -> None:
-        """Delete changes from the outbox that were on their way to the vector index."""
+        """Delete changes for the vector index from the outbox."""
         await self.transaction.execute(
             "index/outbox/delete_changes_of_client",
             collection=collection.value,

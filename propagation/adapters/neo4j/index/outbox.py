@@ -68,7 +68,10 @@ async def enqueue_texts(transaction: Transaction, texts: Sequence[ClientText]) -
 
 
 async def enqueue_messages(transaction: Transaction, messages: Iterable[RouterVersion]) -> None:
-    """Add messages whose text changed to the outbox, in the transaction that changes them."""
+    """Add messages whose text changed to the outbox.
+
+    The transaction is the one that changes them.
+    """
     rows = sorted(
         [*_row(Collection.ROUTERS, sent.router, sent.round, sent.version), sent.round]
         for sent in messages

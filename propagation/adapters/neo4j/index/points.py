@@ -17,8 +17,9 @@ POINTS_PER_READ = 5_000
 
 
 class Neo4jPoints(StorePart):
-    """Stores points as nodes `(:Point)`; keys are JSON, so that 7 and "7" differ.
+    """Stores points as nodes `(:Point)`.
 
+    Keys are JSON, so that 7 and "7" differ.
     Several processes with the same embedder may share them: a point's vector follows from its
     version.
     """

@@ -1,4 +1,7 @@
-"""Checkpoints: arrays in pieces of a MiB, each written in its own transaction."""
+"""Checkpoints: arrays in pieces of a MiB.
+
+Each piece is written in its own transaction.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +19,10 @@ PARTS_PER_READ = 16
 
 
 class Neo4jCheckpoints(Neo4jSweeper):
-    """Keeps the newest barrier, the newest other checkpoint, and at most one incomplete one."""
+    """Keeps the newest checkpoints.
+
+    These are the newest barrier, the newest other checkpoint, and at most one incomplete one.
+    """
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
         staged = await self.stage_checkpoint(lease, checkpoint)

@@ -1,4 +1,7 @@
-"""Claims of stage 1: hands out interactions by token, and commits what was reasoned."""
+"""Claims of stage 1: hands out interactions and commits the results.
+
+Interactions are handed out by token.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass

@@ -148,7 +148,7 @@ async def lock_clients(transaction: Transaction, texts: Sequence[ClientText]) ->
 async def check_no_withdrawal(
     transaction: Transaction, taken_back: int | None, texts: Sequence[ClientText]
 ) -> None:
-    """Check that nothing was withdrawn since the sources of these texts were read.
+    """Check that nothing was withdrawn since these texts' sources were read.
 
     To be called after `create_texts`, which takes the lock that a withdrawal waits for.
 

@@ -55,7 +55,12 @@ def ids_by_kind(keys: Iterable[ClientKey]) -> dict[str, list[str]]:
 
 
 def refs_of(users: Iterable[Sequence[Any]], items: Iterable[Sequence[Any]]) -> Refs:
-    """Map (kind, id) to ref, from pairs [id, ref] of users and of items."""
+    """Map (kind, id) to ref.
+
+    Args:
+        users: Pairs [id, ref].
+        items: Pairs [id, ref].
+    """
     return {
         (kind, id_): ref for kind, pairs in ((USER, users), (ITEM, items)) for id_, ref in pairs
     }

@@ -49,7 +49,10 @@ class RecordCall:
 
 
 class Neo4jRecords(Neo4jLog):
-    """Records events; concurrent callers share a commit, because commits cost more than events."""
+    """Records events; concurrent callers share a commit.
+
+    Commits cost more than events.
+    """
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)

@@ -82,7 +82,11 @@ class Neo4jEdges(StorePart):
         )
 
     async def _sequences(self, places: Iterable[int]) -> dict[int, int]:
-        """Map the negative numbers of rounds among these places to the rounds' sequences."""
+        """Map the negative numbers of rounds to the rounds' sequences.
+
+        Args:
+            places: Those that are not negative are left out.
+        """
         numbers = sorted({-place for place in places if place < 0})
         rows = (
             await self._database.rows("rounds/sequences_of_rounds", numbers=numbers)

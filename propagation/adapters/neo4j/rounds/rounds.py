@@ -183,8 +183,9 @@ class Neo4jRounds(Neo4jEdges, Neo4jWaitingMessages):
         ]
 
     async def _stage(self, calls: Sequence[StageCall]) -> Sequence[None]:
-        """Stage calls in one commit if they fit into it, otherwise in several.
+        """Stage calls, in one commit if they fit into it.
 
+        Otherwise they are staged in several commits.
         Even an empty call checks its lease. Of several commits, routers and attributes come first,
         because the others need them. Then parts of messages, which touch no client, are written
         one commit after another, while other commits change clients.
@@ -229,7 +230,10 @@ class Neo4jRounds(Neo4jEdges, Neo4jWaitingMessages):
             await self._commit(leases, commit)
 
     async def _commit(self, leases: Sequence[Lease], staged: Sequence[StagedRows]) -> None:
-        """Write rows, then check the leases: last, so that other commits can run meanwhile."""
+        """Write rows, then check the leases.
+
+        The leases come last, so that other commits can run meanwhile.
+        """
 
         async def work(transaction: Transaction) -> None:
             for some in staged:

@@ -1,4 +1,7 @@
-"""Splits the rows that a round stages into commits that fit the server's memory."""
+"""Splits a round's staged rows into commits.
+
+Each commit fits the server's memory.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -71,10 +74,13 @@ def split_by_size(staged: Sequence[StagedRows], most: int) -> Iterator[list[Stag
 
 
 def split_by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[StagedRows]]:
-    """Split the changes of clients into commits of about `most` rows, by ref.
+    """Split the changes of clients into commits, by ref.
 
     All changes of a client are in one commit. Commits share no client, so that they can run
     concurrently.
+
+    Args:
+        most: About how many rows a commit has.
     """
     held: dict[int, Sequence[str]] = {
         ref: names for call in calls for ref, names in call.held.items()

@@ -1,4 +1,9 @@
-"""The messages that wait for clients (RecNet 2.3.1): fetches the facts for the rule."""
+"""The messages that wait for clients.
+
+The database is asked for the facts that the rule needs.
+
+Source: RecNet 2.3.1.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
