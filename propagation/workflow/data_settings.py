@@ -137,13 +137,8 @@ class OpenData:
         if self.settings.embedder == self.configured.embedder:
             await self._load_embedder(era)
 
-    async def begin_epoch(self, number: int) -> None:
-        """Go over to a bootstrap's epoch that this process opened."""
-        self.settings, self.outdated = self.configured, False
-        await self._load_embedder(number)
-
     async def follow_epoch(self, number: int) -> None:
-        """Go over to an epoch that another process may have opened.
+        """Go over to an epoch that this process or another one has opened.
 
         Raises:
             IncompatibleSettings: It was opened under other settings than this process has.
@@ -156,6 +151,7 @@ class OpenData:
         if self.settings.embedder == self.configured.embedder:
             self.settings.check(self.configured)
             await self._load_embedder(era)
+            self.outdated = False
 
     async def _load_embedder(self, era: int) -> None:
         if era and isinstance(self._embedder, FittableEmbedder):

@@ -42,6 +42,7 @@ from propagation.workflow.history.profile_reader import ProfileReader, ProfileRe
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
+from propagation.workflow.index.repair import OnProgress, no_progress
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.gauge import read_gauge
 from propagation.workflow.learn.item_embedding import RefusedTexts
@@ -76,7 +77,8 @@ class Engine:
     """Algorithm 1 over one graph: record, learn, reason, rounds, evolution and upkeep.
 
     `compose` builds it from its parts. Services call its methods; what changes something runs
-    under the locks of its activity. Of the parts they use the ports, `tracer` and `time_travel`.
+    under the locks of its activity. Of the parts they use the ports, `leases`, `reasoning`,
+    `tracer` and `time_travel`.
     """
 
     settings: WorkflowSettings
@@ -130,8 +132,8 @@ class Engine:
         await reach(self.store.open)
         self._store_opened = True
         await self.data.restore(adopt=adopt)
-        await self.cold_start.open(await self.store.learned_through())
         learned = await self.store.learned_through()
+        await self.cold_start.open(learned)
         await asyncio.gather(
             self.catalogue.load(self.store),
             *(() if self.data.outdated else (reach(self.learner.open),)),
@@ -154,14 +156,15 @@ class Engine:
         self.embedder.stop_within(seconds)
 
     async def close(self) -> None:
-        """Close every part.
+        """Close every part, also if one of them cannot be closed.
 
-        This also works after an `open` that failed, or if a part cannot be closed.
+        After an `open` that failed before the store was open, only the store is closed: the other
+        parts would leave something in it.
         """
         async with AsyncExitStack() as parts:  # the last one is closed first
             parts.push_async_callback(self.store.close)
             parts.callback(self.numbers.close)
-            if self._store_opened:  # these leave something in the store
+            if self._store_opened:
                 parts.push_async_callback(self.index_maintenance.close)
                 parts.push_async_callback(self.learner.close)
                 parts.push_async_callback(self.embedder.close)
@@ -451,6 +454,10 @@ class Engine:
         async with self.exclusion.run(Activity.UPDATE_INDEX):
             await self.reasoning.wait_for_views()
             return await self.index_maintenance.step()
+
+    async def reindex(self, progress: OnProgress = no_progress) -> int:
+        """Make the vector index anew, and return how many points it has."""
+        return await self.stage0.reindex(progress)
 
     async def rebuild(self) -> int:
         """Compute the numbers again from the log, as the newest checkpoint.

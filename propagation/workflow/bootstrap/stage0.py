@@ -106,7 +106,6 @@ class Stage0:
                 self.learner.mark_ahead()
                 epoch = await self._open_epoch(lease, on_step)
                 self.rounds.trigger.expect_first()
-                await self.data.begin_epoch(epoch.number)
                 await self.learner.reload()
             on_step("embedding profiles, attributes and routers")
             await self.index_maintenance.reindex()

@@ -87,7 +87,8 @@ class Publisher:
             state = await self.numbers.run(_copy_totals)
             centres = await asyncio.to_thread(_centres, state, change, decided)
             before, staged = await self._stage_first(learn, epoch)
-            async with self._no_learning():
+            async with self.exclusion.run(Activity.LEARN):
+                await self.learner.synchronize()
                 view = self.numbers.view
                 decided = await catch_up(self.store, decided, view.applied_through)
                 shares = decided.shares(view.state.taste.total)
@@ -97,10 +98,12 @@ class Publisher:
                     state, view.combiner, epoch.number + 1, decided.through
                 )
                 start = await self._stage_rest(learn, evolved, before, staged)
+                self.learner.mark_ahead()  # also if the answer to the commit is lost
                 run = await self.store.publish_evolution(
                     learn, rounds, _publication(decided, change, epoch, start, round_, texts)
                 )
                 await self.numbers.run(NumbersView.evolve, state, epoch.number + 1)
+                self.learner.mark_stored(run.sequence)
         await self.index_maintenance.follow_routers()
         await self.vectors.publish(texts)
         return run
@@ -236,12 +239,6 @@ class Publisher:
             async with self.exclusion.run(Activity.LEARN):
                 lease = await until_published.enter_async_context(self.learner.hold_lease())
             yield lease
-
-    @asynccontextmanager
-    async def _no_learning(self) -> AsyncIterator[None]:
-        await self.learner.wait_for_checkpoint()
-        async with self.exclusion.run(Activity.LEARN), self.learner.suspend():
-            yield
 
 
 def _publication(

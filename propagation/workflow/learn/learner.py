@@ -8,7 +8,7 @@ import logging
 import math
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
 from propagation.model import (
@@ -18,7 +18,6 @@ from propagation.model import (
     LeaseLost,
     LogEntry,
     LogSlice,
-    PropagationError,
     StoreCorrupt,
 )
 from propagation.numbers import INTERACTIONS
@@ -95,36 +94,12 @@ class Learner:
         await self.wait_for_checkpoint()
         if self._lease is None:
             return
-        if not self._ahead and self._since_checkpoint() >= CHECKPOINT_AT_CLOSE:
-            await self._store.save_checkpoint(self._lease, await self._snapshot())
-        await self._store.release_lease(self._lease)
-
-    @asynccontextmanager
-    async def suspend(self) -> AsyncIterator[None]:
-        """Keep the view equal to the store during a replacement.
-
-        The caller replaces the numbers within the block. It keeps this process from learning, and
-        leaves a barrier of its own.
-
-        Raises:
-            LeaseLost: Another process is ahead.
-        """
-        await self.wait_for_checkpoint()
-        await self.synchronize()
-        epoch = self._numbers.view.epoch
         try:
-            yield
-        except PropagationError:  # the store refused, and nothing has changed
-            raise
-        except BaseException:
-            self._ahead = True
-            raise
-        if self._numbers.view.epoch == epoch:
-            return
-        self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
-        self._last_barrier = (
-            await self._store.recorded_through()
-        )  # this process' own barrier, as its lease keeps the others from setting one
+            if not self._ahead and self._since_checkpoint() >= CHECKPOINT_AT_CLOSE:
+                with suppress(LeaseLost):  # who took it over saves one
+                    await self._store.save_checkpoint(self._lease, await self._snapshot())
+        finally:
+            await self._store.release_lease(self._lease)
 
     async def synchronize(self) -> None:
         """Bring the view to the end of the log's stored blocks.

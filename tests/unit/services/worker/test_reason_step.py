@@ -18,9 +18,9 @@ class Reasoning:
     def __init__(self, size, part):
         self.committed, self.size, self.part = None, size, part
         self.ended = asyncio.Event()
-        self.drafting = SimpleNamespace(
-            end_early=lambda: setattr(self, "size", 0), shorten_wait=lambda: None
-        )
+
+    def end_early(self):
+        self.size = 0
 
     async def claim(self):
         self.committed = 0

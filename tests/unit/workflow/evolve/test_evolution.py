@@ -1,7 +1,7 @@
 """Evolution in the whole loop: planted communities are split and merged, and harm is refused."""
 
 import asyncio
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 
@@ -19,6 +19,7 @@ from propagation.model import (
     ReasonerFailed,
     RouterDecision,
     StoreBusy,
+    StoreUnreachable,
 )
 from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict
@@ -169,6 +170,34 @@ async def test_a_plan_for_routers_that_another_process_evolved_meanwhile_is_not_
     assert [epoch.number for epoch in await engine.store.epochs()] == [1, 2]
     await push(engine, stream(STYLES[:3], 60, seed=5))
     assert (await engine.evolve()).published
+
+
+async def test_an_answer_that_is_lost_after_the_commit_leaves_the_numbers_as_they_are_stored(
+    made, monkeypatch, tmp_path
+):
+    """Events that were recorded before the evolution are learned by its routers."""
+    monkeypatch.setattr(Verdict, "published", True)
+    engine = await made(STYLES[:3], 600, past={"loyal": 1.0}, holdout=100)
+    await engine.record(list(stream(STYLES[:3], 700, seed=2)))
+    publish = engine.store.publish_evolution
+
+    async def lose_the_answer(*parts):
+        await publish(*parts)
+        raise StoreUnreachable("the server ended the connection")
+
+    monkeypatch.setattr(engine.store, "publish_evolution", lose_the_answer)
+    with pytest.raises(StoreUnreachable):
+        await engine.evolve()
+    monkeypatch.setattr(engine.store, "publish_evolution", publish)
+    await push(engine, stream(STYLES[:3], 300, seed=3))
+    assert engine.numbers.view.epoch == (await engine.store.current_epoch()).number == 2
+    await mass_is_what_was_written(engine)
+    before = await seen(engine)
+    await engine.close()
+    again = engine_on(tmp_path / "0.db", holdout=100)
+    await again.open()
+    assert await seen(again) == before
+    await again.close()
 
 
 async def test_an_evolution_keeps_no_copy_of_the_embedder(made, monkeypatch, tmp_path):
@@ -431,15 +460,13 @@ async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_bet
     engine = await made(
         STYLES[:3], 200, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1
     )
-    suspend, begun = engine.learner.suspend, []
+    publish, begun = engine.store.publish_evolution, []
 
-    @asynccontextmanager
-    async def refused_once():
-        async with suspend():
-            begun.append(await engine.store.acquire_lease("learn", "another", 1_000))
-            if len(begun) == 2:
-                raise VersionClash("another process wrote a text")
-            yield
+    async def refused_once(*parts):
+        begun.append(await engine.store.acquire_lease("learn", "another", 1_000))
+        if len(begun) == 2:
+            raise VersionClash("another process wrote a text")
+        return await publish(*parts)
 
     map_of = engine.evolution.publisher._map
 
@@ -447,7 +474,7 @@ async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_bet
         begun.append(await engine.store.acquire_lease("learn", "another", 1_000))
         return await map_of(*given)
 
-    monkeypatch.setattr(engine.learner, "suspend", refused_once)
+    monkeypatch.setattr(engine.store, "publish_evolution", refused_once)
     monkeypatch.setattr(engine.evolution.publisher, "_map", begun_again)
     assert (await engine.evolve()).published
     assert begun == [None] * 4
