@@ -28,7 +28,7 @@ from propagation.workflow.read.similar_clients import SimilarClients
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.drafting import TextDrafter
 from propagation.workflow.reason.interaction import InteractionReasoning
-from propagation.workflow.reason.reason_step import Reasoning
+from propagation.workflow.reason.reasoning import Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.perception import AttributePerception
 from propagation.workflow.rounds.policies import (

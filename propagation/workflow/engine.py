@@ -52,7 +52,7 @@ from propagation.workflow.read.reasoner_ranking import ReasonerRanking
 from propagation.workflow.read.recommend import Recommendations, Recommender, RecommendRequest
 from propagation.workflow.read.similar_clients import By, Neighbours, SimilarClients
 from propagation.workflow.reason.cold_start import ColdStart
-from propagation.workflow.reason.reason_step import CLAIM, Reasoning
+from propagation.workflow.reason.reasoning import CLAIM, Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings

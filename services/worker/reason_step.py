@@ -13,7 +13,7 @@ import structlog
 
 from propagation.ports import VersionClash
 from propagation.workflow.concurrency import background_task
-from propagation.workflow.reason.reason_step import CLAIM
+from propagation.workflow.reason.reasoning import CLAIM
 from services.worker.steps import WorkerContext
 
 BUSY_CLAIM, IDLE_CLAIM = 64, 2048

@@ -108,7 +108,9 @@ class Resource(IntEnum):
 class Activity(Enum):
     """An activity of the engine.
 
-    Recording and reading need nothing and go on during all others.
+    Recording and reading need nothing and go on during all others. Following other processes and
+    embedding refused texts again need nothing either: each writes rows from what is stored, on the
+    numbers' own thread.
     """
 
     LEARN = "learn"

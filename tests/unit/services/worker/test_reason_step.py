@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from propagation.ports import VersionClash
-from propagation.workflow.reason.reason_step import CLAIM
+from propagation.workflow.reason.reasoning import CLAIM
 from services.worker.call_priority import CallPriority
 from services.worker.reason_step import MAX_LOST_RACES, ClaimResult, ReasonStep, run_beside_calls
 from services.worker.steps import WorkerContext
