@@ -67,9 +67,9 @@ T = TypeVar("T")
 Reach = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
-async def reach_once(open_part: Callable[[], Awaitable[None]]) -> None:
-    """Open a part without waiting for a server that does not answer."""
-    await open_part()
+async def reach_once(step: Callable[[], Awaitable[None]]) -> None:
+    """Run a step of the start without waiting for a server that does not answer."""
+    await step()
 
 
 @dataclass(kw_only=True, eq=False)
@@ -122,8 +122,8 @@ class Engine:
         Args:
             adopt: Open data that was made with other settings too; `init` must then be called
                 before anything else.
-            reach: Opens the parts for which a server may have to answer (the store, the embedder);
-                a service waits for it.
+            reach: Runs the steps for which a server may have to answer (the store's, the
+                embedder's, the index's); a service waits for it.
 
         Raises:
             IncompatibleSettings: The data was made with other settings, and `adopt` is not set.
