@@ -3,8 +3,9 @@
 Requests that wait are answered together, in one pass over the catalogue.
 """
 
-import asyncio
+from collections.abc import Sequence
 
+from propagation.call_batcher import CallBatcher
 from propagation.workflow.read.scoring import CatalogueScorer, ReadRequest, ReadResult
 from propagation.workflow.views import NumbersOwner
 
@@ -22,21 +23,15 @@ class ReadBatcher:
     def __init__(self, numbers: NumbersOwner) -> None:
         self._numbers = numbers
         self._scorer = CatalogueScorer(numbers.cores)
-        self._pending: list[tuple[ReadRequest, asyncio.Future[ReadResult]]] = []
-        self._answering: asyncio.Task[None] | None = None
+        self._calls = CallBatcher(self._answer, lambda request: 1, BATCH)
 
     async def read(self, request: ReadRequest) -> ReadResult:
         """Answer one request, together with others that wait."""
-        is_idle = self._answering is None or self._answering.done()
-        if is_idle and self._is_brief(request):
+        if not self._calls.busy and self._is_brief(request):
             with self._numbers.try_borrow() as view:
                 if view is not None:
                     return self._scorer.read(view, [request])[0]
-        result: asyncio.Future[ReadResult] = asyncio.get_running_loop().create_future()
-        self._pending.append((request, result))
-        if is_idle:
-            self._answering = asyncio.create_task(self._answer_pending())
-        return await result
+        return await self._calls.submit(request)
 
     def _is_brief(self, request: ReadRequest) -> bool:
         if request.explain:
@@ -47,18 +42,5 @@ class ReadBatcher:
         exact = self._scorer.exact_items(view, request.limit)
         return view.items + EXACT_SCORE_ITEMS * exact <= HAND_OVER_ITEMS
 
-    async def _answer_pending(self) -> None:
-        while self._pending:
-            batch, self._pending = self._pending[:BATCH], self._pending[BATCH:]
-            try:
-                results = await self._numbers.run(
-                    self._scorer.read, [request for request, _ in batch]
-                )
-            except Exception as error:  # each caller raises it
-                for _, future in batch:
-                    if not future.done():
-                        future.set_exception(error)
-                continue
-            for (_, future), result in zip(batch, results, strict=True):
-                if not future.done():
-                    future.set_result(result)
+    async def _answer(self, requests: Sequence[ReadRequest]) -> Sequence[ReadResult]:
+        return await self._numbers.run(self._scorer.read, requests)

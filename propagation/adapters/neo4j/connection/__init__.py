@@ -1,6 +1,5 @@
 """The connection to the server: statements, transactions, errors, schema, leases."""
 
-from propagation.adapters.neo4j.connection.call_batcher import CallBatcher
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
 from propagation.adapters.neo4j.connection.leases import Neo4jLeases
 from propagation.adapters.neo4j.connection.schema import check_version, open_database, schema_steps
@@ -8,7 +7,6 @@ from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.neo4j.connection.statements import load_statements, parse_statement
 
 __all__ = [
-    "CallBatcher",
     "Neo4jDatabase",
     "Neo4jLeases",
     "Neo4jSettings",

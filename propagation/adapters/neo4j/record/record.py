@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from propagation.adapters.neo4j.connection import CallBatcher, Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.record.clients import (
     Refs,
     clients_of,
@@ -24,6 +24,7 @@ from propagation.adapters.neo4j.record.log import (
     set_log_end,
 )
 from propagation.adapters.shared.json_text import without_nul
+from propagation.call_batcher import CallBatcher
 from propagation.graph_rules.client_upsert import keys_to_create, merge_changes
 from propagation.graph_rules.event_outcome import EventDecisions, RecordedEvent, clients_of_event
 from propagation.model import (

@@ -9,11 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import orjson
 
-from propagation.adapters.neo4j.connection import (
-    CallBatcher,
-    Neo4jDatabase,
-    Transaction,
-)
+from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.messages import parts_of, properties_of
@@ -26,6 +22,7 @@ from propagation.adapters.neo4j.rounds.staged_rows import (
 )
 from propagation.adapters.neo4j.rounds.waiting_messages import Neo4jWaitingMessages
 from propagation.adapters.shared.json_text import without_nul
+from propagation.call_batcher import CallBatcher
 from propagation.model import Attribute, EntryKind, LeaseLost, Round, RouterVersion, RoutingEdge
 from propagation.ports import Lease
 

@@ -1,4 +1,4 @@
-"""Combines concurrent calls into batches, so that they share a commit."""
+"""Combines concurrent calls into batches, so that they share a commit or a pass."""
 
 import asyncio
 from collections import deque
@@ -13,7 +13,7 @@ class CallBatcher(Generic[Call, Answer]):
     """Runs one batch at a time.
 
     Calls that come meanwhile form the next one. A caller that is cancelled before its batch
-    starts is left out. After that, the commit stands.
+    starts is left out. After that, its call is run.
     """
 
     def __init__(
@@ -34,6 +34,11 @@ class CallBatcher(Generic[Call, Answer]):
         self._limit = limit
         self._waiting: deque[tuple[Call, asyncio.Future[Answer]]] = deque()
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a batch is running."""
+        return self._task is not None
 
     async def submit(self, call: Call) -> Answer:
         """Return the call's answer, or raise what its batch raised."""
