@@ -73,16 +73,16 @@ class _Plan:
     members: list[NDArray[np.int64]] = field(default_factory=list)
 
 
-def generate_town(seed: int, users: int = USERS, events: int = EVENTS) -> Town:
+def generate_town(seed: int) -> Town:
     """Generate the town of a seed.
 
     The same seed gives the same town, to the byte.
     """
     rng = np.random.default_rng(seed)
-    plan = _plan(rng, users)
-    names = _user_names(rng, users)
-    waves = _waves(rng, plan, names, events)
-    log = _events(rng, plan, names, waves, events)
+    plan = _plan(rng)
+    names = _user_names(rng)
+    waves = _waves(rng, plan, names)
+    log = _events(rng, plan, names, waves)
     homes = {
         names[user]: QUARTERS[place]
         for place, members in enumerate(plan.members)
@@ -104,14 +104,14 @@ def generate_town(seed: int, users: int = USERS, events: int = EVENTS) -> Town:
     return Town(dataset, homes, waves)
 
 
-def _plan(rng: Generator, users: int) -> _Plan:
+def _plan(rng: Generator) -> _Plan:
     plan = _Plan()
     for kind in range(len(KINDS)):
         for style in KINDS[kind].styles:
             number = len(plan.styles) // ITEMS_A_STYLE
             for _ in range(ITEMS_A_STYLE):
                 _add_item(rng, plan, kind, KINDS[kind].nouns, style, number)
-    homes = rng.permutation(np.arange(users) % len(QUARTERS))
+    homes = rng.permutation(np.arange(USERS) % len(QUARTERS))
     for community in range(len(QUARTERS)):
         plan.own.append(_own_items(rng, plan))
         plan.members.append(np.flatnonzero(homes == community))
@@ -162,19 +162,19 @@ def _own_items(rng: Generator, plan: _Plan) -> NDArray[np.int64]:
     )
 
 
-def _user_names(rng: Generator, users: int) -> list[str]:
+def _user_names(rng: Generator) -> list[str]:
     """Draw names such as "rosa-17"."""
     return [
         f"{NAMES[name]}-{number}".casefold()
-        for number, name in enumerate(rng.integers(len(NAMES), size=users).tolist(), 1)
+        for number, name in enumerate(rng.integers(len(NAMES), size=USERS).tolist(), 1)
     ]
 
 
-def _waves(rng: Generator, plan: _Plan, names: Sequence[str], events: int) -> tuple[Wave, ...]:
-    starts = np.linspace(WAVES_FROM, WAVES_UNTIL, len(QUARTERS)) * events
+def _waves(rng: Generator, plan: _Plan, names: Sequence[str]) -> tuple[Wave, ...]:
+    starts = np.linspace(WAVES_FROM, WAVES_UNTIL, len(QUARTERS)) * EVENTS
     waves = []
     for place, community in enumerate(rng.permutation(len(QUARTERS)).tolist()):
-        start, length = int(starts[place]), int(WAVE_LENGTH * events)
+        start, length = int(starts[place]), int(WAVE_LENGTH * EVENTS)
         pioneers = rng.choice(
             plan.members[community], min(PIONEERS, len(plan.members[community])), replace=False
         )
@@ -194,16 +194,14 @@ def _waves(rng: Generator, plan: _Plan, names: Sequence[str], events: int) -> tu
     return tuple(waves)
 
 
-def _events(
-    rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[Wave], events: int
-) -> Events:
+def _events(rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[Wave]) -> Events:
     log, had = Events("town"), [set[int]() for _ in names]
     homes = {user: place for place, members in enumerate(plan.members) for user in members.tolist()}
     waves_of = {wave.community: wave for wave in waves}
     pull = _pulls(rng, plan)
     activity = rng.dirichlet(np.full(len(names), 4.0))
-    users = rng.choice(len(names), events, p=activity).tolist()
-    times = FIRST_DAY_MS + np.sort(rng.integers(DAYS * DAY_MS, size=events))
+    users = rng.choice(len(names), EVENTS, p=activity).tolist()
+    times = FIRST_DAY_MS + np.sort(rng.integers(DAYS * DAY_MS, size=EVENTS))
     for number, user in enumerate(users):
         community = homes[user]
         wave = waves_of[QUARTERS[community]]

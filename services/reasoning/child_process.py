@@ -25,7 +25,7 @@ from services.reasoning.process_drafter import (
     END_EARLY_SIGNAL,
     LENGTH_BYTES,
     Begin,
-    Draft,
+    DraftRequest,
     Forget,
 )
 from services.runtime.process import collect_garbage_rarely
@@ -90,7 +90,7 @@ class DraftingChild:
     def _receive_end_early(self, *_: object) -> None:
         self._end_early = True
 
-    async def answer(self, request: Draft) -> None:
+    async def answer(self, request: DraftRequest) -> None:
         """Send the parts of a claim, or the error that ended it."""
         try:
             await self._draft(request)
@@ -104,7 +104,7 @@ class DraftingChild:
             said = f"reasoning failed: {type(error).__name__}: {error}; see the log"
             self._send(PropagationError(said))
 
-    async def _draft(self, request: Draft) -> None:
+    async def _draft(self, request: DraftRequest) -> None:
         """Draft a claim and send its parts.
 
         A part that was sent counts as stored; the service has its clients forgotten if it is not.

@@ -42,7 +42,7 @@ class Begin:
 
 
 @dataclass(frozen=True)
-class Draft:
+class DraftRequest:
     """A claim to draft.
 
     It is answered by DraftedParts up to the last one, or by one error.
@@ -88,7 +88,7 @@ class ProcessDrafter:
         process = self._process or await self._start()
         while self._unread:  # parts of a claim that was given up
             await self._read_answer(process)
-        self._send(process, Draft(list(works), seconds))
+        self._send(process, DraftRequest(list(works), seconds))
         self._unread = True
         while self._unread:
             answer = await self._read_answer(process)

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 STEPS = 220
 FIRST_STEP, COOLING = 0.12, 0.985
 MIN_DISTANCE = 1e-3
+MOST_PUSHES = 200
 
 
 def force_layout(weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
@@ -50,9 +51,7 @@ def _spectral(weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
     )
 
 
-def spread_labels(
-    centres: NDArray[np.float64], sizes: NDArray[np.float64], rounds: int = 200
-) -> NDArray[np.float64]:
+def spread_labels(centres: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Push overlapping labels apart.
 
     Args:
@@ -60,10 +59,10 @@ def spread_labels(
         sizes: Their widths and heights, [N, 2].
 
     Returns:
-        Centres [N, 2] whose boxes do not overlap, if `rounds` were enough.
+        Centres [N, 2] whose boxes do not overlap, if MOST_PUSHES were enough.
     """
     places = centres.copy()
-    for _ in range(rounds):
+    for _ in range(MOST_PUSHES):
         moved = False
         for one in range(len(places)):
             for other in range(one):

@@ -128,12 +128,12 @@ def arm_report(name: str, passes: Sequence[Ranked]) -> ArmReport:
     )
 
 
-def against(name: str, base: str, passes: Sequence[Ranked], measure: int = N10) -> Paired | None:
+def against(name: str, base: str, passes: Sequence[Ranked]) -> Paired | None:
     """Return the paired user mean of one arm minus another."""
     one, other = RANKINGS.index(name), RANKINGS.index(base)
     return seed_median_pair(
         [
-            paired(ranked.values[:, one, measure], ranked.values[:, other, measure], ranked.user)
+            paired(ranked.values[:, one, N10], ranked.values[:, other, N10], ranked.user)
             for ranked in passes
         ]
     )

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import EvolutionKind, EvolutionRun, Halves, RouterMaps, RouterVersion
-from propagation.numbers import Written as WrittenMass
+from propagation.numbers import Written
 from propagation.optimization.router_lineage import Numbering
 from propagation.optimization.router_split import (
     Community,
     nearer_second,
 )
 from propagation.ports import GraphStore
-from propagation.workflow.learn.learned_weights import Written, gather, sum_by_place
+from propagation.workflow.learn.learned_weights import WrittenRows, gather, sum_by_place
 
 F64 = NDArray[np.float64]
 ATTRIBUTES = 8
@@ -29,7 +29,7 @@ class Division:
     """A split router: which users and how much mass each half takes."""
 
     halves: Halves
-    mass: WrittenMass
+    mass: Written
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Plan:
     numbering: Numbering
     texts: Sequence[RouterVersion]
     communities: Mapping[int, Community]
-    written: Written
+    written: WrittenRows
     asked: NDArray[np.bool_]
     undecided: Mapping[int, str] = field(default_factory=dict)
 
@@ -91,7 +91,7 @@ def _divide(
     total, to_second = float(weights.sum()), float(weights[second].sum())
     larger = 2 * to_second > total
     in_second[amounts <= 0] = larger
-    mass = WrittenMass(
+    mass = Written(
         sum_by_place(rows[~second], weights[~second], items),
         sum_by_place(rows[second], weights[second], items),
     )
@@ -124,7 +124,7 @@ class DecidedPlan:
     centres: NDArray[np.float32] | None = None
 
     @property
-    def masses(self) -> dict[int, WrittenMass]:
+    def masses(self) -> dict[int, Written]:
         """Mass of the halves, by router that is split."""
         return {router: division.mass for router, division in self.divisions.items()}
 
@@ -140,7 +140,7 @@ async def catch_up(store: GraphStore, plan: DecidedPlan, through: int) -> Decide
     if through <= plan.through:
         return plan
     routers = len(plan.numbering.home)
-    since = Written(totals=np.zeros(routers), through=plan.through)
+    since = WrittenRows(totals=np.zeros(routers), through=plan.through)
     split = np.zeros(routers, np.bool_)
     split[list(plan.divisions)] = True
     await gather(store, plan.maps, since, split, through)
@@ -151,9 +151,7 @@ async def catch_up(store: GraphStore, plan: DecidedPlan, through: int) -> Decide
     return replace(plan, divisions=divisions, through=through, totals=plan.totals + since.totals)
 
 
-def _add(
-    division: Division, written: tuple[NDArray[np.int64], NDArray[np.int64], F64]
-) -> WrittenMass:
+def _add(division: Division, written: tuple[NDArray[np.int64], NDArray[np.int64], F64]) -> Written:
     """Add to both halves what was written to a split router.
 
     Args:
@@ -161,7 +159,7 @@ def _add(
     """
     users, items, weights = written
     second = division.halves.of(users) == division.halves.second
-    return WrittenMass(
+    return Written(
         *(
             _grown(part, items[mine], weights[mine])
             for part, mine in zip(division.mass, (~second, second), strict=True)

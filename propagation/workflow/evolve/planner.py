@@ -38,7 +38,7 @@ from propagation.ports import GraphStore, Reasoner
 from propagation.routing import mean_shares
 from propagation.workflow.evolve.holdout import Snapshot
 from propagation.workflow.evolve.plan import ATTRIBUTES, Plan
-from propagation.workflow.learn.learned_weights import Written, gather, sum_by_place
+from propagation.workflow.learn.learned_weights import WrittenRows, gather, sum_by_place
 from propagation.workflow.settings import WorkflowSettings
 
 PAGE, WINDOW, NEWEST = 2_000, 20_000, 50
@@ -137,7 +137,7 @@ def _router_case(
 
 
 @dataclass
-class _Draft:
+class _PlanDraft:
     """Decisions so far.
 
     `free` routers may still change, and `room` more may come to be.
@@ -194,7 +194,7 @@ class Planner:
         routers = self._routers_to_ask(snapshot, gradients)
         asked = np.zeros(snapshot.routers, np.bool_)
         asked[routers] = True
-        written = Written()
+        written = WrittenRows()
         await gather(self.store, maps, written, asked, through)
         similarities = await asyncio.to_thread(
             router_similarities,
@@ -211,7 +211,7 @@ class Planner:
             for number in range(snapshot.routers)
         } | {text.router: text for text in texts}
         free = frozenset(range(snapshot.routers)) - snapshot.retired
-        draft = _Draft(free, room=self.settings.k_most - len(free))
+        draft = _PlanDraft(free, room=self.settings.k_most - len(free))
         directions = snapshot.directions
         for router in routers:
             if router not in draft.free or len(draft.cases) == self.settings.evolve_most:
@@ -255,13 +255,15 @@ class Planner:
         return most_blamed[: 2 * self.settings.evolve_most]
 
     def _split(
-        self, router: int, written: Written, directions: NDArray[np.float32]
+        self, router: int, written: WrittenRows, directions: NDArray[np.float32]
     ) -> Community | None:
         users, _, weights = written.of(router)
         seed = int(mixed(np.uint64(router), np.uint64(self.settings.seed))) >> 1
         return split_community(sum_by_place(users, weights, len(directions)), directions, seed)
 
-    async def _decide(self, case: RouterCase, community: Community | None, draft: _Draft) -> None:
+    async def _decide(
+        self, case: RouterCase, community: Community | None, draft: _PlanDraft
+    ) -> None:
         """Ask the reasoner what to do with a router.
 
         On a failure the router stays as it is.

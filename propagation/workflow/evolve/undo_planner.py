@@ -21,11 +21,15 @@ from propagation.model import (
     pluralize,
     rank_by_distinctiveness,
 )
-from propagation.numbers import Written as WrittenMass
+from propagation.numbers import Written
 from propagation.optimization.router_lineage import Numbering
 from propagation.ports import GraphStore
 from propagation.workflow.evolve.plan import ATTRIBUTES, DecidedPlan, Division
-from propagation.workflow.learn.learned_weights import Written, read_aligned_blocks, sum_by_place
+from propagation.workflow.learn.learned_weights import (
+    WrittenRows,
+    read_aligned_blocks,
+    sum_by_place,
+)
 from propagation.workflow.views import NumbersView
 
 
@@ -74,7 +78,7 @@ async def plan_undo(store: GraphStore, view: NumbersView, run: int, through: int
 
 async def _written(
     store: GraphStore, maps: RouterMaps, change: RouterMap, numbering: Numbering, through: int
-) -> tuple[Written, Written]:
+) -> tuple[WrittenRows, WrittenRows]:
     """Gather what was written to what a run changed, before and since.
 
     What came before is by the routers of then, what came since by those of now.
@@ -85,7 +89,7 @@ async def _written(
     merged[list(numbering.halves)] = True
     for pair in numbering.halves.values():
         parts[list(pair)] = True
-    before, since = Written(), Written()
+    before, since = WrittenRows(), WrittenRows()
     if numbering.halves:
         async for block in read_aligned_blocks(store, 0, through):
             end = block.block.through
@@ -189,8 +193,8 @@ def _retired_before(change: RouterMap) -> frozenset[int]:
 def _divide(
     merged: int,
     parts: tuple[int, int],
-    before: Written,
-    since: Written,
+    before: WrittenRows,
+    since: WrittenRows,
     change: RouterMap,
     users: int,
     items: int,
@@ -214,4 +218,4 @@ def _divide(
     masses[1] += sum_by_place(rows[to_second], weights[to_second], items)
     shares = [change.start_shares.get(part, 0.5) for part in parts]
     share = shares[0] / sum(shares) if sum(shares) > 0 else 0.5
-    return Division(Halves(*parts, in_second, larger, share), WrittenMass(*masses))
+    return Division(Halves(*parts, in_second, larger, share), Written(*masses))

@@ -111,7 +111,7 @@ class Forgetting:
             withdrawn = await self.withdrawer.withdraw(
                 sorted(rows.values(), key=lambda row: row.sequence)
             )
-            self._forget_texts(withdrawn)
+            self._note_withdrawal(withdrawn)
             self.memory.pending_events.drop_withdrawn(
                 frozenset(row.sequence for row in rows.values())
             )
@@ -137,7 +137,7 @@ class Forgetting:
                 client = erased.client
                 rows = await self.store.interactions_of_clients([client.ref])
                 withdrawn = await self.withdrawer.withdraw(rows, erased)
-                self._forget_texts(withdrawn)
+                self._note_withdrawal(withdrawn)
                 if client.key.kind == ClientKind.USER:
                     self.memory.pending_events.forget([client.key.id])
                 self.memory.forget_client(client.ref)
@@ -159,7 +159,7 @@ class Forgetting:
         shared = await self.store.names_used_by_others(ref, names)
         return ErasedClient(client, names, names - shared)
 
-    def _forget_texts(self, withdrawn: Withdrawn) -> None:
+    def _note_withdrawal(self, withdrawn: Withdrawn) -> None:
         self.memory.pending_events.note_entry(withdrawn.result.sequence)
         self.memory.forget_texts(text.profile.ref for text in withdrawn.changes.next_texts)
 

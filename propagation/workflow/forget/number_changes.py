@@ -24,6 +24,7 @@ from propagation.model import (
 from propagation.numbers import (
     INTERACTIONS,
     SEEN,
+    USERS,
     State,
     add_together,
     drop_keys,
@@ -268,13 +269,13 @@ def _remove_places(state: State, places: Sequence[int]) -> None:
     kept[places] = False
     number = np.append(np.cumsum(kept) - 1, -1)
     moved = number[np.append(kept_place, -1)]  # the place -1, the end of a list, stays -1
-    left = int(kept.sum())
-    users = int(state.clock[2])
-    state.seen_before[:left] = moved[before[kept]]
-    state.seen_item[:left] = state.seen_item[:count][kept]
-    state.seen_router[:left] = state.seen_router[:count][kept]
+    remaining = int(kept.sum())
+    users = int(state.clock[USERS])
+    state.seen_before[:remaining] = moved[before[kept]]
+    state.seen_item[:remaining] = state.seen_item[:count][kept]
+    state.seen_router[:remaining] = state.seen_router[:count][kept]
     state.seen_last[:users] = moved[state.seen_last[:users]]
-    state.clock[SEEN] = left
+    state.clock[SEEN] = remaining
 
 
 def _adoption_places(state: State, user: int, items: set[int]) -> list[int]:

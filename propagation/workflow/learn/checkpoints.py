@@ -31,10 +31,23 @@ from propagation.numbers.rules import packed, unpack
 from propagation.workflow.views import NumbersView
 
 ROWS, VALUES, WHOLE = "@rows", "@values", "@whole"
+BANKS = ("session", "taste")
+COUNTED = ("clock", "totals")
+SCRATCH = ("near_slow", "near_fast")
+NEIGHBOURS = ("neighbour", "together")
+# Profiles are not learned; they come from texts, by way of the vector index.
+PROFILES = ("user_profile", "item_profile")
+# What a withdrawal changes only in the rows of its own users and items.
+OWN_OF_USERS = ("user_content", "user_attributes", "history", "session.trust", "taste.trust")
+OWN_OF_ITEMS = ("content", "attributes", "session.mass", "taste.mass")
+PACKED = ("near_items", "near_weights", "combiner")
+ITEM_ROWS = tuple(name for name in BY_ITEM if name not in (*SCRATCH, *NEIGHBOURS, *PROFILES))
+USER_ROWS = tuple(name for name in BY_USER if name not in PROFILES)
 Array = NDArray[np.generic]
+Arrays = dict[str, Array]
 
 
-def make_patch(before: Mapping[str, Array], now: Mapping[str, Array]) -> dict[str, Array]:
+def make_patch(before: Mapping[str, Array], now: Mapping[str, Array]) -> Arrays:
     """Return the patch that turns `before` into `now`.
 
     Arrays that `before` lacks are in it whole, under their own names.
@@ -45,7 +58,7 @@ def make_patch(before: Mapping[str, Array], now: Mapping[str, Array]) -> dict[st
     return patch
 
 
-def apply_patch(arrays: dict[str, Array]) -> dict[str, Array]:
+def apply_patch(arrays: Arrays) -> Arrays:
     """Return the patched arrays.
 
     They are taken out of `arrays` one by one, so that hardly more than one copy is in memory.
@@ -59,7 +72,7 @@ def apply_patch(arrays: dict[str, Array]) -> dict[str, Array]:
     return arrays
 
 
-def _changed_rows(name: str, before: Array, now: Array) -> dict[str, Array]:
+def _changed_rows(name: str, before: Array, now: Array) -> Arrays:
     if before.shape[1:] != now.shape[1:] or before.dtype != now.dtype or len(now) < len(before):
         return {name + WHOLE: now}
     changed = np.ones(len(now), np.bool_)
@@ -89,21 +102,6 @@ def _with_rows(array: Array, rows: NDArray[np.int64], values: Array) -> Array:
         array = np.concatenate([array, np.empty((added, *array.shape[1:]), array.dtype)])
     array[rows] = values
     return array
-
-
-BANKS = ("session", "taste")
-COUNTED = ("clock", "totals")
-SCRATCH = ("near_slow", "near_fast")
-NEIGHBOURS = ("neighbour", "together")
-# Profiles are not learned; they come from texts, by way of the vector index.
-PROFILES = ("user_profile", "item_profile")
-# What a withdrawal changes only in the rows of its own users and items.
-OWN_OF_USERS = ("user_content", "user_attributes", "history", "session.trust", "taste.trust")
-OWN_OF_ITEMS = ("content", "attributes", "session.mass", "taste.mass")
-PACKED = ("near_items", "near_weights", "combiner")
-ITEM_ROWS = tuple(name for name in BY_ITEM if name not in (*SCRATCH, *NEIGHBOURS, *PROFILES))
-USER_ROWS = tuple(name for name in BY_USER if name not in PROFILES)
-Arrays = dict[str, NDArray[np.generic]]
 
 
 def take_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
@@ -227,5 +225,5 @@ def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> 
     return view
 
 
-def _fill(places: NDArray[np.generic], values: NDArray[np.generic]) -> None:
+def _fill(places: Array, values: Array) -> None:
     places[: len(values)] = values

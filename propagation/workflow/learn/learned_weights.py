@@ -33,7 +33,7 @@ class AlignedBlock:
 
 
 @dataclass
-class Written:
+class WrittenRows:
     """Rows of what was written to some routers.
 
     A row is (user, item, router, weight); the totals [K] are those of all routers.
@@ -109,7 +109,11 @@ async def read_aligned_blocks(
 
 
 async def gather(
-    store: GraphStore, maps: RouterMaps, into: Written, selected: NDArray[np.bool_], through: int
+    store: GraphStore,
+    maps: RouterMaps,
+    into: WrittenRows,
+    selected: NDArray[np.bool_],
+    through: int,
 ) -> None:
     """Add everything that was written up to `through`, from where `into` stands."""
     async for part in read_aligned_blocks(store, into.through, through):

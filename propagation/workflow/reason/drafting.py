@@ -119,12 +119,12 @@ class ClaimDrafter:
                 count >= self.least and (self._ending or is_awaited())
             )
 
-        for left in _spans(works, self.least):
-            working_set = await self.interactions.working_set(left, drafted)
-            while left and not last:
-                results = await self.interactions.reason(left, working_set, enough)
+        for remaining in _spans(works, self.least):
+            working_set = await self.interactions.working_set(remaining, drafted)
+            while remaining and not last:
+                results = await self.interactions.reason(remaining, working_set, enough)
                 done = {result.sequence for result in results}
-                left = [work for work in left if work.sequence not in done]
+                remaining = [work for work in remaining if work.sequence not in done]
                 ahead -= len(results)
                 texts = newest_texts(results)
                 drafted.update(texts)

@@ -105,7 +105,7 @@ class Reasoning:
             return 0
         return len(await self._reason_claim(claim, self.drafting))
 
-    async def replay_dead_letters(self, limit: int = CLAIM) -> tuple[int, int]:
+    async def replay_dead_letters(self) -> tuple[int, int]:
         """Try the oldest dead letters again.
 
         Their edits apply to the current texts, marked late.
@@ -113,7 +113,7 @@ class Reasoning:
         Returns:
             How many were mended, and how many failed again.
         """
-        claim = await self._claims.take_dead_letters(limit)
+        claim = await self._claims.take_dead_letters(CLAIM)
         if claim is None:
             return 0, 0
         late = await self._store.recorded_through()

@@ -1,7 +1,5 @@
 """Checks of the server and the database, and updates of the schema."""
 
-from importlib.resources.abc import Traversable
-
 from neo4j.exceptions import DriverError, Neo4jError
 
 from propagation.adapters.neo4j.connection import statements
@@ -13,13 +11,13 @@ SUPPORTED = (5, 26)
 INDEX_SECONDS = 300
 
 
-def schema_steps(folder: Traversable | None = None) -> dict[int, list[str]]:
+def schema_steps() -> dict[int, list[str]]:
     """Read the files schema/NNNN_name.cypher.
 
     Returns:
         The statements that lead to each schema version, in ascending order.
     """
-    files = (folder or statements.cypher_folder()).joinpath("schema").iterdir()
+    files = statements.cypher_folder().joinpath("schema").iterdir()
     return {
         int(file.name[:4]): statements.split_statements(file.read_text(encoding="utf-8"))
         for file in sorted(files, key=lambda file: file.name)

@@ -39,7 +39,7 @@ class Statement:
     text: str
 
 
-def load_statements(folder: Traversable | None = None) -> Mapping[str, Statement]:
+def load_statements() -> Mapping[str, Statement]:
     """Load every statement of the store by name.
 
     Raises:
@@ -47,7 +47,7 @@ def load_statements(folder: Traversable | None = None) -> Mapping[str, Statement
     """
     return {
         name: parse_statement(name, file.read_text(encoding="utf-8"))
-        for name, file in _walk(folder or cypher_folder())
+        for name, file in _walk(cypher_folder())
         if name.split("/")[0] not in OTHER_FOLDERS
     }
 

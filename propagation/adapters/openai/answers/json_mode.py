@@ -7,7 +7,7 @@ import asyncio
 import secrets
 import string
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
@@ -64,14 +64,11 @@ BOUND = {
 class JsonModeDetector:
     """Finds out and remembers the mode of an endpoint."""
 
-    def __init__(
-        self, endpoint: Endpoint, store: BlobStore, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, store: BlobStore) -> None:
         self._endpoint = endpoint
         self._store = store
         self._mode: Mode | None = None
         self._lock = asyncio.Lock()
-        self._clock = clock
         self._looked_at = -LOOK_SECONDS
         options = endpoint.options
         self._place = (
@@ -99,13 +96,13 @@ class JsonModeDetector:
         async with self._lock:
             if self._mode is given_up and refused and given_up is not Mode.PLAIN:
                 self._mode = await self._keep(given_up.simpler)
-            elif self._mode is given_up and self._clock() - self._looked_at >= LOOK_SECONDS:
+            elif self._mode is given_up and time.monotonic() - self._looked_at >= LOOK_SECONDS:
                 self._mode = await self._found_out()
             return self._mode or given_up
 
     async def _found_out(self) -> Mode:
         mode = await self._keep(await self._probed())
-        self._looked_at = self._clock()
+        self._looked_at = time.monotonic()
         return mode
 
     async def _probed(self) -> Mode:

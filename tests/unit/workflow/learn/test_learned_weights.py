@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from propagation.workflow.evolve.holdout import load_holdout
-from propagation.workflow.learn.learned_weights import Written, gather
+from propagation.workflow.learn.learned_weights import WrittenRows, gather
 from tests.unit.workflow.evolve.evolving import STYLES, engine_on, lived
 
 
@@ -15,7 +15,7 @@ async def test_gathering_stops_and_goes_on_at_any_sequence(tmp_path):
     try:
         store, through = engine.store, engine.numbers.view.applied_through
         maps, wanted = await store.router_maps(), np.array([True, False])
-        whole, parts = Written(), Written()
+        whole, parts = WrittenRows(), WrittenRows()
         await gather(store, maps, whole, wanted, through)
         for stop in (through - 101, through - 50, through - 49, through):
             await gather(store, maps, parts, wanted, stop)
