@@ -73,7 +73,7 @@ def fill_inbox(
         waiting: Newest first.
         capacity: Of the buffer.
     """
-    buffer = fill_buffer(client.ref, waiting, capacity)
+    buffer = fill_buffer(waiting, capacity)
     if not buffer.kept:
         return Inbox(client, text)
     filtered = filter_messages(text.filter_memory, buffer.kept)

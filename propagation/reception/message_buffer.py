@@ -25,19 +25,16 @@ class Buffer:
     dropped: Sequence[RouterVersion]
 
 
-def fill_buffer(ref: int, waiting: Sequence[RouterVersion], capacity: int) -> Buffer:
+def fill_buffer(waiting: Sequence[RouterVersion], capacity: int) -> Buffer:
     """Keep the newest messages that wait for a client.
 
     They are merged last in, first out.
 
     Args:
-        ref: The client. A message that comes from this client alone is left out.
-        waiting: Newest first, at most one message per router.
+        waiting: Newest first, at most one message per router, none from the client alone.
         capacity: B, the most messages that a buffer holds.
     """
-    own = frozenset((ref,))
-    from_others = [message for message in waiting if message.senders != own]
-    return Buffer(from_others[:capacity], from_others[capacity:])
+    return Buffer(waiting[:capacity], waiting[capacity:])
 
 
 @dataclass(frozen=True, slots=True)

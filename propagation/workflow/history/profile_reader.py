@@ -54,7 +54,7 @@ class ProfileReader:
         if not self.settings.propagate:
             return ProfileReading(client, text)
         waiting = (await self.store.waiting_messages({ref: text.watermark}))[ref]
-        return ProfileReading(client, text, fill_buffer(ref, waiting, self.settings.buffer).kept)
+        return ProfileReading(client, text, fill_buffer(waiting, self.settings.buffer).kept)
 
     async def read_merged(self, ref: int) -> ProfileReading:
         """Merge the waiting messages into a new version of a profile, and return it.
