@@ -215,20 +215,17 @@ def first_senders(message: RouterVersion) -> list[int]:
     return sorted(message.senders)[:SENDERS]
 
 
-def profile_to_proto(
-    reading: ProfileReading, references: References, *, propagate: bool
-) -> pb.Profile:
-    """Convert a profile; without `propagate`, leave out reception's lines and waiting messages."""
+def profile_to_proto(reading: ProfileReading, references: References) -> pb.Profile:
+    """Convert a profile with its waiting messages."""
     text = reading.text
-    lines = [line for line in text.profile.lines if propagate or line.author != Author.RECEPTION]
     return pb.Profile(
         key=key_to_proto(reading.client.key),
         title=reading.client.title,
         version=text.profile.version,
-        lines=[line_to_proto(line, references) for line in lines],
-        attributes=sorted({name for line in lines for name in line.attributes}),
+        lines=[line_to_proto(line, references) for line in text.profile.lines],
+        attributes=sorted(text.profile.attributes),
         filter_memory=[rule_to_proto(rule) for rule in text.filter_memory.rules],
-        waiting=[message_to_proto(message) for message in reading.waiting] if propagate else (),
+        waiting=[message_to_proto(message) for message in reading.waiting],
         dropped=text.dropped,
     )
 

@@ -22,7 +22,7 @@ from services.runtime.measurements import Timings
 from services.runtime.readiness import Readiness
 from services.security.admission import Admission, Metadata
 from services.security.rate_limit import TokenBuckets
-from services.security.roles import SERVICE_PREFIX, admitted_caller
+from services.security.roles import SERVICE_PREFIX, admitted_caller, redaction_for_caller
 from services.worker.call_priority import CallPriority
 
 SHORTEST_CALL_SECONDS = 0.005  # no call is answered faster, so its caller would not learn of it
@@ -185,10 +185,7 @@ class InterceptedCall:
         if isinstance(error, grpc.aio.BaseError):
             self._end_silently(error)
         if isinstance(error, PropagationError):
-            caller = admitted_caller.get(None)
-            sees_places = caller is not None and caller.sees_places
-            redact = str if sees_places else self.interceptor.redact
-            code, status = status_of(error, redact)
+            code, status = status_of(error, redaction_for_caller(self.interceptor.redact))
             log.info(
                 "request refused", method=self.method, code=code.name, error=type(error).__name__
             )

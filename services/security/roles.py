@@ -3,7 +3,7 @@
 Source: docs/design.md, "Guarantees".
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
@@ -100,3 +100,9 @@ class Caller:
 
 admitted_caller: ContextVar[Caller] = ContextVar("admitted_caller")
 """The caller that the interceptor admitted to the running call."""
+
+
+def redaction_for_caller(redact: Callable[[str], str]) -> Callable[[str], str]:
+    """Return `redact`, or `str` if the running call's caller sees places."""
+    caller = admitted_caller.get(None)
+    return str if caller is not None and caller.sees_places else redact

@@ -5,9 +5,9 @@ Source: RecNet 2.3, eq. 5, outside an interaction.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from propagation.model import Client, ClientText, NotFound, RouterVersion
+from propagation.model import Author, Client, ClientText, NotFound, RouterVersion
 from propagation.ports import GraphStore, Reasoner, VersionClash
 from propagation.reception.merge import receive
 from propagation.reception.message_buffer import fill_buffer
@@ -30,6 +30,13 @@ class ProfileReading:
     client: Client
     text: ClientText
     waiting: Sequence[RouterVersion] = ()
+
+    def without_messages(self) -> "ProfileReading":
+        """Leave out what came by propagation: reception's lines, and waiting messages."""
+        profile = self.text.profile
+        own = tuple(line for line in profile.lines if line.author != Author.RECEPTION)
+        text = replace(self.text, profile=replace(profile, lines=own))
+        return replace(self, text=text, waiting=())
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from propagation.model import RouterVersion, RoutingEdge, TooNew, TooOld
+from propagation.model import LineageStep, RouterVersion, RoutingEdge, TooNew, TooOld
 from propagation.ports import GraphStore
 from propagation.workflow.data_settings import DataSettings, data_settings_blob
 
@@ -107,6 +107,16 @@ class TimeTravel:
                 retired=router in retired,
             )
             for router in numbers
+        ]
+
+    async def lineage(self, router: int, epoch: int) -> Sequence[LineageStep]:
+        """Return what a router came from and became, since bootstrap and up to an epoch."""
+        maps = (await self.store.router_maps()).maps
+        runs = {one.run for one in maps if one.to_epoch <= epoch}
+        return [
+            step
+            for step in await self.store.router_lineage()
+            if step.run in runs and router in (step.before, step.after)
         ]
 
     async def members(self, router: int, sequence: int, limit: int) -> Sequence[RoutingEdge]:

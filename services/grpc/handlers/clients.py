@@ -78,11 +78,13 @@ class ClientsHandler(Servicer):
         reading = await self._engine.read_profile(ref, at, merge=merge)
         if reading.waiting:
             self._worker.merge_later(ref)
+        if not self._propagates(request):
+            reading = reading.without_messages()
         references = await load_references(
             self._store, admitted_caller.get(), reading.text.profile.lines
         )
         return pb.GetProfileResponse(
-            profile=profile_to_proto(reading, references, propagate=self._propagates(request)),
+            profile=profile_to_proto(reading, references),
             reflects=reflects,
         )
 

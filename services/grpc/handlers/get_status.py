@@ -9,7 +9,7 @@ from services.grpc.convert import evolution_to_proto, round_to_proto, time_to_pr
 from services.grpc.handlers.servicer import Context, Servicer
 from services.runtime.process import release
 from services.schedule.calendar_job import CalendarJob
-from services.security.roles import admitted_caller
+from services.security.roles import redaction_for_caller
 
 DEAD_LETTERS_SHOWN = 20
 DEAD_LETTERS_COUNTED = 100_000
@@ -106,7 +106,7 @@ class GetStatusHandler(Servicer):
         gauge = await engine.gauge()
         evolutions = await store.evolution_runs(1)
         timings = self._worker.timings.parts
-        redact = str if admitted_caller.get().sees_places else self._redact
+        redact = redaction_for_caller(self._redact)
         failing = dict(self._worker.failing)
         if reasoner.pause_reason:
             failing["reasoner"] = reasoner.pause_reason

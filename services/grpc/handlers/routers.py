@@ -84,11 +84,14 @@ class RoutersHandler(Servicer):
             if bank == BankName.SESSION
             else self._taste_members(number, page.end + 1, at)
         )
+        lineage = (
+            await self._time_travel.lineage(number, router.epoch) if bank == BankName.TASTE else ()
+        )
         return pb.GetRouterResponse(
             router=router,
             members=members[page.start : page.end],
             reflects=reflects,
-            lineage=await self._lineage(router) if bank == BankName.TASTE else (),
+            lineage=[lineage_to_proto(step) for step in lineage],
             next_page_token=page.next_token(page.end) if page.end < len(members) else "",
         )
 
@@ -138,19 +141,6 @@ class RoutersHandler(Servicer):
             )
             for past in await self._time_travel.routers(at)
             if retired or not past.retired
-        ]
-
-    async def _lineage(self, router: pb.Router) -> list[pb.Lineage]:
-        """Read what a router came from and became.
-
-        That is since bootstrap, and up to the router's epoch.
-        """
-        maps = (await self._store.router_maps()).maps
-        runs = {one.run for one in maps if one.to_epoch <= router.epoch}
-        return [
-            lineage_to_proto(step)
-            for step in await self._store.router_lineage()
-            if step.run in runs and router.number in (step.before, step.after)
         ]
 
     async def _session_members(self, number: int, limit: int) -> list[pb.RouterMember]:
