@@ -1,18 +1,9 @@
 """The merge of an upsert into the clients that the graph has."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from propagation.model import Client, ClientChange, ClientKey, ClientOutcome
-
-
-@dataclass(frozen=True, slots=True)
-class ClientMerge:
-    """The effect of one change on its client."""
-
-    ref: int
-    created: bool
-    changed: bool
 
 
 @dataclass(frozen=True)
@@ -26,8 +17,7 @@ class Upsert:
 
     changed: Sequence[Client]
     created: Collection[int]
-    _merges: Sequence[ClientMerge]
-    _unchanged: Mapping[int, int]
+    _outcomes: Sequence[ClientOutcome]
 
     def outcomes(self, sequence: int) -> list[ClientOutcome]:
         """Return the outcomes in the order of the changes.
@@ -36,14 +26,10 @@ class Upsert:
             sequence: That of the log entry of the commit. A client without any change keeps its
                 own.
         """
+        changed = {client.ref for client in self.changed}
         return [
-            ClientOutcome(
-                ref=merge.ref,
-                created=merge.created,
-                changed=merge.changed,
-                sequence=self._unchanged.get(merge.ref, sequence),
-            )
-            for merge in self._merges
+            replace(outcome, sequence=sequence) if outcome.ref in changed else outcome
+            for outcome in self._outcomes
         ]
 
 
@@ -76,19 +62,14 @@ def merge_changes(
     clients = dict(before)
     new = set(created)
     touched: dict[ClientKey, None] = {}
-    merges = []
+    outcomes = []
     for change in changes:
         key = change.key
         after = change.apply_to(clients[key])
         is_changed = key in new or after != clients[key]
-        merges.append(ClientMerge(after.ref, key in new, is_changed))
+        outcomes.append(ClientOutcome(after.ref, after.sequence, key in new, is_changed))
         if is_changed:
             touched[key] = None
         clients[key] = after
         new.discard(key)
-    return Upsert(
-        [clients[key] for key in touched],
-        frozenset(created.values()),
-        merges,
-        {client.ref: client.sequence for key, client in known.items() if key not in touched},
-    )
+    return Upsert([clients[key] for key in touched], frozenset(created.values()), outcomes)

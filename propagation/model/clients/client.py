@@ -101,7 +101,8 @@ class ClientChange(Term):
         return replace(before, **changed)
 
 
-class ClientOutcome(Term):
+@value
+class ClientOutcome:
     """What an upsert did with one change.
 
     Attributes:
