@@ -60,7 +60,7 @@ def neo4j_points(store: "Neo4jStore") -> PointStore:
 
 @dataclass(frozen=True)
 class StoreRow:
-    """A graph store, and where it keeps the vectors of the NumPy index."""
+    """A graph store, and where it keeps the NumPy index's vectors."""
 
     build: Callable[[Settings, Clock | None], GraphStore]
     points: Callable[[Any], PointStore]

@@ -1,4 +1,4 @@
-"""A reasoning claim: which interactions it takes and what its work consists of."""
+"""A reasoning claim: the interactions that it takes, and its work."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -52,7 +52,10 @@ def may_drop_edge(closed: int | None, is_first: bool, round_: int) -> bool:
 
 
 def may_drop_merges(message: MessageState, before: int) -> bool:
-    """Return whether the merges of a message may go: all of them, or none."""
+    """Return whether all merges of a message may be dropped.
+
+    They are dropped together or not at all.
+    """
     merged_since = message.merged_at is not None and message.merged_at > before
     return not message.is_cited and not merged_since
 

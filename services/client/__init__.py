@@ -1,1 +1,1 @@
-"""A client of the service for the command line, the demo and the benchmarks."""
+"""The service's client for the command line, the demo and the benchmarks."""

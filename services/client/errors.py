@@ -4,7 +4,7 @@ from propagation.errors import PropagationError
 
 
 class UsageProblem(PropagationError):
-    """An argument, a variable or a file of the command cannot be used."""
+    """A command's argument, variable or file cannot be used."""
 
 
 class Unreachable(PropagationError):

@@ -1,4 +1,4 @@
-"""A gRPC stub of the service: the caller's credentials, and failures as sentences.
+"""A gRPC stub of the service, with credentials and readable failures.
 
 Credentials are read from the environment: a token, and certificates for TLS.
 """
@@ -98,7 +98,11 @@ class Credentials:
 
 
 def _check_token(text: str) -> str:
-    """Strip the newline of the file that the token came from. Raises UsageProblem."""
+    """Check a token, and strip the newline of its file.
+
+    Raises:
+        UsageProblem: It contains a space, a line break or a non-ASCII letter.
+    """
     token = text.strip()
     if not (token.isascii() and token.isprintable() and " " not in token):
         raise UsageProblem(
@@ -157,7 +161,7 @@ async def connect(address: str, credentials: Credentials = NO_CREDENTIALS) -> As
 
 
 def explain_failure(error: grpc.aio.AioRpcError, address: str) -> PropagationError:
-    """Turn a failed call into an error with a sentence for the user.
+    """Turn a failed call into an error with a readable sentence.
 
     The service's own errors carry rich details; UNAVAILABLE without them is the connection's.
     """

@@ -31,7 +31,10 @@ class TlsSettings(Term):
 
 
 class LimitSettings(Term):
-    """Limits of one client: a token or, without tokens, an address. None: no limit."""
+    """Limits of one client.
+
+    A client is a token or, without tokens, an address. None means no limit.
+    """
 
     calls_per_second: float | None = Field(None, gt=0)
     bytes_per_second: float | None = Field(None, ge=1 << 10)
@@ -160,7 +163,7 @@ class Settings(Term):
     @field_validator("workflow")
     @classmethod
     def _shrink_buffer(cls, workflow: WorkflowSettings, info: ValidationInfo) -> WorkflowSettings:
-        """Let a buffer hold 3 messages with a language model, unless it is set."""
+        """Shrink an unset buffer to 3 messages for a language model."""
         if info.data.get("reasoner") != "openai" or "buffer" in workflow.model_fields_set:
             return workflow
         return workflow.model_copy(update={"buffer": BUFFER_OF_LANGUAGE_MODEL})
@@ -187,7 +190,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 
 
 def path_redaction_for(settings: Settings) -> Callable[[str], str]:
-    """Return a function that replaces the service's places in a text by words.
+    """Return a function that replaces the service's places by words.
 
     Places are the database file, and the servers as settings and connection errors write them.
     """

@@ -72,7 +72,11 @@ class LoadedSettings:
     sources: Mapping[str, str]
 
     def rows(self) -> list[tuple[str, object, str]]:
-        """List (key, value, source) of every setting in order of definition, secrets masked."""
+        """List every setting in order of definition, with secrets masked.
+
+        Returns:
+            (key, value, source) of each setting.
+        """
         return [
             (key, _masked(reduce(getattr, setting_fields()[key].path, self.settings)), source)
             for key, source in self.sources.items()

@@ -126,9 +126,10 @@ def rule_to_proto(rule: FilterRule) -> pb.FilterRule:
 
 @dataclass(frozen=True)
 class References:
-    """Clients by ref, interactions by sequence, messages by (router, version), for one caller.
+    """Clients, interactions and messages that an answer to a caller cites.
 
-    Users of events and senders of messages have no title here.
+    Clients are found by ref, interactions by sequence, and messages by (router, version). Users of
+    events and senders of messages have no title here.
     """
 
     caller: Caller
@@ -138,7 +139,10 @@ class References:
     messages: Mapping[tuple[int, int], RouterVersion]
 
     def parties(self, refs: Iterable[int]) -> pb.Parties:
-        """Name clients by id if the caller may know them; otherwise count them."""
+        """Name clients by id, or only count them.
+
+        They are counted if one is a user and the caller may not know users.
+        """
         known = sorted({ref for ref in refs if ref in self.keys})
         if not self.caller.sees_users and any(kind_of(ref) == ClientKind.USER for ref in known):
             return pb.Parties(count=len(known))
@@ -178,7 +182,10 @@ async def load_references(
     interactions: Iterable[InteractionRow] = (),
     messages: Iterable[RouterVersion] = (),
 ) -> References:
-    """Load everything that lines cite, and the clients of the interactions and messages given."""
+    """Load everything that lines, interactions and messages refer to.
+
+    The clients of `refs` are loaded too.
+    """
     sources = [source for line in lines for source in line.sources]
     events = {event.sequence: event for event in interactions}
     missing = sorted({source.sequence for source in sources if source.sequence} - events.keys())

@@ -1,4 +1,4 @@
-"""The interceptor around every call: admission, a request id, and errors as statuses."""
+"""The interceptor of all calls: admission, a request id, and error statuses."""
 
 import asyncio
 import contextlib
@@ -130,7 +130,7 @@ class InterceptedCall:
                 await context.write(answer)
 
     def _admit(self, request: Any, context: Context) -> Any:
-        """Identify the caller, apply its limits, and check that there is time to answer.
+        """Identify the caller, apply its limits, and check the deadline.
 
         Returns:
             The request; a stream of requests is slowed down to the caller's limit of bytes.
@@ -230,10 +230,10 @@ def refuse_late_call(context: Context) -> None:
 
 
 def _parser(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[bytes], Any]:
-    """Parse requests so that malformed bytes are bad input, and not grpc's own error.
+    """Return a parser of requests that treats malformed bytes as bad input.
 
-    They become None in a call, which refuses it, and an empty message in a stream, which rejects
-    that one event and goes on.
+    Otherwise grpc would answer with an error of its own. Malformed bytes become None in a call,
+    which refuses it, and an empty message in a stream, which rejects that one event and goes on.
     """
 
     def parse_or_replace(data: bytes) -> Any:

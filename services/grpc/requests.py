@@ -178,7 +178,10 @@ async def parse_as_of(
 
 @dataclass(frozen=True)
 class Page:
-    """One page: `size` entries from `start` on, of the list that answers `question`."""
+    """One page of the list that answers `question`.
+
+    It has `size` entries from `start` on.
+    """
 
     question: str
     start: int

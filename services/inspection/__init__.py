@@ -1,1 +1,4 @@
-"""Analysts' queries of the graph: the files of cypher/inspect/, run from the command line."""
+"""Analysts' queries of the graph, run from the command line.
+
+They are the files of cypher/inspect/.
+"""

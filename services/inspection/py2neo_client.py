@@ -1,7 +1,7 @@
-"""Runs a query through py2neo, an optional dependency, and returns rows of texts.
+"""Runs a query through py2neo, and returns rows of texts.
 
-py2neo's own nodes and paths are not used: to build the ends of a path, py2neo asks the server for
-each node again, and a table of a few hundred paths took seconds.
+py2neo is an optional dependency. Its own nodes and paths are not used: to build the ends of a path,
+py2neo asks the server for each node again, and a table of a few hundred paths took seconds.
 """
 
 from collections.abc import Mapping, Sequence

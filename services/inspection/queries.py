@@ -53,7 +53,9 @@ class InspectQuery:
         return values
 
     def _check(self, key: str, text: str) -> None:
-        """Check a time, and a parameter for which the file lists the allowed words.
+        """Check a parameter that takes a time or a listed word.
+
+        The words are listed in the query's file.
 
         Raises:
             UsageProblem: The time is malformed, or the word is not in the list.

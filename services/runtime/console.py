@@ -1,4 +1,7 @@
-"""Output of commands: tables for people, JSON for programs, progress on terminals only."""
+"""Output of commands: tables for people, JSON for programs, and progress.
+
+Progress is shown on terminals only.
+"""
 
 import json
 import sys

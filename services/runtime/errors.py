@@ -13,7 +13,7 @@ class NotAllowed(PropagationError):
 
 
 class NotLoopback(PropagationError):
-    """Other machines can reach the address, but TLS and tokens are not set."""
+    """Other machines can reach an address without TLS and tokens."""
 
     def __init__(self, host: str) -> None:
         super().__init__(

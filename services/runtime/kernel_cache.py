@@ -88,7 +88,7 @@ async def fill_kernel_cache(stopping: asyncio.Event) -> None:
 
 
 def main() -> None:
-    """Compile every kernel that the cache lacks, and say how long that takes."""
+    """Compile every kernel that the cache lacks, and report the time."""
     use_kernel_cache()
     from propagation.workflow.warm_up import warm_up
 

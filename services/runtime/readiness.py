@@ -36,7 +36,7 @@ class Readiness:
         self._reason = None
 
     async def reach(self, open_part: Callable[[], Awaitable[None]]) -> None:
-        """Open a part, and wait for its server if that does not answer.
+        """Open a part, and wait while its server does not answer.
 
         Args:
             open_part: Opens the graph store or the embedder. Its other errors are passed on: a

@@ -44,7 +44,7 @@ class CalendarTask:
 
 
 class JobState(Term):
-    """The state of a job in the graph, shared by replicas and restarts.
+    """A job's state in the graph, shared by replicas and restarts.
 
     Attributes:
         through: All times up to this one are done (ms since 1970, as all times here).
@@ -128,7 +128,7 @@ class CalendarJob:
 
     @property
     def _key(self) -> str:
-        """The name of the lease, and of the blob that holds the state."""
+        """The name of the lease and of the blob with the state."""
         return f"job:{self.name}"
 
     async def _load(self) -> JobState | None:
@@ -140,7 +140,10 @@ class CalendarJob:
         await self._store.put_blob(self._key, state.model_dump_json().encode(), lease)
 
     async def _check_alone(self, lease: Lease) -> bool:
-        """Check again under the lease, as another replica may have run the job since."""
+        """Check again under the lease, and run the job if due.
+
+        Another replica may have run it since the first check.
+        """
         now = self._clock.now_ms()
         state = await self._load()
         if state is None or state.through > now + DAY_MS:
@@ -231,7 +234,10 @@ class CalendarJob:
 
 
 def retry_delay_ms(schedule: ScheduleSettings, failures: int) -> int:
-    """Return the delay after so many failures: doubled each time, up to the longest."""
+    """Return the delay after so many failures, in milliseconds.
+
+    It doubles with each failure, up to the longest.
+    """
     seconds = schedule.retry_first * 2.0 ** min(failures - 1, MAX_DOUBLINGS)
     return int(1_000 * min(seconds, schedule.retry_longest))
 

@@ -1,1 +1,1 @@
-"""Who may reach the service: TLS, tokens with roles, and limits a client."""
+"""Access to the service: TLS, tokens with roles, and limits per client."""

@@ -14,9 +14,12 @@ from services.security.tls import server_credentials
 
 
 def refuse_open_address(server: ServerSettings, host: str | None = None) -> None:
-    """Raise NotLoopback if other machines could reach the service without TLS and a token.
+    """Refuse an address that other machines reach without TLS and a token.
 
     Another `host` that the process listens on is judged in place of the service's own.
+
+    Raises:
+        NotLoopback: Other machines could reach it so, and `server.insecure` is not set.
     """
     closed = server.tls.certificate is not None and server.tokens is not None
     if not (closed or server.insecure or is_loopback(host or server.host)):

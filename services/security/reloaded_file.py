@@ -16,10 +16,10 @@ log = structlog.get_logger()
 
 
 class ReloadedFiles(Generic[T]):
-    """The parsed content of files, checked for changes at most once a second.
+    """The parsed content of files, read again when a file changes.
 
-    If a changed file cannot be read, the content from before stays in force and the log says so:
-    a half-written file locks no caller out.
+    Changes are looked for at most once a second. If a changed file cannot be read, the content from
+    before stays in force and the log says so: a half-written file locks no caller out.
     """
 
     def __init__(self, paths: tuple[Path, ...], read: Callable[[], T]) -> None:

@@ -1,4 +1,4 @@
-"""Roles, the role that each call needs, and the caller of the running call.
+"""Roles, the role each call needs, and the running call's caller.
 
 Source: docs/design.md, "Guarantees".
 """
@@ -78,7 +78,7 @@ class Caller:
 
     @classmethod
     def of_token(cls, name: str, roles: Iterable[Role]) -> "Caller":
-        """Build the caller of a token, with the roles that its roles include."""
+        """Build a token's caller, with the roles that its roles include."""
         own = frozenset(roles)
         return cls(own.union(*(INCLUDED_ROLES.get(role, frozenset()) for role in own)), name)
 

@@ -11,7 +11,7 @@ from services.security.reloaded_file import ReloadedFiles
 
 
 class BrokenTls(PropagationError):
-    """The TLS settings are incomplete, or one of their files cannot be used."""
+    """TLS settings are incomplete, or one of their files cannot be used."""
 
 
 def server_credentials(tls: TlsSettings) -> grpc.ServerCredentials | None:

@@ -50,7 +50,11 @@ class Token:
 
 
 def new_token(name: str, roles: Iterable[Role]) -> tuple[str, Token]:
-    """Make a token: the secret for the caller, and the entry for the file."""
+    """Make a token with these roles.
+
+    Returns:
+        The secret for the caller, and the entry for the file.
+    """
     secret = secrets.token_urlsafe(SECRET_BYTES)
     return f"{name}.{secret}", Token(name, frozenset(roles), _hash(secret))
 

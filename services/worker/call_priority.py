@@ -75,7 +75,7 @@ class CallPriority:
 
     @property
     def flooded(self) -> bool:
-        """Whether events are recorded one call after another, however long a commit takes."""
+        """Whether events are recorded call after call, however long a commit takes."""
         return self._recording > 0 or self._clock() - self._recorded < FLOOD_SECONDS
 
     @property
@@ -113,7 +113,7 @@ class CallPriority:
         )
 
     async def yield_to_calls(self) -> None:
-        """Let the loop turn to calls, if a slice of work has passed.
+        """Let the loop turn to calls after each slice of work.
 
         Call it before each piece of work.
         """

@@ -152,7 +152,14 @@ async def retain(context: WorkerContext) -> bool:
 
 
 async def update_index(context: WorkerContext) -> int:
-    """Bring some pending changes to the vector index; return how many. Raises IndexUnavailable."""
+    """Bring some pending changes to the vector index.
+
+    Returns:
+        How many changes were brought.
+
+    Raises:
+        IndexUnavailable: The engine reports a problem of the index.
+    """
     done = await context.engine.update_index()
     if problem := context.engine.index_problem:
         raise IndexUnavailable(problem)

@@ -36,10 +36,10 @@ T = TypeVar("T")
 
 
 class Worker:
-    """Runs the engine's background work until stopped, and lets calls wait for it.
+    """Runs the engine's background work, and lets calls wait for it.
 
-    Steps run in loops of their own, jobs at an interval or by the calendar. A failure is logged,
-    counted, shown in `failing` and retried; it never ends a loop.
+    It runs until it is stopped. Steps run in loops of their own, jobs at an interval or by the
+    calendar. A failure is logged, counted, shown in `failing` and retried; it never ends a loop.
 
     Attributes:
         timings: The times of calls and steps.
@@ -73,7 +73,10 @@ class Worker:
 
     @property
     def merges_waiting(self) -> int:
-        """Count the clients that were read with pending messages and are not merged yet."""
+        """Count the clients that wait for a merge after a read.
+
+        They were read with pending messages.
+        """
         return len(self._context.pending_merges)
 
     def start(self, report_reachable: ReachableReport | None = None) -> None:
@@ -132,7 +135,7 @@ class Worker:
         self._context.wakes["learn"].set()
 
     def merge_later(self, ref: int) -> None:
-        """Merge a client's pending messages in the background, as it was just read."""
+        """Merge a client's pending messages in the background, after a read."""
         queue_merge(self._context, ref)
 
     async def run_round(self, *, drain: bool) -> Round | None:
@@ -147,7 +150,7 @@ class Worker:
             return await run_round(self._context)
 
     async def note_run(self, name: str) -> None:
-        """Note that a call ran the task of a calendar job just now."""
+        """Note that a call just ran the task of a calendar job."""
         for job in self.calendar_jobs:
             if job.name == name:
                 await job.note_run()
@@ -164,7 +167,10 @@ class Worker:
         return result
 
     async def wait_until_applied(self, sequence: int, seconds: float, *, texts: bool) -> None:
-        """Wait, within a call, until the numbers reflect `sequence`, and the texts if asked.
+        """Wait within a call until the numbers reflect `sequence`.
+
+        Args:
+            texts: Whether the texts must reflect it too.
 
         Raises:
             NotReached: It was not reached in so many seconds.
@@ -182,8 +188,9 @@ class Worker:
             raise NotReached(sequence, reached)
 
     async def wait_for_progress(self, seconds: float) -> None:
-        """Wait until something was learned, reasoned or published here, at most so many seconds.
+        """Wait until something was learned, reasoned or published here.
 
-        Another process may have done it without a signal here.
+        It waits at most so many seconds. Another process may have made progress without a signal
+        here.
         """
         await self._context.progress.wait(seconds)

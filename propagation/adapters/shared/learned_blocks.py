@@ -65,7 +65,7 @@ def unpacked(
 def row_parts(
     size: int, place: int, values: Mapping[str, NDArray[Any]]
 ) -> Iterator[tuple[int, bytes]]:
-    """Return the offsets of one row's values in packed columns, with their bytes."""
+    """Yield one row's values as bytes, with their offsets in packed columns."""
     start = 0
     for name, dtype, shape in FORM:
         width = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
@@ -77,9 +77,11 @@ def row_parts(
 def row_of(
     size: int, place: int, names: Collection[str], read: Callable[[int, int], bytes]
 ) -> dict[str, NDArray[Any]]:
-    """Read these columns of one row from the packed columns of `size` rows.
+    """Read some columns of one row from the packed columns.
 
     Args:
+        size: How many rows the packed columns have.
+        names: The columns to read.
         read: Returns so many bytes from an offset.
     """
     found, start = {}, 0
@@ -92,7 +94,11 @@ def row_of(
 
 
 def taste_written_by(block: LearnedBlock, sequence: int) -> list[tuple[int, float]]:
-    """Return what one interaction wrote to the taste bank, largest first, then by router."""
+    """Return what one interaction wrote to the taste bank, largest first.
+
+    Returns:
+        (router, weight), equal weights by router; nothing if the block lacks the interaction.
+    """
     place = int(np.searchsorted(block.sequence, sequence))
     if place == len(block.sequence) or block.sequence[place] != sequence:
         return []
@@ -164,10 +170,12 @@ BANK_NAMES = ("session", "taste")
 def written_records(
     written: LearnedWeights, named: Callable[[int], str | None]
 ) -> Iterator[Mapping[str, object]]:
-    """Return by event what it wrote to each bank (rule 5): (router, weight).
+    """Yield what each event wrote to each bank, as (router, weight).
 
     Args:
         named: Name of an item's row (-1: none) in an export; None if the item is gone.
+
+    Source: docs/numbers.md, rule 5.
     """
     for place, sequence in enumerate(written.sequence.tolist()):
         banks = {}

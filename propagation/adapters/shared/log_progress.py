@@ -1,4 +1,4 @@
-"""The check of how far a store's log was recorded, learned and reasoned."""
+"""The check of how far a log was recorded, learned and reasoned."""
 
 from collections.abc import Iterator
 

@@ -36,7 +36,7 @@ def rule_of(row: dict[str, Any]) -> FilterRule:
 def version_record(
     text: ClientText, sequence: int, written_at: int, written_by: str | None
 ) -> Mapping[str, object]:
-    """Return the record of a profile version with its lines and filter rules."""
+    """Return a profile version's record with its lines and filter rules."""
     return {
         "version": text.profile.version,
         "sequence": sequence,

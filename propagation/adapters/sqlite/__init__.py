@@ -1,1 +1,1 @@
-"""The graph store in one SQLite file, with a room for each port."""
+"""The graph store in a SQLite file, with one folder per port."""

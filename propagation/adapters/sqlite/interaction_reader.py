@@ -1,4 +1,4 @@
-"""Reads of stage 1 on a connection of their own, for the drafting process."""
+"""Reads of stage 1 for the drafting process, on its own connection."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -128,7 +128,9 @@ class Stage0:
             await self.index_maintenance.open()
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
-        """Make the index anew, and tau of eq. 4 if it is a quantile.
+        """Make the index anew, and tau if it is a quantile.
+
+        Tau is the threshold of eq. 4.
 
         Returns:
             How many points the index has.
@@ -210,7 +212,10 @@ class Stage0:
         return NumbersView(session, taste, seed, number, self.settings.limits)
 
     async def _attributes(self) -> list[str]:
-        """Return the attributes extracted from every client's own text (eq. 1), each once."""
+        """Return the attributes of all clients' own texts, each once.
+
+        They were extracted by eq. 1.
+        """
         refs = sorted(await self.store.text_versions())
         found: set[str] = set()
         for start in range(0, len(refs), PAGE):

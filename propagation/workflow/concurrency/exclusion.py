@@ -1,4 +1,4 @@
-"""Locks of one process: which activities may overlap, and in which order they lock."""
+"""Locks of one process: which activities may overlap, and the locking order."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping

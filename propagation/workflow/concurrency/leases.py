@@ -98,7 +98,7 @@ class Leases:
             yield lease
 
     async def wait_for(self, name: str, seconds: float = WAIT_SECONDS) -> Lease | None:
-        """Request a lease from its holder, and return it once it is given back.
+        """Request a lease from its holder, and wait until it is free.
 
         Returns:
             The lease, or None if that took longer than `seconds`.

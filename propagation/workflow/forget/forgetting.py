@@ -78,7 +78,7 @@ class Forgetting:
     exclusion: Exclusion
 
     async def wipe_if_due(self) -> None:
-        """Wipe the traces of erased clients from the database's files, if there are any.
+        """Wipe traces of erased clients from the database's files, if any.
 
         Called every night, and at start after the index was compared with the graph.
         """
@@ -119,7 +119,9 @@ class Forgetting:
             return RetractionResult(events, withdrawn.result.sequence)
 
     async def forget(self, key: ClientKey, *, wipe: bool = False) -> ErasureResult:
-        """Erase everything of a client (docs/erasure.md); its id is free to start anew.
+        """Erase everything of a client.
+
+        Its id is free to start anew.
 
         Args:
             wipe: Also wipe its traces from the database's files now, rather than in the night,
@@ -130,6 +132,8 @@ class Forgetting:
             LeaseLost: Another process learns, evolves or runs a round for too long.
             StoreBusy: The client is erased, but the files could not be wiped; the next night
                 or start wipes them.
+
+        Source: docs/erasure.md.
         """
         async with self.exclusion.run(Activity.ERASE):
             async with self.exclusion.run(Activity.WITHDRAW):
@@ -183,7 +187,10 @@ async def export_lines(
 
 
 def _numbers_of(view: NumbersView, ref: int) -> Mapping[str, object]:
-    """Return a user's trust and sums, or an item's mass and counts, at `applied_through`."""
+    """Return a user's trust and sums, or an item's mass and counts.
+
+    They are the numbers at `applied_through`, which comes with them.
+    """
     applied = {"applied_through": view.applied_through}
     state, row, is_user = view.state, index_of(ref), kind_of(ref) == ClientKind.USER
     if row >= (view.users if is_user else view.items):

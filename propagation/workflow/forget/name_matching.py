@@ -168,7 +168,7 @@ def _holds_words(text: str, part: str) -> bool:
 def _drop_quotes(
     text: str, quotes: Sequence["re.Match[str]"], dropped: Sequence["re.Match[str]"]
 ) -> str | None:
-    """Drop some quotations from a sentence that ends with a list of quotations.
+    """Drop quotations from a sentence that ends with a list of them.
 
     If none remain, the words that lead to the list go too.
     """

@@ -95,7 +95,7 @@ class Subtraction:
             self._recompute_own(view.state, history)
 
     def _subtract_mass(self, view: NumbersView, history: History) -> None:
-        """Subtract the mass of withdrawn first adoptions, or move it to a repeat.
+        """Subtract withdrawn first adoptions' mass, or move it to a repeat.
 
         For a withdrawn first adoption of item i by user u, which wrote the weights w_k to the
         routers k with event weight a:

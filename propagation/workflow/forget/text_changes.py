@@ -1,4 +1,4 @@
-"""Changes of texts by a withdrawal, found in the graph before anything is written."""
+"""Changes of texts by a withdrawal, found before anything is written."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -165,7 +165,10 @@ class TextChangeFinder:
         return searches
 
     async def _reader_searches(self, lost: LostAttributes, words: OwnWords) -> list[CitationSearch]:
-        """Search the texts of clients that merged a changed message, from that version on."""
+        """Return searches of the texts that may cite a changed message.
+
+        These are texts of clients that merged the message, from that version on.
+        """
         merges = await self.store.merges_of_messages(sorted(lost)) if lost else ()
         citations = {
             key: Citations(messages={key: names}, words=words.search_words)
@@ -186,7 +189,7 @@ class TextChangeFinder:
         searches: Sequence[CitationSearch],
         removal: Removal,
     ) -> None:
-        """Add the texts that the searches find to the changes, and count attributes again."""
+        """Add the texts that searches find to the changes, and recount attributes."""
         found = await self.store.find_citing_texts(
             [search for search in searches if search.ref != self.request.erased_ref]
         )

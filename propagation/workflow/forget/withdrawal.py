@@ -53,7 +53,7 @@ USERS_A_PART = 200
 def in_current_routers(
     weights: LearnedWeights, rows: Sequence[InteractionRow], maps: RouterMaps
 ) -> LearnedWeights:
-    """Map the taste routers of learned weights to those of the current epoch.
+    """Map learned weights' taste routers to those of the current epoch.
 
     Args:
         rows: The interactions of the weights.
@@ -77,9 +77,9 @@ async def load_histories(
     withdrawn: frozenset[int],
     view: NumbersView,
 ) -> AsyncIterator[list[History]]:
-    """Yield what users chose and the view learned, 200 users at a time.
+    """Yield what users chose and the view learned, in groups of users.
 
-    The next ones are loaded while the caller works.
+    A group has 200 users. The next ones are loaded while the caller works.
 
     Args:
         users: Refs.
@@ -296,7 +296,7 @@ def _withdrawal(
 
 
 def _own_rows(request: WithdrawalRequest) -> tuple[list[int], list[int]]:
-    """Return rows of the users and of the items whose own numbers change."""
+    """Return rows of users and items whose own numbers change."""
     refs = {ref for row in request.rows for ref in (row.user, row.item)}
     if request.erased is not None:
         refs.add(request.erased.client.ref)

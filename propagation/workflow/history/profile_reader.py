@@ -64,7 +64,7 @@ class ProfileReader:
         return ProfileReading(client, text, fill_buffer(waiting, self.settings.buffer).kept)
 
     async def read_merged(self, ref: int) -> ProfileReading:
-        """Merge the waiting messages into a new version of a profile, and return it.
+        """Merge the waiting messages into a profile, and return its new version.
 
         Raises:
             NotFound: The client was erased since its ref was found.

@@ -1,4 +1,4 @@
-"""Time travel: which past sequences can be shown, and routers as they were.
+"""Time travel: sequences that can be shown, and routers as they were.
 
 Source: docs/design.md, Guarantees.
 """
@@ -31,7 +31,7 @@ class PastRouter:
 
 @dataclass
 class TimeTravel:
-    """The past of one graph, between what retention keeps and the newest sequence."""
+    """One graph's past, from what retention keeps to the newest sequence."""
 
     store: GraphStore
 
@@ -110,7 +110,10 @@ class TimeTravel:
         ]
 
     async def lineage(self, router: int, epoch: int) -> Sequence[LineageStep]:
-        """Return what a router came from and became, since bootstrap and up to an epoch."""
+        """Return what a router came from and became, up to an epoch.
+
+        It begins at the bootstrap.
+        """
         maps = (await self.store.router_maps()).maps
         runs = {one.run for one in maps if one.to_epoch <= epoch}
         return [

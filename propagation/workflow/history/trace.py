@@ -1,4 +1,4 @@
-"""Traces: where a preference went, and where a line of a profile came from.
+"""Traces: where a preference went, and where a profile's line came from.
 
 A path leads from an interaction over profile, attribute, router and message to the profile of
 another client. It is read from what was recorded; nothing is inferred.
@@ -161,7 +161,7 @@ class Tracer:
     async def _first_carriers(
         self, ref: int, line: Line, profile: Profile, sequence: int
     ) -> list[tuple[RouterVersion, IntegratedAttribute]]:
-        """Find the first message of each router that carries an attribute of a line.
+        """Find each router's first message that carries an attribute of a line.
 
         The message took the attribute from this version of the profile, or from a later one in
         which the attribute still rests on this interaction.
@@ -185,7 +185,7 @@ class Tracer:
     async def _paths_onwards(
         self, start: Path, message: RouterVersion, part: IntegratedAttribute
     ) -> AsyncIterator[Path]:
-        """Yield paths to every other profile that took the attribute from the message.
+        """Yield paths to other profiles that took the attribute from the message.
 
         Without such a profile, one path ends at the message if it speaks of the attribute, else at
         the router that integrated it.
@@ -243,10 +243,10 @@ class Tracer:
         return paths
 
     async def _own_lines(self, parts: Sequence[IntegratedAttribute]) -> list[list[Line]]:
-        """List, for each part, its client's lines with the attribute, as they were then.
+        """List for each part its client's lines with the attribute.
 
-        Lines that come from messages are left out. There are none if retention dropped that
-        version.
+        They are the lines of the profile version that the part names. Lines that come from
+        messages are left out. There are none if retention dropped that version.
         """
         texts = await self.store.texts_of_versions(
             [(part.ref, part.profile_version) for part in parts]

@@ -1,7 +1,8 @@
-"""Watching propagation: rounds, messages, merges and evolutions, each once, from a position on.
+"""Watching propagation: rounds, messages, merges and evolutions, each once.
 
-Nothing is queued for a watcher: it reads the graph at its own pace. Events that retention or
-erasure dropped first are counted as missed, like those that a watcher left unread for too long.
+A watcher reads from a position on. Nothing is queued for it: it reads the graph at its own pace.
+Events that retention or erasure dropped first are counted as missed, like those that a watcher left
+unread for too long.
 """
 
 from collections.abc import AsyncIterator, Collection
@@ -170,12 +171,12 @@ class Watcher:
 
 
 async def graph_birth_time(store: GraphStore) -> int:
-    """Return when the graph's first entry was committed; 0 if it has none.
+    """Return when the graph's first entry was committed.
 
     Tells this graph from others, but not from its copies.
 
     Returns:
-        Milliseconds since 1970.
+        Milliseconds since 1970; 0 if the graph has no entry.
     """
     entries = await store.read_entries(0, 1)
     return entries[0].time if entries else 0

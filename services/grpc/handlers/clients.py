@@ -62,7 +62,7 @@ class ClientsHandler(Servicer):
     async def GetProfile(
         self, request: pb.GetProfileRequest, context: Context
     ) -> pb.GetProfileResponse:
-        """Read a client's profile: as it is, merged first, or as it was."""
+        """Read a client's present, merged or past profile."""
         key = parse_key(request.key, "key")
         merge = parse_choice(
             request.freshness, "freshness", MERGES, "FRESHNESS_CACHED, FRESHNESS_MERGED, or nothing"

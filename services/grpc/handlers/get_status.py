@@ -89,7 +89,7 @@ async def job_to_proto(job: CalendarJob, redact: Callable[[str], str]) -> pb.Sch
 
 
 class GetStatusHandler(Servicer):
-    """Reports how far the service has come, how it fares, and what it cost."""
+    """Reports the service's progress, its condition and its costs."""
 
     async def GetStatus(
         self, request: pb.GetStatusRequest, context: Context

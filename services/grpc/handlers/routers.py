@@ -194,7 +194,7 @@ class RoutersHandler(Servicer):
         return pb.RunRoundResponse(note=await self._explain_no_change(drained=request.drain))
 
     async def _explain_no_change(self, *, drained: bool) -> str:
-        """Say since when nothing has changed, and what only a later round would see."""
+        """Say since when nothing changed, and how many entries wait for reasoning."""
         last = await self._store.last_round()
         note = (
             f"nothing had changed since round {last.number}"

@@ -49,7 +49,10 @@ class Servicer:
         )
 
     async def _wait_for(self, request: Any, context: Context, *, texts: bool = False) -> None:
-        """Wait until the numbers (and `texts`) reflect the request's min_sequence, if it has one.
+        """Wait until the numbers reflect the request's min_sequence, if any.
+
+        Args:
+            texts: Whether the texts must reflect it too.
 
         Raises:
             InvalidInput: min_sequence is negative.

@@ -1,4 +1,4 @@
-"""A file that gets its final name when it is complete and on disk."""
+"""Files that get their final names once complete and on disk."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -13,9 +13,9 @@ BESIDE = ("-wal", "-shm", "-journal")
 
 @contextmanager
 def made_in_place(final: Path, *, replace: bool) -> Iterator[Path]:
-    """Yield a path to write to, which becomes `final` when the body succeeds.
+    """Yield a path to write to, which becomes `final` on success.
 
-    It is removed when the body fails; what a killed process left there is removed first. If `final`
+    It is removed when the body fails. What a killed process left there is removed first. If `final`
     is a link, its target is replaced.
 
     Raises:

@@ -105,7 +105,10 @@ class Directory:
         return first
 
     def now(self) -> int:
-        """Return the commit time: never earlier than the last one, whatever the clock does."""
+        """Return the commit time, which is never earlier than the last.
+
+        It stays at the last one while the clock is behind it.
+        """
         self._at = max(self.clock.now_ms(), self._at)
         return self._at
 
@@ -122,7 +125,7 @@ def recorded_through(connection: sqlite3.Connection) -> int:
 
 
 def committed_at(connection: sqlite3.Connection, sequence: int) -> int:
-    """Return the commit time of this sequence, or of the last one before it.
+    """Return the commit time of a sequence or the last before it.
 
     It rises with the sequence.
     """

@@ -1,4 +1,6 @@
-"""One SQLite file: WAL, synchronous=FULL, one writer thread with group commit, a few readers.
+"""A SQLite file with one writer thread and a few readers.
+
+The file is in WAL mode with synchronous=FULL, and the writer commits in groups.
 
 Rows go in and out as JSON in one statement (`json_each`, `json_group_array`), so that a statement
 is one step outside the interpreter lock, however many rows it carries.
@@ -73,7 +75,7 @@ class Database:
         self._place: tuple[int, int] | None = None
 
     def open(self) -> None:
-        """Lock the file for this process, check and migrate the schema, start the threads."""
+        """Lock the file, check and migrate its schema, and start the threads."""
         make_file(self.path)
         with contextlib.ExitStack() as lock:
             lock.enter_context(held(self.path))
@@ -168,7 +170,10 @@ class Database:
             raise
 
     def _translated(self, error: BaseException) -> BaseException:
-        """Translate an error, and remember damage: a later acknowledgement could not be trusted."""
+        """Translate an error, and remember damage to the file.
+
+        After damage, a later acknowledgement could not be trusted.
+        """
         ours = translated(error, self.path)
         if isinstance(ours, StoreCorrupt):
             self._damage = ours
@@ -238,7 +243,13 @@ class Database:
                 work.done.set_result(work.result)
 
     def _check_place(self) -> None:
-        """Raise StoreCorrupt if the file was removed or replaced: writes would go with it."""
+        """Check that the file was neither removed nor replaced.
+
+        Writes would be lost with it.
+
+        Raises:
+            StoreCorrupt: It was removed or replaced.
+        """
         if _place_of(self.path) != self._place:
             raise StoreCorrupt(
                 f"{self.path} was removed or replaced while the service held it; nothing more is"

@@ -41,7 +41,12 @@ def fields(count: int) -> str:
 def put_json(
     connection: sqlite3.Connection, table: str, count: int, rows: str, verb: str = "INSERT"
 ) -> None:
-    """Insert whole rows of `count` columns, which are one JSON array, in one statement."""
+    """Insert whole rows, given as one JSON array, in one statement.
+
+    Args:
+        count: How many columns a row has.
+        rows: The JSON array.
+    """
     connection.execute(f"{verb} INTO {table} SELECT {fields(count)} FROM json_each(?)", (rows,))
 
 

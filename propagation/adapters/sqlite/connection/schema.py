@@ -33,7 +33,7 @@ WRITER_SETTINGS = (
 
 
 def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
-    """Open the writing connection on a file that exists, which may be empty.
+    """Open the writing connection on an existing file, which may be empty.
 
     Raises:
         StoreCorrupt: It is damaged, or another program's.
@@ -93,7 +93,11 @@ def _check_pages(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def open_reader(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlite3.Connection:
-    """Open a read connection, which waits so long for whoever locks the file."""
+    """Open a read connection, which waits while the file is locked.
+
+    Args:
+        patience_seconds: How long it waits at most.
+    """
     connection = connect(path, patience_seconds)
     connection.execute("PRAGMA query_only=ON")
     connection.execute(f"PRAGMA cache_size=-{READER_CACHE_KIB}")
@@ -101,7 +105,10 @@ def open_reader(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlit
 
 
 class Reader:
-    """Reads, one at a time, on a connection that the first of them opens."""
+    """Runs reads one at a time on one connection.
+
+    The first read opens it.
+    """
 
     def __init__(self, path: Path, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self._path = path
@@ -186,7 +193,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def _run_script(connection: sqlite3.Connection, script: str) -> None:
-    """Run statements that lead to the newest schema, all of them or none."""
+    """Run all statements that lead to the newest schema, or none."""
     try:
         connection.executescript(
             f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id={APPLICATION_ID};\n"

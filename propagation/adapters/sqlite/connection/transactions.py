@@ -26,7 +26,7 @@ T = TypeVar("T")
 def reads(
     method: Callable[Concatenate[S, sqlite3.Connection, P], T],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """Run a method of a port in one snapshot, on a read connection."""
+    """Run a port's method in one snapshot, on a read connection."""
 
     @wraps(method)
     async def read(self: S, /, *arguments: P.args, **named: P.kwargs) -> T:

@@ -39,7 +39,7 @@ ENDLESS = 1 << 62
 
 @dataclass(frozen=True)
 class Needles:
-    """Byte strings that a body's JSON holds if it cites one of these things.
+    """Byte strings that a body's JSON holds if it cites certain things.
 
     These are numbers of sources or evidence, words, messages with an attribute (of None: with any)
     or with a word in either case; None finds every body. A body may hold one without citing.
@@ -172,7 +172,7 @@ def _texts_of(
 
 
 def _span(connection: sqlite3.Connection, trail: CitationSearch) -> tuple[int, int] | None:
-    """Return the first version of a trail, and the last one before its end.
+    """Return a trail's first version, and the last before its end.
 
     A version that does not cite ends the trail after that one.
 

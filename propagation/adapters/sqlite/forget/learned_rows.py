@@ -43,7 +43,7 @@ def empty_rows(connection: sqlite3.Connection, sequences: Sequence[int]) -> list
 
 
 def promote_rows(connection: sqlite3.Connection, promoted: Sequence[PromotedRepeat]) -> None:
-    """Write the rows of repeats that take the place of a withdrawn first adoption."""
+    """Write the rows of repeats that replace a withdrawn first adoption."""
     by_sequence: dict[int, Row] = {
         row.sequence: {"routers": row.routers, "weights": row.weights} for row in promoted
     }
@@ -85,7 +85,7 @@ def _rows(
 
 
 def _learned_from(connection: sqlite3.Connection, throughs: Sequence[int]) -> dict[int, int]:
-    """Return, for each block, how many interactions were learned from its first one on."""
+    """Count for each block the interactions learned from its first one on."""
     return dict(
         connection.execute(
             "SELECT through, total FROM (SELECT through, sum(size) OVER (ORDER BY through DESC) AS"
@@ -99,7 +99,11 @@ def _learned_from(connection: sqlite3.Connection, throughs: Sequence[int]) -> di
 def _places(
     connection: sqlite3.Connection, sequences: Sequence[int]
 ) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.int64]]]:
-    """Return (through, size, sequence column, places) of each block that holds some of these."""
+    """Yield the places of these sequences in each block that holds some.
+
+    Yields:
+        (through, size, sequence column, places) of a block.
+    """
     wanted = np.array(sorted(set(sequences)), np.int64)
     while len(wanted):
         row = connection.execute(

@@ -1,4 +1,4 @@
-"""RetentionStore on SQLite: drop what ended before a sequence and is cited by nothing.
+"""RetentionStore on SQLite: drop what ended before a sequence and is uncited.
 
 A run is many small reads and commits, none of which relies on the snapshot of another: what has
 ended never starts again, and a client that comes to cite a message has merged it, which the commit
@@ -268,7 +268,7 @@ class SqliteRetention(SqlitePart):
         return await self._delete(statement, dumped(self._taken(keys)), *more)
 
     def _taken(self, keys: list[Row]) -> list[Row]:
-        """Take at most so many keys as asked for out of the list."""
+        """Take at most `_limit` keys out of the list, from its end."""
         taken = keys[-self._limit :]
         del keys[-self._limit :]
         return taken

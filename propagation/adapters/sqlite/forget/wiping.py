@@ -73,7 +73,9 @@ def _write_anew(connection: sqlite3.Connection) -> None:
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:
-    """Move the write-ahead log into the file and empty it, outside of a transaction.
+    """Move the write-ahead log into the file, and empty the log.
+
+    Call it outside of a transaction.
 
     Returns:
         False if a reader, such as a back-up, still needs the log. It hardly waits for one, as

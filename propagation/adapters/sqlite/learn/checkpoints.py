@@ -1,4 +1,7 @@
-"""Checkpoints on SQLite: arrays in parts, in small transactions that hold up no acknowledgement."""
+"""Checkpoints on SQLite: arrays in parts, written in small transactions.
+
+Small transactions hold up no acknowledgement.
+"""
 
 import asyncio
 import logging
@@ -31,7 +34,7 @@ Part = tuple[str, int, str, str, memoryview]
 
 
 class SqliteCheckpoints(SqlitePart):
-    """Keeps the newest barrier, the newest other checkpoint, and one that is being written."""
+    """Keeps the newest barrier, the newest other checkpoint, and one being written."""
 
     _sweeping: asyncio.Task[None] | None = None
 
@@ -84,7 +87,10 @@ class SqliteCheckpoints(SqlitePart):
         )
 
     async def sweep_checkpoints(self) -> None:
-        """Drop parts of old checkpoints and covered increments of trust, some a commit."""
+        """Drop parts of old checkpoints and covered increments of trust.
+
+        Each commit drops some of them.
+        """
         while await self._database.write(_sweep):
             pass
 
@@ -203,7 +209,7 @@ def _unzeroed(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _parts(checkpoint: Checkpoint) -> Iterator[Part]:
-    """Take arrays out of a checkpoint one by one, and return their parts."""
+    """Take a checkpoint's arrays out one by one, and yield their parts."""
     for name in list(checkpoint.arrays):
         array = checkpoint.arrays.pop(name)
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)

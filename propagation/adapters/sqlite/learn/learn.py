@@ -154,7 +154,7 @@ def put_epoch(connection: sqlite3.Connection, epoch: Epoch, sequence: int) -> No
 
 
 def block_of(connection: sqlite3.Connection, sequence: int) -> LearnedBlock | None:
-    """Return the learned block that holds a sequence, without its increments of trust."""
+    """Return the learned block of a sequence, without its increments of trust."""
     row = connection.execute(
         f"SELECT {BLOCK} FROM learned WHERE through >= ? ORDER BY through LIMIT 1", (sequence,)
     ).fetchone()

@@ -213,7 +213,10 @@ def _settle(partial: Path) -> None:
 
 
 def _copy_beside_service(reader: sqlite3.Connection, partial: Path, progress: OnProgress) -> None:
-    """Copy what a reader sees, at a pace that leaves a service its disk."""
+    """Copy what a reader sees, at a pace that spares the disk.
+
+    A service may use the disk meanwhile.
+    """
     written = os.open(partial, os.O_RDWR)
     began = time.monotonic()
 

@@ -182,7 +182,10 @@ def _progress_faults(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def leftovers(connection: sqlite3.Connection) -> list[str]:
-    """Count remains, while no process serves the database (its work looks the same)."""
+    """Count remains, while no process serves the database.
+
+    The work of such a process looks the same.
+    """
     last = last_round(connection)
     found = [
         (connection.execute(sql, {"last": last}).fetchone()[0], noun, of)

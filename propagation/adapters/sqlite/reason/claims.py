@@ -1,4 +1,7 @@
-"""Claims of stage 1: hands out interactions by token, and commits what was reasoned."""
+"""Claims of stage 1: handing out interactions, and committing what was reasoned.
+
+Interactions are handed out by token.
+"""
 
 import sqlite3
 from collections.abc import Sequence

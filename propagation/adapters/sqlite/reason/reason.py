@@ -157,7 +157,11 @@ class SqliteReason(SqliteClaims, SqliteTexts):
 def interactions_where(
     connection: sqlite3.Connection, which: str, *parameters: object
 ) -> list[InteractionRow]:
-    """Return interactions; `which` is the SQL of a query of ROW after FROM."""
+    """Return the interactions that a query finds.
+
+    Args:
+        which: The SQL of a query of ROW after FROM.
+    """
     rows = connection.execute(f"SELECT {ROW} FROM {which}", parameters)
     return [interaction_of((*row[:7], orjson.loads(row[7] or "[]"), row[8])) for row in rows]
 

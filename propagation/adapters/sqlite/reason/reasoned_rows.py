@@ -1,4 +1,7 @@
-"""Reasoned interactions as rows of their commit, as the drafting process sends them."""
+"""Reasoned interactions as rows of a commit.
+
+The drafting process sends them in this form.
+"""
 
 import sqlite3
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The body of a profile version: its lines and filter rules as compressed JSON.
+"""A profile version's body: its lines and filter rules as compressed JSON.
 
 It is compressed with zstd and a dictionary (text_body_dictionary.zstd, made by
 benchmarks/body_dictionary.py). The dictionary of a released version is never replaced: stored

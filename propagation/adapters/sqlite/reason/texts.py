@@ -85,9 +85,10 @@ class SqliteTexts(SqlitePart):
 
 
 async def bodies_of(texts: Sequence[ClientText]) -> list[bytes]:
-    """Return the stored bodies of texts, packed on a thread before the transaction.
+    """Return the stored bodies of texts, packed before the transaction.
 
-    Packing is most of the work and needs no interpreter lock.
+    More than TEXTS_AT_ONCE are packed on a thread: packing is most of the work and needs no
+    interpreter lock.
     """
     if len(texts) <= TEXTS_AT_ONCE:
         return bodies_now(texts)
@@ -101,7 +102,13 @@ def bodies_now(texts: Sequence[ClientText]) -> list[bytes]:
 
 @dataclass(frozen=True)
 class TextRows:
-    """Texts as PUT_TEXTS takes them: (ref, version), rows as JSON, and bodies in order."""
+    """Texts in the form that PUT_TEXTS takes.
+
+    Attributes:
+        versions: (ref, version) of each text.
+        rows: The rows as JSON.
+        bodies: The bodies in order, joined.
+    """
 
     versions: Sequence[tuple[int, int]]
     rows: str

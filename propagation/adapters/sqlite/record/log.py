@@ -1,4 +1,4 @@
-"""The log: interactions, and entries of other kinds, in the order of their sequences."""
+"""The log: interactions and entries of other kinds, ordered by sequence."""
 
 import sqlite3
 from collections.abc import Sequence

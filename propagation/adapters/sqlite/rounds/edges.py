@@ -1,6 +1,8 @@
-"""The routing table (RecNet 2.2.3): current edges in `edge`, ended ones in `edge_past`.
+"""The routing table: current edges in `edge`, ended ones in `edge_past`.
 
 Changes of unpublished rounds are skipped by their number.
+
+Source: RecNet 2.2.3.
 """
 
 import sqlite3

@@ -179,7 +179,12 @@ def version_numbers(
 def _messages(
     connection: sqlite3.Connection, keys: Sequence[tuple[int, int]], senders: int
 ) -> dict[tuple[int, int], RouterVersion]:
-    """Return published versions with a part of at most `senders` clients, the lowest refs."""
+    """Return published versions, each with the parts of some clients.
+
+    Args:
+        keys: (router, version) of each message.
+        senders: How many clients' parts a version has at most, those of the lowest refs.
+    """
     parts = {
         (router, version): part
         for router, version, part in many(connection, PARTS, dumped(list(keys)), senders)

@@ -151,9 +151,12 @@ def waiting_messages(
 def waiting_keys(
     connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int
 ) -> dict[int, list[tuple[int, int]]]:
-    """Return (router, version) of what waits for each client after its watermark, newest first.
+    """Return the messages that wait for each client, newest first.
 
-    See WAITING for the rule.
+    They come after the client's watermark. See WAITING for the rule.
+
+    Returns:
+        (router, version) of each message, by ref.
     """
     waiting: dict[int, list[tuple[int, int]]] = {ref: [] for ref in refs_after}
     found = connection.execute(
