@@ -9,7 +9,7 @@ from propagation.ports.graph.leases import BlobStore, Lease, LeaseStore
 from propagation.ports.graph.outbox import IndexChange, OutboxStore
 from propagation.ports.graph.reason import InteractionReader, ReasonStore
 from propagation.ports.graph.record import ClientStore, RecordResult
-from propagation.ports.graph.rounds import RoundStore
+from propagation.ports.graph.rounds import POSTPONED_ARRIVALS, RoundStore
 from propagation.ports.reasoner import (
     AnswerPart,
     BackwardAnswer,
@@ -36,6 +36,7 @@ from propagation.ports.vector_index import (
 )
 
 __all__ = [
+    "POSTPONED_ARRIVALS",
     "AnswerPart",
     "BackwardAnswer",
     "BlobStore",

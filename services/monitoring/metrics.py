@@ -209,7 +209,7 @@ def count_texts(metrics: Metrics, args: Sequence[Any], result: None) -> None:
 
 
 def count_round(metrics: Metrics, args: Sequence[Any], result: Round) -> None:
-    """Count publish_round(lease, round)."""
+    """Count publish_round(lease, round, postponed)."""
     metrics.counters["rounds"].inc()
     metrics.counters["messages_sent"].inc(result.touched)
     metrics.counters["edges"].labels("opened").inc(result.edges_opened)

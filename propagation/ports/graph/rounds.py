@@ -9,6 +9,9 @@ from typing import Protocol
 from propagation.model import Attribute, IntegratedAttribute, Round, RouterVersion, RoutingEdge
 from propagation.ports.graph.leases import Lease
 
+POSTPONED_ARRIVALS = "postponed_arrivals"
+"""The blob of the arrivals that wait for the next round; a round's publication replaces it."""
+
 
 class RoundStore(Protocol):
     """Rounds with their messages, the routing table, and attributes (RecNet 2.2).
@@ -98,8 +101,13 @@ class RoundStore(Protocol):
             LeaseLost: The lease has a newer token.
         """
 
-    async def publish_round(self, lease: Lease, round_: Round) -> Round:
+    async def publish_round(
+        self, lease: Lease, round_: Round, postponed: bytes | None = None
+    ) -> Round:
         """Make everything that is staged visible in one commit.
+
+        Args:
+            postponed: Replaces the blob POSTPONED_ARRIVALS; None leaves it as it is.
 
         Returns:
             The round with the sequence of its log entry.

@@ -8,12 +8,18 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 
 from propagation.model import ClientKind, ReasonerFailed, ReasonerUnavailable, Round, kind_of
-from propagation.ports import AnswerPart, GraphStore, Integration, Lease, Reasoner, Summary
+from propagation.ports import (
+    POSTPONED_ARRIVALS,
+    AnswerPart,
+    GraphStore,
+    Integration,
+    Reasoner,
+    Summary,
+)
 from propagation.routing import (
     Arrival,
     ArrivalsByRouter,
@@ -117,43 +123,21 @@ async def load_postponed(store: GraphStore) -> PostponedArrivals:
     """Load the arrivals that wait for the next round.
 
     Arrivals of clients that no longer exist are left out.
-    There are two places, for rounds of even and of odd number; the newer one that a published round
-    wrote counts. A publication that is no round of its own (an evolution's) leaves both alone.
     """
-    last = await store.last_round()
-    published = [saved for saved in await _load_places(store) if last and saved[0] <= last.number]
-    if not published:
+    blob = await store.get_blob(POSTPONED_ARRIVALS)
+    if blob is None:
         return PostponedArrivals()
-    _, epoch, rows = max(published)
+    epoch, rows = orjson.loads(blob)
     refs = {ref for _, group in rows for _, ref, _, _ in group}
     known = {client.ref for client in await store.get_clients(sorted(refs))}
     kept = {router: [Arrival(*row) for row in group if row[1] in known] for router, group in rows}
     return PostponedArrivals(epoch, {router: group for router, group in kept.items() if group})
 
 
-async def stage_postponed(
-    store: GraphStore, lease: Lease, round_: Round, epoch: int, groups: ArrivalsByRouter
-) -> None:
-    """Save what this round postpones.
-
-    It is read once the round is published.
-
-    Raises:
-        LeaseLost: Another process runs rounds now.
-    """
-    if groups or await _load_places(store):
-        rows = [
-            (router, [(a.attribute, a.ref, a.profile_version, a.sequence) for a in group])
-            for router, group in groups.items()
-        ]
-        blob = orjson.dumps((round_.number, epoch, rows))
-        await store.put_blob(_place(round_.number), blob, lease)
-
-
-async def _load_places(store: GraphStore) -> list[Any]:
-    blobs = [await store.get_blob(_place(number)) for number in range(2)]
-    return [orjson.loads(blob) for blob in blobs if blob]
-
-
-def _place(number: int) -> str:
-    return f"postponed_arrivals:{number % 2}"
+def pack_postponed(epoch: int, groups: ArrivalsByRouter) -> bytes:
+    """Pack the arrivals that a round postpones, for its publication."""
+    rows = [
+        (router, [(a.attribute, a.ref, a.profile_version, a.sequence) for a in group])
+        for router, group in groups.items()
+    ]
+    return orjson.dumps((epoch, rows))

@@ -21,7 +21,7 @@ from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.rounds.integration import (
     RouterIntegration,
     load_postponed,
-    stage_postponed,
+    pack_postponed,
 )
 from propagation.workflow.rounds.perception import (
     AttributePerception,
@@ -112,10 +112,9 @@ class PropagationRound:
             change = await self._multicast(pending.clients, routers.versions)  # eq. 4
             await asyncio.gather(staging, stage_table_change(self._store, lease, round_, change))
         failed = {router: groups[router] for router in routers.failed}
-        await stage_postponed(self._store, lease, round_, epoch, failed)
 
         summary = _with_counts(round_, pending, routers, change)
-        published = await self._store.publish_round(lease, summary)
+        published = await self._store.publish_round(lease, summary, pack_postponed(epoch, failed))
         self.postponed = routers.failed
         self._vectors.canonical.add(perceived.mapped, published.number)
         await self._vectors.publish_round(

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from propagation.model import Attribute, EntryKind, Epoch, IntegratedAttribute, LeaseLost
+from propagation.ports import POSTPONED_ARRIVALS
 from tests.contract.graph_store import (
     MAKERS,
     TurnedClock,
@@ -108,6 +109,25 @@ async def test_what_a_crashed_round_staged_is_discarded(store, opened):
     assert [found.router for found in (await store.edges_of([ANN]))[ANN]] == [3]
     assert (await store.router_version(3, 2)).text == "again"
     assert await store.router_version(4, 1) is None
+
+
+async def test_a_round_that_was_not_published_leaves_the_postponed_arrivals(store, clock, opened):
+    lease = await store.acquire_lease("round", "test", 60_000)
+    await store.publish_round(lease, await store.begin_round(lease, 0), b"of round 1")
+    await run_round(store, versions=(message(3, 1, BOB),), publish=False)
+    store = await opened()
+    assert await store.get_blob(POSTPONED_ARRIVALS) == b"of round 1"
+    await run_round(store)
+    assert await store.get_blob(POSTPONED_ARRIVALS) == b"of round 1"
+    old = await store.acquire_lease("round", "test", 60_000)
+    round_ = await store.begin_round(old, 0)
+    clock.ms += 60_001
+    new = await store.acquire_lease("round", "other", 60_000)
+    with pytest.raises(LeaseLost):
+        await store.publish_round(old, round_, b"late")
+    assert await store.get_blob(POSTPONED_ARRIVALS) == b"of round 1"
+    await store.publish_round(new, round_, b"")
+    assert await store.get_blob(POSTPONED_ARRIVALS) == b""
 
 
 async def test_a_round_whose_lease_was_lost_publishes_nothing(store, clock):

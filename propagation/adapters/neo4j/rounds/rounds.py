@@ -24,7 +24,7 @@ from propagation.adapters.neo4j.rounds.waiting_messages import Neo4jWaitingMessa
 from propagation.adapters.shared.json_text import without_nul
 from propagation.call_batcher import CallBatcher
 from propagation.model import Attribute, EntryKind, LeaseLost, Round, RouterVersion, RoutingEdge
-from propagation.ports import Lease
+from propagation.ports import POSTPONED_ARRIVALS, Lease
 
 ROWS_PER_COMMIT = 10_000
 ROWS_PER_GROUP = 1 << 31
@@ -135,13 +135,19 @@ class Neo4jRounds(Neo4jEdges, Neo4jWaitingMessages):
     ) -> None:
         await self._staging.submit(StageCall(lease, round_.number, closed=closed, opened=opened))
 
-    async def publish_round(self, lease: Lease, round_: Round) -> Round:
+    async def publish_round(
+        self, lease: Lease, round_: Round, postponed: bytes | None = None
+    ) -> Round:
         async def work(transaction: Transaction) -> Round:
             await check_round_is_next(transaction, round_)
             end = await lock_log(transaction)
             sequence = await append_entry(transaction, end, EntryKind.ROUND, (), round_.number)
             await set_log_end(transaction, end)
             await transaction.execute("index/outbox/publish_changes", now=self._database.now())
+            if postponed is not None:
+                await transaction.execute(
+                    "connection/store_fact", name=POSTPONED_ARRIVALS, value=postponed
+                )
             return await publish_staged_round(transaction, round_, sequence)
 
         published = await self._database.write(work, lease)

@@ -29,7 +29,7 @@ from propagation.model import (
     Round,
     RouterVersion,
 )
-from propagation.ports import Lease
+from propagation.ports import POSTPONED_ARRIVALS, Lease
 
 STAGING = "staging"
 ATTRIBUTE = "name, router, holders, canonical"
@@ -145,7 +145,13 @@ class SqliteRounds(SqliteEdges, SqliteWaitingMessages):
         )
 
     @writes_under_lease
-    def publish_round(self, connection: sqlite3.Connection, lease: Lease, round_: Round) -> Round:
+    def publish_round(
+        self,
+        connection: sqlite3.Connection,
+        lease: Lease,
+        round_: Round,
+        postponed: bytes | None = None,
+    ) -> Round:
         sequence = append_entry(connection, self._directory, EntryKind.ROUND, (), round_.number)
         connection.execute(
             f"INSERT OR REPLACE INTO attribute ({ATTRIBUTE}) SELECT {ATTRIBUTE} FROM "
@@ -154,6 +160,10 @@ class SqliteRounds(SqliteEdges, SqliteWaitingMessages):
         connection.execute("INSERT OR REPLACE INTO held SELECT ref, names FROM staged_held")
         connection.execute("DELETE FROM staged_attribute")
         connection.execute("DELETE FROM staged_held")
+        if postponed is not None:
+            connection.execute(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (POSTPONED_ARRIVALS, postponed)
+            )
         return publish(connection, round_, sequence, self._directory.now())
 
     @reads

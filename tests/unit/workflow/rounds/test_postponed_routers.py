@@ -70,6 +70,12 @@ async def opened(folder):
         await engine.close()
 
 
+def folder_of(tmp_path, name):
+    """Make a folder for a store of its own."""
+    (tmp_path / name).mkdir()
+    return tmp_path / name
+
+
 async def lived(engine, start=0):
     await engine.upsert_clients(
         [
@@ -114,11 +120,30 @@ async def touched_without_failure(folder):
         return {router: await parts(engine, router) for router in range(6)}
 
 
+async def crash_before_publication(engine, monkeypatch):
+    """Run a round that stages everything and then fails."""
+
+    async def dies(*_):
+        raise LeaseLost("gone")
+
+    monkeypatch.setattr(engine.store, "publish_round", dies)
+    with pytest.raises(LeaseLost):
+        await engine.run_round()
+    monkeypatch.undo()
+
+
+async def publish_as_evolution(engine):
+    """Publish the next round's number without a round, as an evolution does."""
+    boundary = (await engine.store.last_round()).boundary
+    lease = await engine.store.acquire_lease("round", "test", 1_000)
+    await engine.store.publish_round(lease, await engine.store.begin_round(lease, boundary))
+    await engine.store.release_lease(lease)
+
+
 async def test_only_the_failing_router_is_left_out_and_the_next_round_has_what_arrived_there(
     tmp_path,
 ):
-    (tmp_path / "sound").mkdir()
-    whole = await touched_without_failure(tmp_path / "sound")
+    whole = await touched_without_failure(folder_of(tmp_path, "sound"))
     failing = max(whole, key=lambda router: len(whole[router]))
     async with opened(tmp_path) as engine:
         await lived(engine)
@@ -161,14 +186,7 @@ async def test_what_an_unpublished_round_left_out_is_not_read(tmp_path, monkeypa
     async with opened(tmp_path) as engine:
         await lived(engine)
         engine.reasoner.silent = frozenset(range(6))
-
-        async def dies(*_):
-            raise LeaseLost("gone")
-
-        monkeypatch.setattr(engine.store, "publish_round", dies)
-        with pytest.raises(LeaseLost):
-            await engine.run_round()
-        monkeypatch.undo()
+        await crash_before_publication(engine, monkeypatch)
         engine.reasoner.silent = frozenset()
         assert (await engine.run_round()).touched > 0
         assert engine.rounds.postponed == {}
@@ -180,12 +198,39 @@ async def test_what_was_left_out_waits_through_a_publication_that_is_no_round_of
     async with opened(tmp_path) as engine:
         await lived(engine)
         engine.reasoner.silent = frozenset(range(6))
-        boundary = (await engine.run_round()).boundary
-        lease = await engine.store.acquire_lease("round", "test", 1_000)
-        await engine.store.publish_round(lease, await engine.store.begin_round(lease, boundary))
-        await engine.store.release_lease(lease)
+        await engine.run_round()
+        await publish_as_evolution(engine)
         engine.reasoner.silent = frozenset()
         assert (await engine.run_round()).touched > 0
+        assert await engine.run_round() is None
+
+
+async def test_an_evolution_that_takes_a_crashed_rounds_number_loses_no_arrivals(
+    tmp_path, monkeypatch
+):
+    whole = await touched_without_failure(folder_of(tmp_path, "sound"))
+    async with opened(folder_of(tmp_path, "second")) as engine:
+        await lived(engine)
+        engine.reasoner.silent = frozenset(range(6))
+        await engine.run_round()
+        engine.reasoner.silent = frozenset()
+        await crash_before_publication(engine, monkeypatch)
+        await publish_as_evolution(engine)
+        assert (await engine.run_round()).touched > 0
+        assert {router: await parts(engine, router) for router in range(6)} == whole
+
+
+async def test_a_round_after_an_evolution_that_crashes_loses_no_arrivals(tmp_path, monkeypatch):
+    whole = await touched_without_failure(folder_of(tmp_path, "sound"))
+    async with opened(folder_of(tmp_path, "second")) as engine:
+        await lived(engine)
+        engine.reasoner.silent = frozenset(range(6))
+        await engine.run_round()
+        await publish_as_evolution(engine)
+        engine.reasoner.silent = frozenset()
+        await crash_before_publication(engine, monkeypatch)
+        assert (await engine.run_round()).touched > 0
+        assert {router: await parts(engine, router) for router in range(6)} == whole
         assert await engine.run_round() is None
 
 
