@@ -134,7 +134,7 @@ def find_undoable(maps: Sequence[RouterMap], run: int) -> RouterMap:
     else:
         reason = (
             f"is {run}: no run of that number changed routers since the newest bootstrap;"
-            " `evolve --list` shows the runs"
+            " ListEvolutionRuns (`evolve --list`) shows the runs"
         )
     raise InvalidInput("undo_run", reason)
 

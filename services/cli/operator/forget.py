@@ -8,6 +8,7 @@ from typing import Annotated, TextIO
 
 import typer
 
+from propagation.errors import PropagationError
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.access import LOOPBACK, Address, AsJson, Force, ask, client_key, kind_name
@@ -139,16 +140,19 @@ def _open_output(output: Path | None, force: bool) -> AbstractContextManager[Tex
     A file gets its name when it is complete.
 
     Raises:
-        UsageProblem: The file exists, and --force was not given.
+        UsageProblem: The folder does not exist.
+        PropagationError: The file exists, and --force was not given.
     """
     if output is None:
         return nullcontext(sys.stdout)
     if output.is_symlink() or (output.exists() and not output.is_file()):
         return output.open("w", encoding="utf-8")
     if output.exists() and not force:
-        raise UsageProblem(
+        raise PropagationError(
             f"{output} is there already and would be overwritten; name another file, or say --force"
         )
+    if not output.parent.is_dir():
+        raise UsageProblem(f"{output.parent} is no folder; make it, or name another file")
     return write_atomically(output)
 
 

@@ -83,7 +83,7 @@ def watch(
     async def follow(stub: "PropagationServiceAsyncStub") -> None:
         nonlocal go_on_token
         call = stub.WatchPropagation(request)
-        go_on_token = str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, resume))
+        go_on_token = str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, ""))
         shown = 0
         async for event in call:
             print_json_line(event) if json else console().print(

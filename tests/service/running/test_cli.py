@@ -228,6 +228,13 @@ def test_watch_says_how_to_go_on_where_it_is_interrupted(service):
     assert rest.splitlines()[-1].startswith("Go on with: propagation watch --resume ")
 
 
+def test_a_malformed_resume_token_is_not_offered_to_go_on_with(service):
+    refused = run("watch", "--resume", "foo", "--address", service.address)
+    assert refused.returncode != 0
+    assert refused.stdout == ""
+    assert "resume_token" in refused.stderr
+
+
 def adopted(service, user):
     """One more event and its round; the round's number."""
     folder = service.database.parent / user
@@ -449,8 +456,10 @@ def test_events_are_retracted_and_clients_exported_and_forgotten(service, tmp_pa
     assert to.stat().st_mode & 0o777 == 0o600
     to.write_text("theirs")
     refused = run("export-client", "--user", "cid", "-o", str(to), *at)
-    assert (refused.returncode, "--force" in refused.stderr) == (2, True)
+    assert (refused.returncode, "--force" in refused.stderr) == (3, True)
     assert to.read_text() == "theirs"
+    nowhere = run("export-client", "--user", "cid", "-o", str(tmp_path / "none" / "x"), *at)
+    assert (nowhere.returncode, "is no folder" in nowhere.stderr) == (2, True)
     assert run("export-client", "--user", "cid", "-o", str(to), "--force", *at).returncode == 0
     assert [json.loads(line) for line in to.read_text().splitlines()] == lines
     nobody = run("export-client", "--user", "nobody", "-o", str(to), "--force", *at)
