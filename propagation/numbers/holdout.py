@@ -14,11 +14,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from propagation.numbers.limits import withheld
 from propagation.numbers.rules import (
     LIFT_CLIP,
-    PRIOR,
     READ_ROUTERS,
     adopter_bin,
+    lift,
     maturity,
     share_of,
     softmax_largest,
@@ -60,7 +61,7 @@ class Tastes(NamedTuple):
         totals: [2] adoptions, items.
         history: [V] interactions.
         rows: [V] the users' rows in the state, for ties.
-        least_support: As in limits.withheld.
+        limits: [2] as in State.
     """
 
     mass: F64
@@ -72,7 +73,7 @@ class Tastes(NamedTuple):
     rows: I64
     discount: float
     sharpness: float
-    least_support: float
+    limits: F64
     seed: np.uint64
 
 
@@ -89,21 +90,11 @@ def copied(tastes: Tastes) -> Tastes:
 
 
 @njit(cache=True)
-def _lift(tastes, item, router, share):
-    prior = PRIOR * share
-    return np.log((tastes.mass[item, router] + prior) / ((tastes.total[router] + PRIOR) * share))
-
-
-@njit(cache=True)
-def _withheld(tastes, item):
-    return tastes.adoptions[item] < tastes.least_support and tastes.least_support > 1.0
-
-
-@njit(cache=True)
 def _increment(tastes, item, router, share, weight):
-    if _withheld(tastes, item):
+    if withheld(tastes, item):
         return 0.0
-    return weight * min(max(_lift(tastes, item, router, share), -LIFT_CLIP), LIFT_CLIP)
+    here = lift(tastes.mass[item, router], tastes.total[router], share)
+    return weight * min(max(here, -LIFT_CLIP), LIFT_CLIP)
 
 
 @njit(cache=True, nogil=True)
@@ -139,13 +130,15 @@ def rewind(tastes, events, known):
 
 @njit(cache=True)
 def _reading(tastes, routers, values, item):
-    if _withheld(tastes, item):
+    if withheld(tastes, item):
         return 0.0
     share = share_of(tastes.adoptions[item], tastes.totals)
     total = 0.0
     for place in range(len(routers)):
+        router = routers[place]
         if values[place] > 0.0:
-            total += values[place] * np.exp(_lift(tastes, item, routers[place], share))
+            here = lift(tastes.mass[item, router], tastes.total[router], share)
+            total += values[place] * np.exp(here)
     return np.log(total)
 
 

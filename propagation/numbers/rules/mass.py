@@ -26,22 +26,22 @@ def share(state, item):
 
 
 @njit(cache=True)
-def lifts(bank, share_of_item, item, out):
-    """Fill `out` with the lift of rule 1 for each router.
+def lift(mass, total, share_of_item):
+    """Return the lift of rule 1 of an item in a router with this mass and total.
 
     l_k(i) = ln((N[i,k] + 50 P_i) / ((n_k + 50) P_i)).
 
     0 means as popular as everywhere, above 0 more popular here.
-
-    Args:
-        out: [K], filled.
     """
+    return np.log((mass + PRIOR * share_of_item) / ((total + PRIOR) * share_of_item))
+
+
+@njit(cache=True)
+def lifts(bank, share_of_item, item, out):
+    """Fill `out` [K] with the lift of rule 1 for each router."""
     mass, total = bank.mass, bank.total
-    prior = PRIOR * share_of_item
     for router in range(mass.shape[1]):
-        out[router] = np.log(
-            (mass[item, router] + prior) / ((total[router] + PRIOR) * share_of_item)
-        )
+        out[router] = lift(mass[item, router], total[router], share_of_item)
 
 
 @njit(cache=True, fastmath=SUMS_IN_ANY_ORDER)

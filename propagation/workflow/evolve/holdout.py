@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from propagation.model import WRITTEN, RouterMap
 from propagation.numbers import (
     CONTENT_DECAY,
-    LEAST_SUPPORT,
     MOST_BACK,
     Events,
     Tastes,
@@ -167,7 +166,7 @@ def take_snapshot(view: NumbersView, holdout: Holdout) -> Snapshot:
         users,
         bank.discount,
         bank.sharpness,
-        float(state.limits[LEAST_SUPPORT]),
+        state.limits,
         state.seed,
     )
     return Snapshot(

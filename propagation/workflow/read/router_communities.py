@@ -8,6 +8,7 @@ from cachetools import TTLCache
 
 from propagation.model import BankName, ClientKind, ref_of
 from propagation.numbers import LEAST_SUPPORT
+from propagation.numbers.rules import lift, share_of
 from propagation.ports import GraphStore
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.views import NumbersOwner, NumbersView
@@ -83,16 +84,11 @@ def count_session_users(view: NumbersView) -> list[int]:
 
 
 def session_community(view: NumbersView, router: int, limit: int) -> SessionCommunity:
-    """Rank every adopted item by its lift in one session router.
-
-    Source: docs/numbers.md, rule 1: ln((N + 50 P) / ((n + 50) P)).
-    """
+    """Rank every adopted item by its lift in one session router."""
     state, bank = view.state, view.state.session
     rows = np.flatnonzero(state.adoptions[: view.items] >= max(state.limits[LEAST_SUPPORT], 1.0))
-    expected = (state.adoptions[rows] + 0.5) / (state.totals[0] + 0.5 * state.totals[1])
-    lifts = np.log(
-        (bank.mass[rows, router] + 50 * expected) / ((bank.total[router] + 50) * expected)
-    )
+    shares = share_of.py_func(state.adoptions[rows], state.totals)  # type: ignore[no-untyped-call]
+    lifts = lift.py_func(bank.mass[rows, router], bank.total[router], shares)  # type: ignore[no-untyped-call]
     order = np.argsort(-lifts, kind="stable")[:limit]
     items = [(ref_of(ClientKind.ITEM, int(rows[place])), float(lifts[place])) for place in order]
     return SessionCommunity(items, count_session_users(view)[router])
