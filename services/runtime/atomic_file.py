@@ -1,5 +1,7 @@
 """Files that appear under their name only when complete and on disk."""
 
+# The SQLite store has a helper of its own: a fixed temporary name, which it finds after a kill.
+
 import os
 import secrets
 from collections.abc import Iterator

@@ -20,6 +20,7 @@ from propagation.graph_rules.claims import (
     ClaimedInteraction,
     Draw,
     PendingInteraction,
+    check_claimed,
     choose_interactions,
     drawn_items,
     pending_to_fetch,
@@ -108,9 +109,7 @@ class Neo4jClaims(StorePart):
     async def commit_reasoned(
         self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
-        claimed = {work.sequence for work in claim.work}
-        if unclaimed := [result.sequence for result in reasoned if result.sequence not in claimed]:
-            raise LeaseLost(f"claim {claim.token} does not hold interaction {unclaimed[0]}")
+        check_claimed(claim, (result.sequence for result in reasoned))
         texts = [(text, result) for result in reasoned for text in result.texts]
         rows = [text_row(text, result.written_at) for text, result in texts]
 

@@ -29,6 +29,7 @@ from propagation.graph_rules.claims import (
     Draw,
     DrawColumns,
     PendingInteraction,
+    check_claimed,
     choose_interactions,
     drawn_items,
     pending_to_fetch,
@@ -122,10 +123,7 @@ class SqliteClaims(SqlitePart):
                 f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired and was"
                 " taken over, or something was taken back, or routers evolved, meanwhile"
             )
-        claimed = {work.sequence for work in claim.work}
-        for done in reasoned.finished:
-            if done.sequence not in claimed:
-                raise LeaseLost(f"claim {claim.token} does not hold interaction {done.sequence}")
+        check_claimed(claim, (done.sequence for done in reasoned.finished))
         put_packed(connection, reasoned, self._directory.now())
         set_progress(connection, REASONED, reasoned_through(connection))
 
