@@ -13,8 +13,9 @@ from cachetools import TTLCache
 from numpy.typing import NDArray
 
 from propagation.model import ClientKey, ClientKind, ClientText, index_of
-from propagation.ports import Embedder, GraphStore, ReasonStore
+from propagation.ports import Embedder, GraphStore, InteractionReader
 from propagation.workflow.index.embedding import attribute_text, content_text, embed_within_deadline
+from propagation.workflow.index.text_cache import client_text_cache
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.read.explanation import Explainer, Explanation
 from propagation.workflow.read.read_batching import ReadBatcher
@@ -31,17 +32,19 @@ FRESH_SECONDS = 0.95
 class FilterMemoryCache:
     """Users' filter memories, and the rest of their text, for reads.
 
-    The filter rules behind an answer are at most one second old.
+    The filter rules behind an answer are at most one second old: after that, the version of the
+    text is read, and the text if it changed.
     """
 
-    def __init__(self, store: ReasonStore) -> None:
-        self._store = store
-        self._texts: TTLCache[int, ClientText] = TTLCache(CACHED_TEXTS, FRESH_SECONDS)
+    def __init__(self, store: InteractionReader) -> None:
+        self._texts = client_text_cache(store)
+        self._fresh: TTLCache[int, ClientText] = TTLCache(CACHED_TEXTS, FRESH_SECONDS)
 
     def forget(self, refs: Iterable[int]) -> None:
         """Drop the texts of these clients: another process changed them."""
         for ref in refs:
-            self._texts.pop(ref, None)
+            self._fresh.pop(ref, None)
+            self._texts.forget([ref])
 
     async def get(self, ref: int) -> ClientText:
         """Return the text of a client.
@@ -49,10 +52,11 @@ class FilterMemoryCache:
         Returns:
             An empty one if it has none.
         """
-        text = self._texts.get(ref)
+        text = self._fresh.get(ref)
         if text is None:
-            text = (await self._store.load_texts([ref]))[ref]
-            self._texts[ref] = text
+            text = (await self._texts.load_newest([ref]))[ref]
+            self._texts.put(ref, text)
+            self._fresh[ref] = text
         return text
 
 
