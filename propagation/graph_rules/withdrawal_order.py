@@ -15,8 +15,6 @@ class WithdrawalStep(StrEnum):
     `withdrawal_steps`. See docs/design.md, "State".
     """
 
-    CHECK_LEASE = "check lease"
-    """Raise LeaseLost if the learner's lease has a newer token."""
     VOID_CLAIMS = "void claims"
     """Free all claims, so that no worker commits texts that rest on withdrawn interactions."""
     CHECK_CITATIONS = "check citations"
@@ -54,7 +52,6 @@ def withdrawal_steps(withdrawal: Withdrawal) -> tuple[WithdrawalStep, ...]:
     step = WithdrawalStep
     erases = withdrawal.erased is not None
     return (
-        step.CHECK_LEASE,
         step.VOID_CLAIMS,
         step.CHECK_CITATIONS,
         step.DISCARD_STAGED,

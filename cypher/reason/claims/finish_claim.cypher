@@ -1,9 +1,7 @@
 // name: reason/claims/finish_claim
-// purpose: delete a claim, and move the reason watermark below the oldest pending interaction
+// purpose: delete a claim, and move the reason watermark below the oldest pending interaction; lock_claim has locked both
 // parameters: token
 MATCH (p:Progress {name: 'reason'})
-SET p.locked = true
-WITH p
 MATCH (c:Claim {token: $token})
 DELETE c
 WITH p, p.through AS after,

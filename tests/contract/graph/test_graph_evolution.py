@@ -20,7 +20,7 @@ from propagation.model import (
     Module,
     RouterMap,
 )
-from propagation.ports import Publication, VersionClash
+from propagation.ports import Collection, Publication, VersionClash
 from tests.contract.graph_store import (
     checkpoint,
     edge,
@@ -158,6 +158,11 @@ async def test_everything_goes_live_at_one_sequence_and_comes_back(lived, opened
         (found.router, found.from_sequence) for found in await edges_at(store, ANN, run.sequence)
     ] == [(4, run.sequence)]
     assert [version.text for version in await store.router_versions([4])] == ["more jazz"]
+    assert [
+        (change.key, change.version)
+        for change in await store.pending_changes(0, 99)
+        if change.collection == Collection.USERS
+    ] == [(ANN, 1)]
     assert (await store.load_texts([ANN]))[ANN].profile.text == "likes jazz"
     assert (await store.text_at(ANN, run.sequence)).profile.version == 1
     assert await store.text_at(ANN, before) is None, (

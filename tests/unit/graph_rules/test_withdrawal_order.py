@@ -17,10 +17,10 @@ def in_order(steps, *expected):
     return places == sorted(places)
 
 
-def test_nothing_changes_before_the_lease_and_citations_were_checked():
+def test_nothing_changes_before_citations_were_checked():
     for withdrawal in (RETRACTION, ERASURE):
         steps = withdrawal_steps(withdrawal)
-        assert steps[:3] == (Step.CHECK_LEASE, Step.VOID_CLAIMS, Step.CHECK_CITATIONS)
+        assert steps[:2] == (Step.VOID_CLAIMS, Step.CHECK_CITATIONS)
 
 
 def test_texts_take_the_sequence_of_the_log_entry():

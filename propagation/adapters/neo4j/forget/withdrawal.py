@@ -1,7 +1,8 @@
 """The commit of a retraction or an erasure.
 
-Locks are taken in the order of every other commit: lease, log, claims, clients, texts. The commit
-makes things invisible; the sweep deletes them later.
+Locks are taken in the one order of docs/architecture.md: the lease, the log's end, the claims,
+clients by ref, and the commit numbers of texts. The commit makes things invisible; the sweep
+deletes them later.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,7 +15,7 @@ from propagation.adapters.neo4j.connection import (
     Transaction,
 )
 from propagation.adapters.neo4j.forget.learned_rows import mark_rows
-from propagation.adapters.neo4j.index.outbox import COLLECTIONS, enqueue_messages, enqueue_texts
+from propagation.adapters.neo4j.index.outbox import COLLECTIONS, enqueue_messages
 from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
 from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, text_row
 from propagation.adapters.neo4j.record.forgotten_events import store_forgotten_events
@@ -63,7 +64,7 @@ async def withdraw(
             lease,
         )
     return await database.write(
-        lambda transaction: WithdrawalCommit(transaction, lease, withdrawal, barrier, current).run()
+        lambda transaction: WithdrawalCommit(transaction, withdrawal, barrier, current).run(), lease
     )
 
 
@@ -94,7 +95,6 @@ class WithdrawalCommit:
     """
 
     transaction: Transaction
-    lease: Lease
     withdrawal: Withdrawal
     barrier: StagedCheckpoint
     current: Sequence[ClientText]
@@ -106,11 +106,9 @@ class WithdrawalCommit:
         """Run every step in this transaction.
 
         Raises:
-            LeaseLost: The lease has a newer token.
             VersionClash: A newer text rests on what goes.
         """
         steps: dict[WithdrawalStep, Callable[[], Awaitable[None]]] = {
-            WithdrawalStep.CHECK_LEASE: self._check_lease,
             WithdrawalStep.VOID_CLAIMS: self._void_claims,
             WithdrawalStep.CHECK_CITATIONS: self._check_citations,
             WithdrawalStep.DISCARD_STAGED: self._discard_staged,
@@ -129,9 +127,6 @@ class WithdrawalCommit:
             await steps[step]()
         await set_log_end(self.transaction, self.end)
         return WithdrawalResult(sequence=self.sequence, interactions=len(self.sequences))
-
-    async def _check_lease(self) -> None:
-        await self.transaction.check_lease(self.lease)
 
     async def _void_claims(self) -> None:
         self.end = await lock_log(self.transaction)
@@ -212,8 +207,8 @@ class WithdrawalCommit:
                 rows=[text_row(text, self.sequence) for text in some],
             )
         texts = self.withdrawal.texts
-        await enqueue_texts(self.transaction, texts)
-        await create_texts(self.transaction, [text_row(text, self.sequence) for text in texts], ())
+        rows = [text_row(text, self.sequence) for text in texts]
+        await create_texts(self.transaction, texts, rows, ())
 
     async def _erase_client(self) -> None:
         ref = self.withdrawal.erased

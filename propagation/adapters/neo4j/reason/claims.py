@@ -7,14 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
-from propagation.adapters.neo4j.index.outbox import enqueue_texts
 from propagation.adapters.neo4j.learn.learn import draw_columns
-from propagation.adapters.neo4j.reason.texts import (
-    create_gradients,
-    create_texts,
-    lock_clients,
-    text_row,
-)
+from propagation.adapters.neo4j.reason.texts import create_gradients, create_texts, text_row
 from propagation.adapters.shared.reason_rows import authors_of
 from propagation.graph_rules.claims import (
     ClaimedInteraction,
@@ -114,15 +108,17 @@ class Neo4jClaims(StorePart):
         rows = [text_row(text, result.written_at) for text, result in texts]
 
         async def work(transaction: Transaction) -> None:
-            if await transaction.value("reason/claims/lock_claim", token=claim.token) is None:
+            locked = await transaction.value(
+                "reason/claims/lock_claim", token=claim.token, finishes=not more
+            )
+            if locked is None:
                 raise LeaseLost(
                     f"claim {claim.token} of worker {claim.worker!r} is no longer held: it expired"
                     " and was taken over, or something was withdrawn, or routers evolved"
                 )
-            await lock_clients(transaction, [text for text, _ in texts])
-            await enqueue_texts(transaction, [text for text, _ in texts])
             await create_texts(
                 transaction,
+                [text for text, _ in texts],
                 rows,
                 [(merge, result.written_at) for result in reasoned for merge in result.merges],
                 [result.sequence for _, result in texts],

@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from propagation.adapters.neo4j.connection import Transaction
-from propagation.adapters.neo4j.index.outbox import enqueue_texts
 from propagation.adapters.neo4j.reason.claims import Neo4jClaims
 from propagation.adapters.neo4j.reason.texts import (
     check_no_withdrawal,
     create_texts,
     current_texts,
-    lock_clients,
     text_of,
     text_row,
 )
@@ -41,10 +39,9 @@ class Neo4jReason(Neo4jClaims):
         rows = [text_row(text, sequence) for text in texts]
 
         async def work(transaction: Transaction) -> None:
-            await lock_clients(transaction, texts)
-            await enqueue_texts(transaction, texts)
             await create_texts(
                 transaction,
+                texts,
                 rows,
                 [(merge, sequence) for merge in merged],
                 written_by=written_by,

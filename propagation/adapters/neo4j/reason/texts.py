@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
+from propagation.adapters.neo4j.index.outbox import enqueue_texts
 from propagation.adapters.shared.json_text import without_nul
 from propagation.adapters.shared.reason_rows import rule_of, rule_row
 from propagation.model import (
@@ -165,6 +166,7 @@ async def check_no_withdrawal(
 
 async def create_texts(
     transaction: Transaction,
+    texts: Sequence[ClientText],
     rows: Sequence[list[object]],
     merged: Sequence[tuple[MessageMerge, int]],
     interactions: Sequence[int] | None = None,
@@ -172,12 +174,19 @@ async def create_texts(
 ) -> None:
     """Create versions of texts and merges, with the next commit numbers.
 
+    The texts' clients are locked, and the texts join the outbox.
+
     Args:
-        rows: As `text_row` makes them.
+        rows: The texts, as `text_row` makes them.
         merged: Merges with their sequences.
         interactions: The interaction that wrote each text, or None.
         written_by: The prompts or the fallback of texts that no interaction wrote.
+
+    Raises:
+        VersionClash: A text does not follow its client's stored version.
     """
+    await lock_clients(transaction, texts)
+    await enqueue_texts(transaction, texts)
     merges = [
         [
             merge.ref,

@@ -9,7 +9,7 @@ from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
 from propagation.adapters.neo4j.learn.learn import create_epoch
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, text_row
+from propagation.adapters.neo4j.reason.texts import create_texts, text_row
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.rounds import check_round_is_next, publish_staged_round
@@ -31,6 +31,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
         async def work(transaction: Transaction) -> EvolutionRun:
             await check_round_is_next(transaction, publication.round_)
             end = await lock_log(transaction)
+            await transaction.execute("reason/claims/delete_claims")
             epoch = publication.epoch
             sequence = await append_entry(transaction, end, EntryKind.EVOLUTION, (), epoch.number)
             await set_log_end(transaction, end)
@@ -39,13 +40,12 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
             await transaction.execute("learn/blocks/drop_trust", through=through)
             await transaction.execute("index/outbox/publish_changes", now=self._database.now())
             await publish_staged_round(transaction, publication.round_, sequence)
-            await lock_clients(transaction, publication.texts)
             await create_texts(
                 transaction,
+                publication.texts,
                 [text_row(text, sequence) for text in publication.texts],
                 (),
             )
-            await transaction.execute("reason/claims/delete_claims")
             run = await _create_run(
                 transaction,
                 end.at,

@@ -11,7 +11,7 @@ from propagation.adapters.sqlite.connection.client_ids import (
     recorded_through,
     sequence_at,
 )
-from propagation.adapters.sqlite.connection.database import Database, check_lease
+from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import (
     TAKEN_BACK,
     counted,
@@ -55,7 +55,6 @@ __all__ = [
     "SqliteLeases",
     "SqlitePart",
     "begun",
-    "check_lease",
     "check_ours",
     "connect",
     "counted",

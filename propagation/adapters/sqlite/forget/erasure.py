@@ -169,8 +169,9 @@ class SqliteErasure(SqliteWiping):
         rewritten, texts = await bodies_of(withdrawal.rewritten), await bodies_of(withdrawal.texts)
         done = await self._database.write(
             lambda connection: WithdrawalCommit(
-                connection, self._directory, lease, withdrawal, barrier, rewritten, texts
-            ).run()
+                connection, self._directory, withdrawal, barrier, rewritten, texts
+            ).run(),
+            lease,
         )
         self.sweep_after_commit()
         return done

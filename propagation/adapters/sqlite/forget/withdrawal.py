@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from propagation.adapters.sqlite.connection import (
     TAKEN_BACK,
     Directory,
-    check_lease,
     counted,
     dumped,
     progress_of,
@@ -32,7 +31,6 @@ from propagation.graph_rules.withdrawal_order import (
     withdrawal_steps,
 )
 from propagation.model import SENDERS_KEPT, StagedCheckpoint, Withdrawal, WithdrawalResult
-from propagation.ports import Lease
 
 OF_INTERACTIONS = ("reasoned", "dead_letter", "gradient")
 OF_CLIENT = (
@@ -71,7 +69,6 @@ class WithdrawalCommit:
 
     connection: sqlite3.Connection
     directory: Directory
-    lease: Lease
     withdrawal: Withdrawal
     barrier: StagedCheckpoint
     rewritten: Sequence[bytes]
@@ -84,11 +81,9 @@ class WithdrawalCommit:
         """Run every step in one transaction.
 
         Raises:
-            LeaseLost: The lease has a newer token.
             VersionClash: A newer text rests on what goes.
         """
         steps: dict[WithdrawalStep, Callable[[], object]] = {
-            WithdrawalStep.CHECK_LEASE: lambda: check_lease(self.connection, self.lease),
             WithdrawalStep.VOID_CLAIMS: lambda: self._execute("DELETE FROM claim"),
             WithdrawalStep.CHECK_CITATIONS: self._check_citations,
             WithdrawalStep.DISCARD_STAGED: self._discard_staged,
