@@ -5,7 +5,7 @@ from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph.evolution import Publication
 from propagation.ports.graph.forget import ExportRecord
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
-from propagation.ports.graph.leases import BlobStore, Lease, LeaseStore
+from propagation.ports.graph.leases import LONGEST_LEASE_MS, BlobStore, Lease, LeaseStore
 from propagation.ports.graph.outbox import IndexChange, OutboxStore
 from propagation.ports.graph.reason import InteractionReader, ReasonStore
 from propagation.ports.graph.record import ClientStore, RecordResult
@@ -26,6 +26,7 @@ from propagation.ports.reasoner import (
     Summary,
 )
 from propagation.ports.vector_index import (
+    COLLECTIONS,
     Collection,
     Hit,
     IndexSuccessor,
@@ -36,6 +37,8 @@ from propagation.ports.vector_index import (
 )
 
 __all__ = [
+    "COLLECTIONS",
+    "LONGEST_LEASE_MS",
     "POSTPONED_ARRIVALS",
     "AnswerPart",
     "BackwardAnswer",

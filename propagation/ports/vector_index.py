@@ -11,6 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.model import ClientKind
+
 
 class Collection(StrEnum):
     """The four sets of points of an index."""
@@ -19,6 +21,10 @@ class Collection(StrEnum):
     USERS = "users"
     ITEMS = "items"
     ROUTERS = "routers"
+
+
+COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.ITEMS}
+"""The collection of each kind of client."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+LONGEST_LEASE_MS = 600_000
+"""No lease is longer: one that seems so was given before the clock jumped back, and has expired."""
+
 
 @dataclass(frozen=True)
 class Lease:

@@ -25,6 +25,7 @@ from propagation.model import (
     sender_router,
 )
 from propagation.ports import (
+    COLLECTIONS,
     Collection,
     Embedder,
     GraphStore,
@@ -42,7 +43,7 @@ from propagation.workflow.forget.text_changes import (
 )
 from propagation.workflow.index.embedding import attribute_text, content_text
 from propagation.workflow.index.maintenance import IndexMaintenance
-from propagation.workflow.index.vector_sync import COLLECTIONS, VectorSync
+from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.checkpoints import borrow_own_rows, borrow_remainder
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.views import NumbersOwner, NumbersView

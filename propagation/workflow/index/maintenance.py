@@ -7,10 +7,18 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from propagation.model import IncompatibleSettings, IndexUnavailable, LeaseHeld
-from propagation.ports import Collection, Embedder, GraphStore, IndexChange, Point, VectorIndex
+from propagation.ports import (
+    COLLECTIONS,
+    Collection,
+    Embedder,
+    GraphStore,
+    IndexChange,
+    Point,
+    VectorIndex,
+)
 from propagation.workflow.concurrency import Leases
 from propagation.workflow.index.repair import IndexRepair, OnProgress, no_progress
-from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, COLLECTIONS, VectorSync
+from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, VectorSync
 from propagation.workflow.views import NumbersOwner
 
 REINDEX_LEASE, FIND_LEASE = "reindex", "index"

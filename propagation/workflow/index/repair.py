@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
 from propagation.model import RouterVersion, kind_of
-from propagation.ports import Collection, GraphStore, IndexChange, IndexWriter, Point
+from propagation.ports import COLLECTIONS, Collection, GraphStore, IndexChange, IndexWriter, Point
 from propagation.workflow.index.vector_sync import (
     CLIENTS_A_CALL,
-    COLLECTIONS,
     VectorSync,
     group_by_kind,
 )

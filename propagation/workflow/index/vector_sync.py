@@ -8,8 +8,16 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import numpy as np
 
-from propagation.model import ClientKind, ClientText, Round, RouterVersion, kind_of
-from propagation.ports import Collection, Embedder, GraphStore, IndexChange, IndexWriter, Point
+from propagation.model import ClientText, Round, RouterVersion, kind_of
+from propagation.ports import (
+    COLLECTIONS,
+    Collection,
+    Embedder,
+    GraphStore,
+    IndexChange,
+    IndexWriter,
+    Point,
+)
 from propagation.routing import to_canonical
 from propagation.workflow.index.canonical_names import CanonicalNames
 from propagation.workflow.index.embedding import LineVectors, profile_vectors
@@ -26,7 +34,6 @@ VERSIONS_KEPT = 65_536
 CLIENTS_A_CALL = 2_000
 TEXTS_A_PART = 8
 ATTRIBUTE_VERSION = 1
-COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.ITEMS}
 log = logging.getLogger(__name__)
 
 

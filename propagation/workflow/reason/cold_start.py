@@ -156,7 +156,7 @@ class ColdStart:
     async def _describe(
         self, refs: Sequence[int], sequence: int, welcome: bool
     ) -> dict[int, ClientText]:
-        taken_back = await self._store.last_withdrawal()
+        last_withdrawal = await self._store.last_withdrawal()
         clients = {client.ref: client for client in await self._store.get_clients(refs)}
         before = await self._store.load_texts(list(clients))
         failed = self._failed.difference(refs)
@@ -175,7 +175,7 @@ class ColdStart:
                 [*own.values(), *welcomed],
                 [merge for reception in receptions for merge in reception.merged],
                 sequence,
-                taken_back,
+                last_withdrawal,
                 sum((reception.usage for reception in receptions), usage).author,
             )
         await self._vectors.publish(welcomed)

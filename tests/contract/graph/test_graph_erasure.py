@@ -327,17 +327,17 @@ async def test_what_is_taken_back_while_somebody_wipes_stays_due(store, monkeypa
         erasure(ANN, await store.interactions_of_clients([ANN])),
         checkpoint(3, barrier=True),
     )
-    sweep = store.sweep_checkpoints
+    sweep = store.sweep
 
     async def taken_back_meanwhile():
-        monkeypatch.setattr(store, "sweep_checkpoints", sweep)
+        monkeypatch.setattr(store, "sweep", sweep)
         rows = await store.interactions_of_clients([BOB])
         await withdraw(
             store, await lease_of(store), erasure(BOB, rows), checkpoint(3, barrier=True)
         )
         await sweep()
 
-    monkeypatch.setattr(store, "sweep_checkpoints", taken_back_meanwhile)
+    monkeypatch.setattr(store, "sweep", taken_back_meanwhile)
     await store.wipe()
     assert await store.wiping_due()
     await store.wipe()

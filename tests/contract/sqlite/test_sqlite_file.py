@@ -85,8 +85,8 @@ async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_witho
     for name in (path, hard):
         second = (
             "import sys; from pathlib import Path; from "
-            "propagation.adapters.sqlite.connection.lock import held; "
-            "held(Path(sys.argv[1])).__enter__()"
+            "propagation.adapters.sqlite.connection.lock import hold_database; "
+            "hold_database(Path(sys.argv[1])).__enter__()"
         )
         done = await asyncio.to_thread(
             subprocess.run,
@@ -342,7 +342,15 @@ async def test_a_sweep_beside_that_fails_is_told(path, monkeypatch, caplog):
     async def refused():
         raise StoreFull("no space")
 
-    monkeypatch.setattr(store, "sweep_checkpoints", refused)
+    monkeypatch.setattr(store, "sweep", refused)
     store.sweep_after_commit()
     await store.close()
     assert "no space" in caplog.text
+
+
+async def test_a_write_that_needs_a_lease_is_refused_without_one(path):
+    store = new(path)
+    await store.open()
+    with pytest.raises(TypeError, match="begin_round writes under a lease"):
+        await store.begin_round(None, 0)
+    await store.close()

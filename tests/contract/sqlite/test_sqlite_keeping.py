@@ -199,6 +199,17 @@ async def test_a_back_up_of_a_database_that_is_written_is_one_moment_of_it(path,
     await copy.close()
 
 
+@pytest.mark.parametrize("command", ["backup", "export"])
+async def test_a_copy_into_no_folder_is_refused_before_anything_is_made(path, tmp_path, command):
+    store = new(path)
+    await store.open()
+    await store.close()
+    copy = getattr(SqliteFiles(path), command)
+    with pytest.raises(PropagationError, match="nofolder is no folder; make it, or name another"):
+        copy(tmp_path / "nofolder" / "copy", silent)
+    assert not (tmp_path / "nofolder").exists()
+
+
 async def test_a_back_up_holds_nothing_that_a_process_had_begun(path, tmp_path):
     store = new(path)
     await store.open()

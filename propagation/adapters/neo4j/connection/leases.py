@@ -1,10 +1,7 @@
 """Leases with fencing tokens, and named facts (LeaseStore and BlobStore)."""
 
 from propagation.adapters.neo4j.connection.database import StorePart
-from propagation.ports import Lease
-
-LONGEST_MS = 600_000
-"""No lease is longer: one that seems so was given before the clock jumped back, and has expired."""
+from propagation.ports import LONGEST_LEASE_MS, Lease
 
 
 class Neo4jLeases(StorePart):
@@ -17,7 +14,7 @@ class Neo4jLeases(StorePart):
                 name=name,
                 holder=holder,
                 ttl=ttl_ms,
-                longest=LONGEST_MS,
+                longest=LONGEST_LEASE_MS,
                 now=transaction.now(),
             )
         )
@@ -25,7 +22,7 @@ class Neo4jLeases(StorePart):
 
     async def lease_holder(self, name: str) -> str | None:
         holder: str | None = await self._database.value(
-            "connection/lease_holder", name=name, longest=LONGEST_MS, now=self._database.now()
+            "connection/lease_holder", name=name, longest=LONGEST_LEASE_MS, now=self._database.now()
         )
         return holder
 

@@ -9,13 +9,12 @@ import orjson
 
 from propagation.adapters.neo4j.connection import StorePart
 from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of
-from propagation.adapters.neo4j.index.outbox import COLLECTIONS
 from propagation.adapters.neo4j.maintenance.sweeper import CLIENT_MODULES
 from propagation.adapters.neo4j.reason.texts import text_of
 from propagation.adapters.shared.learned_blocks import written_records
 from propagation.adapters.shared.reason_rows import version_record
 from propagation.model import ClientKind, kind_of, ref_of
-from propagation.ports import ExportRecord
+from propagation.ports import COLLECTIONS, ExportRecord
 
 BEFORE_VERSIONS = (
     "forget/export/client",

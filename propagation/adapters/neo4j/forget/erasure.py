@@ -83,7 +83,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         current: dict[MessageKey, bool] = {}
         for start in range(0, len(searches), SEARCHES_PER_READ):
             asked = [_search_row(one) for one in searches[start : start + SEARCHES_PER_READ]]
-            rows = await self._database.rows("forget/search/citing_texts", trails=asked)
+            rows = await self._database.rows("forget/search/citing_texts", searches=asked)
             current.update({(ref, version): is_current for ref, version, is_current in rows})
         keys, found = sorted(current), []
         for start in range(0, len(keys), TEXTS_PER_READ):
@@ -212,7 +212,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         """
         times = await self._database.value("forget/wiping/count_erasures")
         await write_marked_rows(self._database)
-        await self.sweep_checkpoints()
+        await self.sweep()
         await self._database.execute("forget/wiping/finish_wiping", times=times)
 
 

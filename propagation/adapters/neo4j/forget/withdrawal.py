@@ -15,7 +15,7 @@ from propagation.adapters.neo4j.connection import (
     Transaction,
 )
 from propagation.adapters.neo4j.forget.learned_rows import mark_rows
-from propagation.adapters.neo4j.index.outbox import COLLECTIONS, enqueue_messages
+from propagation.adapters.neo4j.index.outbox import enqueue_messages
 from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
 from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, text_row
 from propagation.adapters.neo4j.record.forgotten_events import store_forgotten_events
@@ -36,7 +36,7 @@ from propagation.model import (
     WithdrawalResult,
     kind_of,
 )
-from propagation.ports import Collection, Lease, VersionClash
+from propagation.ports import COLLECTIONS, Collection, Lease, VersionClash
 
 ROWS_PER_STATEMENT = 2_000
 

@@ -6,10 +6,8 @@ import orjson
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.adapters.shared.json_text import without_nul
-from propagation.model import ClientKind, ClientText, Round, RouterVersion, kind_of
-from propagation.ports import Collection, IndexChange, Lease
-
-COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.ITEMS}
+from propagation.model import ClientText, Round, RouterVersion, kind_of
+from propagation.ports import COLLECTIONS, Collection, IndexChange, Lease
 
 
 class Neo4jOutbox(StorePart):

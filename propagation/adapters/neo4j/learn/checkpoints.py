@@ -29,7 +29,7 @@ class Neo4jCheckpoints(Neo4jSweeper):
         await self._database.write(
             lambda transaction: publish_checkpoint(transaction, staged.id), lease
         )
-        await self.sweep_checkpoints()
+        await self.sweep()
 
     async def stage_checkpoint(
         self, lease: Lease, checkpoint: Checkpoint, onto: StagedCheckpoint | None = None

@@ -199,7 +199,7 @@ class Neo4jLearn(Neo4jCheckpoints):
             return sequence
 
         sequence = await self._database.write(work, lease)
-        await self.sweep_checkpoints()
+        await self.sweep()
         return sequence
 
     async def current_epoch(self) -> Epoch | None:

@@ -31,7 +31,7 @@ class Neo4jSweeper(StorePart):
         super().__init__(database)
         self._sweeping = asyncio.Lock()
 
-    async def sweep_checkpoints(self) -> None:
+    async def sweep(self) -> None:
         """Delete pieces of dropped checkpoints, and everything else that was dropped."""
         async with self._sweeping:
             for ref in await self._database.value("forget/wiping/pending_clients") or ():
@@ -46,7 +46,7 @@ class Neo4jSweeper(StorePart):
 
     def sweep_after_commit(self) -> None:
         """Sweep in the background."""
-        self._database.after_commit("sweeping", self.sweep_checkpoints)
+        self._database.after_commit("sweeping", self.sweep)
 
     async def _delete_all(self, name: str, limit: int, **parameters: object) -> None:
         while await self._database.write(

@@ -147,7 +147,7 @@ async def lock_clients(transaction: Transaction, texts: Sequence[ClientText]) ->
 
 
 async def check_no_withdrawal(
-    transaction: Transaction, taken_back: int | None, texts: Sequence[ClientText]
+    transaction: Transaction, last_withdrawal: int | None, texts: Sequence[ClientText]
 ) -> None:
     """Check that nothing was withdrawn since these texts' sources were read.
 
@@ -157,9 +157,9 @@ async def check_no_withdrawal(
         VersionClash: Something was withdrawn.
     """
     if (
-        taken_back is not None
+        last_withdrawal is not None
         and texts
-        and await transaction.value("forget/progress/last_withdrawal") != taken_back
+        and await transaction.value("forget/progress/last_withdrawal") != last_withdrawal
     ):
         raise VersionClash(texts[0].profile.ref)
 

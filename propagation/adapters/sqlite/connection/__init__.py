@@ -1,10 +1,10 @@
 """The file: connections, threads, schema, lock, leases, ids in memory."""
 
 from propagation.adapters.sqlite.connection.atomic_file import (
-    BESIDE,
-    begun,
-    drop_begun,
-    made_in_place,
+    SIDE_FILES,
+    drop_partial_files,
+    partial_files_of,
+    write_atomically,
 )
 from propagation.adapters.sqlite.connection.client_ids import (
     Directory,
@@ -13,7 +13,7 @@ from propagation.adapters.sqlite.connection.client_ids import (
 )
 from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import (
-    TAKEN_BACK,
+    LAST_WITHDRAWAL,
     counted,
     dumped,
     fields,
@@ -26,7 +26,7 @@ from propagation.adapters.sqlite.connection.json_rows import (
     set_progress,
 )
 from propagation.adapters.sqlite.connection.leases import SqliteLeases, free_all
-from propagation.adapters.sqlite.connection.lock import held
+from propagation.adapters.sqlite.connection.lock import hold_database
 from propagation.adapters.sqlite.connection.schema import (
     DEVELOPMENT_APPLICATION_ID,
     Reader,
@@ -46,31 +46,30 @@ from propagation.adapters.sqlite.connection.transactions import (
 )
 
 __all__ = [
-    "BESIDE",
     "DEVELOPMENT_APPLICATION_ID",
-    "TAKEN_BACK",
+    "LAST_WITHDRAWAL",
+    "SIDE_FILES",
     "Database",
     "Directory",
     "Reader",
     "SqliteLeases",
     "SqlitePart",
-    "begun",
     "check_ours",
     "connect",
     "counted",
     "create_tables",
-    "drop_begun",
+    "drop_partial_files",
     "dumped",
     "errors_translated",
     "fields",
     "free_all",
-    "held",
-    "made_in_place",
+    "hold_database",
     "many",
     "newest_version",
     "one",
     "open_file",
     "open_reader",
+    "partial_files_of",
     "progress_of",
     "put",
     "put_json",
@@ -79,6 +78,7 @@ __all__ = [
     "recorded_through",
     "sequence_at",
     "set_progress",
+    "write_atomically",
     "writes",
     "writes_under_lease",
 ]

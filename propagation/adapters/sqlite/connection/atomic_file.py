@@ -8,18 +8,18 @@ from pathlib import Path
 from propagation.model import PropagationError
 
 PARTIAL = ".partial"
-BESIDE = ("-wal", "-shm", "-journal")
+SIDE_FILES = ("-wal", "-shm", "-journal")
 
 
 @contextmanager
-def made_in_place(final: Path, *, replace: bool) -> Iterator[Path]:
+def write_atomically(final: Path, *, replace: bool) -> Iterator[Path]:
     """Yield a path to write to, which becomes `final` on success.
 
     It is removed when the body fails. What a killed process left there is removed first. If `final`
     is a link, its target is replaced.
 
     Raises:
-        PropagationError: `final` exists and may not be replaced, or is no file.
+        PropagationError: `final` exists and may not be replaced, is no file, or is in no folder.
     """
     final = final.resolve()
     if final.exists() and not final.is_file():
@@ -28,7 +28,9 @@ def made_in_place(final: Path, *, replace: bool) -> Iterator[Path]:
         raise PropagationError(
             f"{final} is there already and would be overwritten; name another file, or say --force"
         )
-    drop_begun(final)
+    if not final.parent.is_dir():
+        raise PropagationError(f"{final.parent} is no folder; make it, or name another file")
+    drop_partial_files(final)
     partial = final.with_name(final.name + PARTIAL)
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT, 0o600))
     try:
@@ -37,10 +39,10 @@ def made_in_place(final: Path, *, replace: bool) -> Iterator[Path]:
         os.replace(partial, final)
         _sync(final.parent)
     finally:
-        drop_begun(final)
+        drop_partial_files(final)
 
 
-def begun(final: Path) -> Sequence[Path]:
+def partial_files_of(final: Path) -> Sequence[Path]:
     """Return what a killed process left of this file.
 
     The caller keeps others from making it.
@@ -48,16 +50,18 @@ def begun(final: Path) -> Sequence[Path]:
     final = final.resolve()
     partial = final.with_name(final.name + PARTIAL)
     return [
-        path for end in ("", *BESIDE) if (path := partial.with_name(partial.name + end)).exists()
+        path
+        for end in ("", *SIDE_FILES)
+        if (path := partial.with_name(partial.name + end)).exists()
     ]
 
 
-def drop_begun(final: Path) -> Sequence[Path]:
+def drop_partial_files(final: Path) -> Sequence[Path]:
     """Remove what a killed process left, and return it.
 
     It may hold what is erased later. The caller keeps others from making the file.
     """
-    left = begun(final)
+    left = partial_files_of(final)
     for path in left:
         path.unlink(missing_ok=True)
     return left

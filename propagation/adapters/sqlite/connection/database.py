@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from propagation.adapters.sqlite.connection.atomic_file import drop_begun
+from propagation.adapters.sqlite.connection.atomic_file import drop_partial_files
 from propagation.adapters.sqlite.connection.client_ids import Directory
 from propagation.adapters.sqlite.connection.json_rows import one
-from propagation.adapters.sqlite.connection.lock import held
+from propagation.adapters.sqlite.connection.lock import hold_database
 from propagation.adapters.sqlite.connection.schema import (
     Reader,
     make_file,
@@ -78,10 +78,10 @@ class Database:
         """Lock the file, check and migrate its schema, and start the threads."""
         make_file(self.path)
         with contextlib.ExitStack() as lock:
-            lock.enter_context(held(self.path))
+            lock.enter_context(hold_database(self.path))
             try:
                 connection = open_file(self.path, self._max_bytes)
-                if left := drop_begun(self.path):
+                if left := drop_partial_files(self.path):
                     log.warning(
                         "took away %s: a copy that a killed command had begun",
                         ", ".join(path.name for path in left),

@@ -61,7 +61,7 @@ def put(
     put_json(connection, table, count, dumped(rows), verb)
 
 
-TAKEN_BACK = "taken_back"
+LAST_WITHDRAWAL = "taken_back"
 """Progress: the sequence of the newest retraction or erasure."""
 
 

@@ -7,12 +7,8 @@ from propagation.adapters.sqlite.connection.transactions import (
     SqlitePart,
     reads,
     writes,
-    writes_under_lease,
 )
-from propagation.ports import Lease
-
-LONGEST_MS = 600_000
-"""No lease is longer: one that seems so was given before the clock jumped back, and has expired."""
+from propagation.ports import LONGEST_LEASE_MS, Lease
 
 
 class SqliteLeases(SqlitePart):
@@ -26,7 +22,7 @@ class SqliteLeases(SqlitePart):
         row = connection.execute(
             "SELECT holder, token, expires FROM lease WHERE name = ?", (name,)
         ).fetchone()
-        held = row is not None and now < row[2] <= now + LONGEST_MS
+        held = row is not None and now < row[2] <= now + LONGEST_LEASE_MS
         if held and row[0] != holder:
             return None
         token = 1 if row is None else row[1] + (not held)
@@ -43,7 +39,7 @@ class SqliteLeases(SqlitePart):
                 "SELECT holder FROM lease WHERE name = ? AND expires > ? AND expires <= ?",
                 name,
                 now,
-                now + LONGEST_MS,
+                now + LONGEST_LEASE_MS,
             ),
             1,
         )
@@ -59,11 +55,14 @@ class SqliteLeases(SqlitePart):
         blob: bytes | None = one(connection, "SELECT value FROM meta WHERE name = ?", name)
         return blob
 
-    @writes_under_lease
-    def put_blob(
-        self, connection: sqlite3.Connection, name: str, value: bytes, lease: Lease | None = None
-    ) -> None:
-        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+    async def put_blob(self, name: str, value: bytes, lease: Lease | None = None) -> None:
+        leases = [] if lease is None else [lease]
+        await self._database.write(
+            lambda connection: connection.execute(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value)
+            ),
+            *leases,
+        )
 
 
 def free_all(connection: sqlite3.Connection) -> None:

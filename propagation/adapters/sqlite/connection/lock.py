@@ -20,7 +20,7 @@ LOCKS = Path("/proc/locks")
 
 
 @contextmanager
-def held(path: Path) -> Iterator[None]:
+def hold_database(path: Path) -> Iterator[None]:
     """Hold a database, so that no other process serves it.
 
     The database need not exist yet. Leave the body when every connection is closed: closing any

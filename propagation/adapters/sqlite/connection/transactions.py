@@ -63,11 +63,14 @@ def writes_under_lease(
 
     Raises:
         LeaseLost: Another holder has taken the lease over.
+        TypeError: The caller passed no lease; nothing is written.
     """
 
     @wraps(method)
     async def write(self: S, /, *arguments: P.args, **named: P.kwargs) -> T:
         leases = [value for value in (*arguments, *named.values()) if isinstance(value, Lease)]
+        if not leases:
+            raise TypeError(f"{method.__name__} writes under a lease, but was called without one")
         return await self._database.write(
             lambda connection: method(self, connection, *arguments, **named), *leases
         )

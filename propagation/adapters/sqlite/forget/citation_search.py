@@ -122,22 +122,22 @@ def _folded(plain: bytes) -> bytes:
 
 
 def texts_along(
-    connection: sqlite3.Connection, trails: Sequence[CitationSearch]
+    connection: sqlite3.Connection, searches: Sequence[CitationSearch]
 ) -> Iterator[StoredText]:
-    """Return the texts along trails (see ErasureStore).
+    """Return the texts that searches find (see ErasureStore).
 
-    Trails of one client are searched together.
+    Searches of one client are searched together.
     """
     by_client: dict[int, list[CitationSearch]] = defaultdict(list)
-    for trail in trails:
-        by_client[trail.ref].append(trail)
+    for search in searches:
+        by_client[search.ref].append(search)
     known: dict[tuple[int, ...], Needles] = {}
     for ref, mine in by_client.items():
-        spans = sorted(span for trail in mine if (span := _span(connection, trail)) is not None)
+        spans = sorted(span for search in mine if (span := _span(connection, search)) is not None)
         if spans:
-            asked = tuple(id(trail.citations) for trail in mine)
+            asked = tuple(id(search.citations) for search in mine)
             needles = known[asked] = known.get(asked) or Needles.of(
-                trail.citations for trail in mine
+                search.citations for search in mine
             )
             yield from _texts_of(connection, ref, spans, needles)
 
@@ -171,19 +171,21 @@ def _texts_of(
             return
 
 
-def _span(connection: sqlite3.Connection, trail: CitationSearch) -> tuple[int, int] | None:
-    """Return a trail's first version, and the last before its end.
+def _span(connection: sqlite3.Connection, search: CitationSearch) -> tuple[int, int] | None:
+    """Return a search's first version, and the last before its end.
 
-    A version that does not cite ends the trail after that one.
+    A version that does not cite ends the search after that one.
 
     Returns:
         None if there is no version.
     """
-    if trail.at_sequence is not None:
-        first, last = connection.execute(WRITTEN_AT, (trail.at_sequence, trail.ref)).fetchone()
+    if search.at_sequence is not None:
+        first, last = connection.execute(WRITTEN_AT, (search.at_sequence, search.ref)).fetchone()
         return None if first is None else (first, last)
     return (
-        (trail.from_version, trail.from_version) if trail.from_version is not None else (0, ENDLESS)
+        (search.from_version, search.from_version)
+        if search.from_version is not None
+        else (0, ENDLESS)
     )
 
 

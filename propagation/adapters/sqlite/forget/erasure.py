@@ -4,7 +4,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from propagation.adapters.sqlite.connection import TAKEN_BACK, dumped, progress_of, reads
+from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, dumped, progress_of, reads
 from propagation.adapters.sqlite.forget.citation_search import Needles, is_said, naming, texts_along
 from propagation.adapters.sqlite.forget.learned_rows import written_by
 from propagation.adapters.sqlite.forget.wiping import SqliteWiping
@@ -34,7 +34,7 @@ from propagation.model import (
 )
 from propagation.ports import Lease
 
-TRAILS_A_READ = 500
+SEARCHES_A_READ = 500
 READERS = (
     "SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM json_each(?) e "
     "CROSS JOIN merged m"
@@ -85,11 +85,11 @@ class SqliteErasure(SqliteWiping):
     ) -> LearnedWeights:
         return written_by(connection, sequences)
 
-    async def find_citing_texts(self, trails: Sequence[CitationSearch]) -> Sequence[StoredText]:
+    async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
         found: dict[tuple[int, int], StoredText] = {}
-        ordered = sorted(trails, key=lambda trail: trail.ref)
-        for start in range(0, len(ordered), TRAILS_A_READ):
-            some = ordered[start : start + TRAILS_A_READ]
+        ordered = sorted(searches, key=lambda search: search.ref)
+        for start in range(0, len(ordered), SEARCHES_A_READ):
+            some = ordered[start : start + SEARCHES_A_READ]
             for one in await self._database.read(
                 lambda connection, some=some: list(texts_along(connection, some))  # type: ignore[misc]
             ):
@@ -177,7 +177,9 @@ class SqliteErasure(SqliteWiping):
         return done
 
     async def last_withdrawal(self) -> int:
-        return await self._database.read(lambda connection: progress_of(connection, TAKEN_BACK), 1)
+        return await self._database.read(
+            lambda connection: progress_of(connection, LAST_WITHDRAWAL), 1
+        )
 
 
 def _statuses(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Iterator[EventState]:

@@ -35,7 +35,7 @@ class SqliteWiping(SqliteCheckpoints):
     async def wipe(self) -> None:
         erasures = await self._erasures_to_wipe()
         # First: what is dropped after the file was written anew would stay in its free pages.
-        await self.sweep_checkpoints()
+        await self.sweep()
         await self._empty_log()
         await self._database.write(_write_anew, alone=True)
         await self._empty_log()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from propagation.adapters.sqlite.connection import (
-    TAKEN_BACK,
+    LAST_WITHDRAWAL,
     Directory,
     counted,
     dumped,
@@ -18,7 +18,7 @@ from propagation.adapters.sqlite.forget.learned_rows import empty_rows, promote_
 from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT, drop_texts
 from propagation.adapters.sqlite.forget.wiping import TO_WIPE
 from propagation.adapters.sqlite.index.outbox import put_messages_out
-from propagation.adapters.sqlite.learn.checkpoints import completed, covers
+from propagation.adapters.sqlite.learn.checkpoints import drop_trust, publish_checkpoint
 from propagation.adapters.sqlite.reason.texts import check_citations, put_texts, text_rows
 from propagation.adapters.sqlite.record.forgotten_events import forget_events
 from propagation.adapters.sqlite.record.log import append_entry
@@ -99,7 +99,7 @@ class WithdrawalCommit:
             WithdrawalStep.PUBLISH_BARRIER: self._publish_barrier,
             WithdrawalStep.MARK_FOR_WIPING: lambda: counted(self.connection, TO_WIPE),
             WithdrawalStep.RECORD_SEQUENCE: lambda: set_progress(
-                self.connection, TAKEN_BACK, self.sequence
+                self.connection, LAST_WITHDRAWAL, self.sequence
             ),
         }
         for step in withdrawal_steps(self.withdrawal):
@@ -295,9 +295,9 @@ class WithdrawalCommit:
         put_messages_out(self.connection, messages, self.directory.now())
 
     def _publish_barrier(self) -> None:
-        completed(self.connection, self.barrier.id)
+        publish_checkpoint(self.connection, self.barrier.id)
         self.connection.execute("DELETE FROM checkpoint WHERE id < ?", (self.barrier.id,))
-        covers(self.connection, self.barrier.sequence)
+        drop_trust(self.connection, self.barrier.sequence)
 
     def _execute(self, statement: str, *parameters: object) -> sqlite3.Cursor:
         return self.connection.execute(statement, parameters)

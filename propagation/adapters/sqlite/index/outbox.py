@@ -14,10 +14,9 @@ from propagation.adapters.sqlite.connection import (
     writes,
     writes_under_lease,
 )
-from propagation.model import ClientKind, Round, RouterVersion, kind_of
-from propagation.ports import Collection, IndexChange, Lease
+from propagation.model import Round, RouterVersion, kind_of
+from propagation.ports import COLLECTIONS, Collection, IndexChange, Lease
 
-COLLECTIONS = {ClientKind.USER: Collection.USERS, ClientKind.ITEM: Collection.ITEMS}
 PUT = (
     "INSERT INTO outbox (collection, key, round, version, at) SELECT value->>0, value->>1, "
     "value->>2, value->>3, ?2"

@@ -40,8 +40,10 @@ class SqliteCheckpoints(SqlitePart):
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
         staged = await self.stage_checkpoint(lease, checkpoint)
-        await self._database.write(lambda connection: completed(connection, staged.id), lease)
-        await self.sweep_checkpoints()
+        await self._database.write(
+            lambda connection: publish_checkpoint(connection, staged.id), lease
+        )
+        await self.sweep()
 
     async def stage_checkpoint(
         self, lease: Lease, checkpoint: Checkpoint, onto: StagedCheckpoint | None = None
@@ -86,7 +88,7 @@ class SqliteCheckpoints(SqlitePart):
             [(id_, *part) for part in parts],
         )
 
-    async def sweep_checkpoints(self) -> None:
+    async def sweep(self) -> None:
         """Drop parts of old checkpoints and covered increments of trust.
 
         Each commit drops some of them.
@@ -97,7 +99,7 @@ class SqliteCheckpoints(SqlitePart):
     def sweep_after_commit(self) -> None:
         """Sweep in the background; a sweep that is running takes this along."""
         if self._sweeping is None or self._sweeping.done():
-            self._sweeping = asyncio.create_task(self.sweep_checkpoints())
+            self._sweeping = asyncio.create_task(self.sweep())
             self._sweeping.add_done_callback(_log_failure)
 
     async def finish_sweep(self) -> None:
@@ -140,7 +142,7 @@ class SqliteCheckpoints(SqlitePart):
         return Checkpoint(sequence=row[1], epoch=row[2], barrier=bool(row[3]), arrays=arrays)
 
 
-def completed(connection: sqlite3.Connection, id_: int) -> None:
+def publish_checkpoint(connection: sqlite3.Connection, id_: int) -> None:
     """Make a checkpoint visible and remove older ones, except the newest barrier.
 
     Their parts go with the next sweep. Nothing reads an older barrier, and it would hold what was
@@ -168,11 +170,8 @@ def _check_staged(changed: sqlite3.Cursor) -> None:
         raise LeaseLost("another checkpoint was begun before this one was complete")
 
 
-def covers(connection: sqlite3.Connection, sequence: int) -> None:
-    """Mark increments of trust up to a sequence as covered.
-
-    A sweep drops their megabytes.
-    """
+def drop_trust(connection: sqlite3.Connection, sequence: int) -> None:
+    """Delete the increments of trust up to a sequence, which a checkpoint covers."""
     with _unzeroed(connection):
         connection.execute("DELETE FROM trust_delta WHERE through <= ?", (sequence,))
 

@@ -9,7 +9,11 @@ from propagation.adapters.sqlite.connection import (
     reads,
     writes_under_lease,
 )
-from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints, completed, covers
+from propagation.adapters.sqlite.learn.checkpoints import (
+    SqliteCheckpoints,
+    drop_trust,
+    publish_checkpoint,
+)
 from propagation.adapters.sqlite.record.log import append_entry
 from propagation.model import (
     Checkpoint,
@@ -102,7 +106,7 @@ class SqliteLearn(SqliteCheckpoints):
     async def open_epoch(self, lease: Lease, epoch: Epoch, start: Checkpoint) -> int:
         staged = await self.stage_checkpoint(lease, start)
         sequence = await self._publish_epoch(lease, epoch, staged)
-        await self.sweep_checkpoints()
+        await self.sweep()
         return sequence
 
     @writes_under_lease
@@ -115,8 +119,8 @@ class SqliteLearn(SqliteCheckpoints):
         connection.execute("DELETE FROM staged_learned")
         connection.execute("UPDATE vacant SET learned = 0 WHERE sequence <= ?", (start.sequence,))
         put_epoch(connection, epoch, sequence)
-        completed(connection, start.id)
-        covers(connection, start.sequence)
+        publish_checkpoint(connection, start.id)
+        drop_trust(connection, start.sequence)
         return sequence
 
     async def current_epoch(self) -> Epoch | None:

@@ -15,17 +15,17 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from propagation.adapters.sqlite.connection import (
-    BESIDE,
-    begun,
+    SIDE_FILES,
     check_ours,
     connect,
-    drop_begun,
+    drop_partial_files,
     errors_translated,
-    held,
-    made_in_place,
+    hold_database,
     newest_version,
     open_file,
     open_reader,
+    partial_files_of,
+    write_atomically,
 )
 from propagation.adapters.sqlite.maintenance.consistency_check import (
     drop_leftovers,
@@ -70,7 +70,7 @@ class SqliteFiles:
         database = self._database
         if database.resolve() == target.resolve():
             raise PropagationError(f"{target} is the database itself; name another file")
-        with errors_translated(database), made_in_place(target, replace=replace) as partial:
+        with errors_translated(database), write_atomically(target, replace=replace) as partial:
             with closing(open_reader(database)) as reader:
                 check_ours(reader, database)
                 reader.execute("BEGIN")
@@ -92,7 +92,7 @@ class SqliteFiles:
         """
         with (
             errors_translated(self._database),
-            made_in_place(target, replace=replace) as partial,
+            write_atomically(target, replace=replace) as partial,
             closing(open_reader(self._database)) as reader,
             partial.open("wb") as file,
         ):
@@ -175,7 +175,7 @@ class SqliteFiles:
                     f"{path} ({path.stat().st_size >> 20:,} MiB), a copy that a killed command had "
                     "begun"
                 )
-                for path in begun(self._database)
+                for path in partial_files_of(self._database)
             ]
             return [*(leftovers(reader) if _older(reader) is None else ()), *copies]
 
@@ -183,13 +183,13 @@ class SqliteFiles:
         """Remove what killed processes left behind; raises as `leftovers`."""
         with self._held(connect) as connection:
             drop_leftovers(connection)
-            drop_begun(self._database)
+            drop_partial_files(self._database)
 
     @contextmanager
     def _held(self, opening: Callable[[Path], sqlite3.Connection]) -> Iterator[sqlite3.Connection]:
         with (
             errors_translated(self._database),
-            held(self._database),
+            hold_database(self._database),
             closing(opening(self._database)) as connection,
         ):
             check_ours(connection, self._database)
@@ -249,11 +249,11 @@ def _in_place_of(database: Path, *, replace: bool) -> Iterator[Path]:
         PropagationError: The database exists and may not be replaced.
     """
     database = database.resolve()
-    with held(database), made_in_place(database, replace=replace) as partial:
+    with hold_database(database), write_atomically(database, replace=replace) as partial:
         _fold_log(database)  # what keeps it from that is told before the work
         yield partial
         _fold_log(database)
-        for end in BESIDE:
+        for end in SIDE_FILES:
             database.with_name(database.name + end).unlink(missing_ok=True)
 
 

@@ -52,7 +52,7 @@ class SqliteClaims(SqlitePart):
         self, connection: sqlite3.Connection, worker: str, limit: int, ttl_ms: int
     ) -> ReasonClaim | None:
         claimed = self._claimed(connection)
-        pending = _waiting(connection, pending_to_fetch(limit, len(claimed)))
+        pending = _pending(connection, pending_to_fetch(limit, len(claimed)))
         chosen = choose_interactions(
             [PendingInteraction(*row) for row in pending], set(claimed), limit
         )
@@ -133,11 +133,11 @@ def reasoned_through(connection: sqlite3.Connection) -> int:
 
     That is one below the oldest learned interaction without a reasoned row, else what is learned.
     """
-    first = _waiting(connection, 1)
+    first = _pending(connection, 1)
     return first[0][0] - 1 if first else learned_through(connection)
 
 
-def _waiting(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
+def _pending(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
     """Return [sequence, user] of the oldest learned interactions without a reasoned row."""
     return many(
         connection,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import orjson
 
 from propagation.adapters.shared.reason_rows import gradient_of, interaction_of, reach_of
-from propagation.adapters.sqlite.connection import TAKEN_BACK, dumped, progress_of, reads
+from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, dumped, progress_of, reads
 from propagation.adapters.sqlite.reason.claims import SqliteClaims, reasoned_through
 from propagation.adapters.sqlite.reason.reasoned_rows import (
     GRADIENT,
@@ -61,7 +61,7 @@ class SqliteReason(SqliteClaims, SqliteTexts):
             if (
                 after_withdrawal is not None
                 and texts
-                and progress_of(connection, TAKEN_BACK) != after_withdrawal
+                and progress_of(connection, LAST_WITHDRAWAL) != after_withdrawal
             ):
                 raise VersionClash(texts[0].profile.ref)
             put_texts(connection, rows, self._directory.now(), written_by)

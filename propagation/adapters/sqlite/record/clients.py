@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.sqlite.connection import SqlitePart, dumped, fields
+from propagation.adapters.sqlite.connection import SqlitePart, dumped, fields, reads
 from propagation.model import Client, ClientKey, ClientKind
 
 CONTENT = ("title", "description", "attributes", "categories", "hidden", "metadata", "sequence")
@@ -43,15 +43,15 @@ class SqliteClients(SqlitePart):
             lambda connection: clients_of(connection, refs, as_of), len(refs)
         )
 
-    async def scan_clients(self, kind: ClientKind, after_ref: int, limit: int) -> Sequence[Client]:
-        def work(connection: sqlite3.Connection) -> Sequence[Client]:
-            rows = connection.execute(
-                f"SELECT {COLUMNS} FROM client WHERE ref > ? AND kind = ? ORDER BY ref LIMIT ?",
-                (after_ref, int(kind), limit),
-            )
-            return [_client(row) for row in rows.fetchall()]
-
-        return await self._database.read(work)
+    @reads
+    def scan_clients(
+        self, connection: sqlite3.Connection, kind: ClientKind, after_ref: int, limit: int
+    ) -> Sequence[Client]:
+        rows = connection.execute(
+            f"SELECT {COLUMNS} FROM client WHERE ref > ? AND kind = ? ORDER BY ref LIMIT ?",
+            (after_ref, int(kind), limit),
+        )
+        return [_client(row) for row in rows.fetchall()]
 
     async def count_clients(self, kind: ClientKind) -> int:
         return self._directory.count(kind)

@@ -12,6 +12,7 @@ from propagation.adapters.sqlite.connection import (
     SqlitePart,
     dumped,
     many,
+    reads,
     recorded_through,
     sequence_at,
 )
@@ -21,8 +22,35 @@ from propagation.model import EntryKind, Interactions, LogEntry, LogSlice
 class SqliteLog(SqlitePart):
     """Reads the log."""
 
-    async def read_log(self, after: int, limit: int) -> LogSlice:
-        return await self._database.read(lambda connection: _read_log(connection, after, limit))
+    @reads
+    def read_log(self, connection: sqlite3.Connection, after: int, limit: int) -> LogSlice:
+        through = min(after + limit, recorded_through(connection))
+        columns = many(
+            connection,
+            "SELECT json_array(json_group_array(sequence), json_group_array(user >> 1),"
+            " json_group_array(item >> 1), json_group_array(coalesce(negative >> 1, -1)),"
+            " json_group_array(seed), json_group_array(at / 86400000)) FROM"
+            " (SELECT * FROM interaction WHERE sequence > ? AND sequence <= ? ORDER BY sequence)",
+            after,
+            through,
+        )
+        sequence, user, item, negative, seed, day = (
+            np.array(column, np.int64) for column in columns
+        )
+        entries = _entries(connection, after, through)
+        return LogSlice(
+            interactions=Interactions(
+                sequence=sequence,
+                user=user,
+                item=item,
+                negative=negative,
+                weight=_weights(connection, sequence),
+                seed=seed.view(np.uint64),
+                day=day,
+            ),
+            entries=tuple(entries),
+            through=max(through, after),
+        )
 
     async def read_entries(self, after: int, through: int) -> Sequence[LogEntry]:
         return await self._database.read(lambda connection: _entries(connection, after, through))
@@ -64,34 +92,6 @@ def _entries(connection: sqlite3.Connection, after: int, through: int) -> list[L
             (after, through),
         )
     ]
-
-
-def _read_log(connection: sqlite3.Connection, after: int, limit: int) -> LogSlice:
-    through = min(after + limit, recorded_through(connection))
-    columns = many(
-        connection,
-        "SELECT json_array(json_group_array(sequence), json_group_array(user >> 1),"
-        " json_group_array(item >> 1), json_group_array(coalesce(negative >> 1, -1)),"
-        " json_group_array(seed), json_group_array(at / 86400000)) FROM"
-        " (SELECT * FROM interaction WHERE sequence > ? AND sequence <= ? ORDER BY sequence)",
-        after,
-        through,
-    )
-    sequence, user, item, negative, seed, day = (np.array(column, np.int64) for column in columns)
-    entries = _entries(connection, after, through)
-    return LogSlice(
-        interactions=Interactions(
-            sequence=sequence,
-            user=user,
-            item=item,
-            negative=negative,
-            weight=_weights(connection, sequence),
-            seed=seed.view(np.uint64),
-            day=day,
-        ),
-        entries=tuple(entries),
-        through=max(through, after),
-    )
 
 
 def _weights(connection: sqlite3.Connection, sequence: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from propagation.adapters.sqlite.connection import (
     dumped,
     fields,
     many,
+    writes,
 )
 from propagation.adapters.sqlite.record.clients import clients_of, put_clients
 from propagation.adapters.sqlite.record.forgotten_events import forgotten_among
@@ -35,10 +36,8 @@ INSERT = (
 class SqliteRecords(SqliteLog):
     """The record commit."""
 
-    async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:
-        return await self._database.write(lambda connection: self._upsert(connection, changes))
-
-    def _upsert(
+    @writes
+    def upsert_clients(
         self, connection: sqlite3.Connection, changes: Sequence[ClientChange]
     ) -> Sequence[ClientOutcome]:
         refs = [self._directory.ref_now(change.key.kind, change.key.id) for change in changes]

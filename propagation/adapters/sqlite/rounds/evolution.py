@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
 from propagation.adapters.sqlite.connection import counted, reads, writes
-from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints, completed, covers
+from propagation.adapters.sqlite.learn.checkpoints import (
+    SqliteCheckpoints,
+    drop_trust,
+    publish_checkpoint,
+)
 from propagation.adapters.sqlite.learn.learn import put_epoch
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
 from propagation.adapters.sqlite.reason.texts import bodies_of, put_texts, text_rows
@@ -40,8 +44,8 @@ class SqliteEvolution(SqliteCheckpoints):
                 connection, self._directory, EntryKind.EVOLUTION, (), epoch.number
             )
             put_epoch(connection, epoch, sequence)
-            completed(connection, id_)
-            covers(connection, through)
+            publish_checkpoint(connection, id_)
+            drop_trust(connection, through)
             publish(connection, publication.round_, sequence, self._directory.now())
             put_texts(
                 connection,
