@@ -1,7 +1,9 @@
 // name: reason/claims/finish_claim
-// purpose: delete a claim, and move the reason watermark below the oldest pending interaction; lock_claim has locked both
+// purpose: delete a claim, and move the reason watermark below the oldest pending interaction; lock_claim has locked both before
 // parameters: token
 MATCH (p:Progress {name: 'reason'})
+SET p.locked = true
+WITH p
 MATCH (c:Claim {token: $token})
 DELETE c
 WITH p, p.through AS after,
