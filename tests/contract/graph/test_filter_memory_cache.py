@@ -26,21 +26,21 @@ async def test_a_text_is_loaded_again_after_a_second(store, monkeypatch):
     assert words(await fresh.get(ANN)) == ["likes opera"]
 
 
-async def test_a_text_that_lost_what_was_taken_back_is_loaded_again_at_the_same_version(
-    store, monkeypatch
-):
+async def test_a_text_that_lost_what_was_withdrawn_is_loaded_again(store, monkeypatch):
+    """A withdrawal writes the next version of each current text that it changes."""
     monkeypatch.setattr(user_texts, "FRESH_SECONDS", 0.0)
     await lived(store)
     texts = FilterMemoryCache(store)
     before = await texts.get(BOB)
     assert words(before)
     row = (await store.interactions_of_clients([ANN]))[0]
-    cleaned = text(BOB, before.profile.version, "likes what is left")
+    version = before.profile.version
+    cleaned, following = (text(BOB, one, "likes what is left") for one in (version, version + 1))
     await withdraw(
         store,
         await lease_of(store),
-        retraction([row], rewritten=[cleaned]),
+        retraction([row], rewritten=[cleaned], texts=[following]),
         checkpoint(3, barrier=True),
     )
     after = await texts.get(BOB)
-    assert (after.profile.version, words(after)) == (before.profile.version, ["likes what is left"])
+    assert (after.profile.version, words(after)) == (version + 1, ["likes what is left"])
