@@ -12,7 +12,7 @@ from propagation.workflow.engine import Engine
 from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.evolve.planner import Planner
 from propagation.workflow.evolve.publication import Publisher
-from propagation.workflow.forget.forgetting import Forgetting
+from propagation.workflow.forget.erasure import Forgetting
 from propagation.workflow.forget.retention import Retention
 from propagation.workflow.forget.withdrawal import Withdrawer
 from propagation.workflow.history.profile_reader import ProfileReader
@@ -44,6 +44,7 @@ from propagation.workflow.views import (
     ClientMemory,
     NumbersOwner,
     PendingEvents,
+    ReasonedWatermark,
 )
 
 
@@ -189,4 +190,5 @@ def compose(
         ),
         time_travel=time_travel,
         tracer=Tracer(store),
+        reasoned_watermark=ReasonedWatermark(store),
     )

@@ -4,7 +4,6 @@ It offers everything that services, replays and tests ask of the library.
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -31,12 +30,8 @@ from propagation.workflow.bootstrap.stage0 import OnStep, Stage0, ignore_step
 from propagation.workflow.concurrency import Activity, Exclusion, Leases
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.evolve.evolution import Evolution
-from propagation.workflow.forget.forgetting import (
-    ErasureResult,
-    Forgetting,
-    RetractionResult,
-    export_lines,
-)
+from propagation.workflow.forget.client_export import export_lines
+from propagation.workflow.forget.erasure import ErasureResult, Forgetting, RetractionResult
 from propagation.workflow.forget.retention import Retention
 from propagation.workflow.history.profile_reader import ProfileReader, ProfileReading
 from propagation.workflow.history.time_travel import TimeTravel
@@ -56,11 +51,14 @@ from propagation.workflow.reason.reasoning import CLAIM, Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views import Catalogue, NumbersOwner, NumbersView, PendingEvents
+from propagation.workflow.views import (
+    Catalogue,
+    NumbersOwner,
+    NumbersView,
+    PendingEvents,
+    ReasonedWatermark,
+)
 from propagation.workflow.warm_up import warm_up
-
-WATERMARK_SECONDS = 0.05
-"""How old the watermark of reasoned texts may be in an answer; an older one is still true."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -110,9 +108,8 @@ class Engine:
     profile_reader: ProfileReader
     time_travel: TimeTravel
     tracer: Tracer
+    reasoned_watermark: ReasonedWatermark
     _store_opened: bool = field(default=False, init=False)
-    _reasoned_through: int = field(default=0, init=False)
-    _watermark_read_at: float = field(default=-WATERMARK_SECONDS, init=False)
 
     # Start and stop
 
@@ -491,13 +488,7 @@ class Engine:
         Args:
             exact: Read it from the store. Otherwise it may be up to 0.05 s old.
         """
-        if exact:
-            return await self.store.reasoned_through()
-        if time.monotonic() - self._watermark_read_at >= WATERMARK_SECONDS:
-            # Noted before the read, so that the others do not ask as well meanwhile.
-            self._watermark_read_at = time.monotonic()
-            self._reasoned_through = await self.store.reasoned_through()
-        return self._reasoned_through
+        return await self.reasoned_watermark.read(exact=exact)
 
     async def find_ref(self, key: ClientKey) -> int:
         """Return a client's number. Raises NotFound."""

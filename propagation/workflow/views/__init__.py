@@ -6,6 +6,7 @@ from propagation.workflow.views.core_pool import CorePool, usable_cores
 from propagation.workflow.views.numbers_owner import NumbersOwner
 from propagation.workflow.views.numbers_view import OFF, ON, NumbersView, seeded_directions
 from propagation.workflow.views.pending_events import PendingEvents
+from propagation.workflow.views.reasoned_watermark import ReasonedWatermark
 
 __all__ = [
     "OFF",
@@ -16,6 +17,7 @@ __all__ = [
     "NumbersOwner",
     "NumbersView",
     "PendingEvents",
+    "ReasonedWatermark",
     "erased_clients",
     "seeded_directions",
     "usable_cores",

@@ -1,9 +1,7 @@
-"""Retraction of events, and erasure and export of clients."""
+"""Erasure of clients, and retraction of events."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import orjson
 
 from propagation.model import (
     CitationSearch,
@@ -13,14 +11,12 @@ from propagation.model import (
     EventStatus,
     InteractionRow,
     NotFound,
-    index_of,
-    kind_of,
 )
 from propagation.ports import GraphStore
 from propagation.workflow.concurrency import Activity, Exclusion
 from propagation.workflow.forget.name_matching import ErasedClient, own_names
 from propagation.workflow.forget.withdrawal import Withdrawer, Withdrawn
-from propagation.workflow.views import ClientMemory, NumbersOwner, NumbersView
+from propagation.workflow.views import ClientMemory
 
 
 @dataclass(frozen=True)
@@ -166,55 +162,3 @@ class Forgetting:
     def _note_withdrawal(self, withdrawn: Withdrawn) -> None:
         self.memory.pending_events.note_entry(withdrawn.result.sequence)
         self.memory.forget_texts(text.profile.ref for text in withdrawn.changes.next_texts)
-
-
-async def export_lines(
-    store: GraphStore, numbers: NumbersOwner, key: ClientKey
-) -> AsyncIterator[str]:
-    """Yield one line for each record; `what` names its kind.
-
-    The kinds are those of ExportStore.export_client, then "numbers": those in memory.
-
-    Raises:
-        NotFound: The client is unknown.
-    """
-    (ref,) = await store.find_refs([key])
-    if ref is None:
-        raise NotFound(key.kind.name.lower(), key.id)
-    async for record in store.export_client(ref):
-        yield orjson.dumps({"what": record.kind, **record.fields}).decode()
-    yield orjson.dumps({"what": "numbers", **await numbers.run(_numbers_of, ref)}).decode()
-
-
-def _numbers_of(view: NumbersView, ref: int) -> Mapping[str, object]:
-    """Return a user's trust and sums, or an item's mass and counts.
-
-    They are the numbers at `applied_through`, which comes with them.
-    """
-    applied = {"applied_through": view.applied_through}
-    state, row, is_user = view.state, index_of(ref), kind_of(ref) == ClientKind.USER
-    if row >= (view.users if is_user else view.items):
-        return applied
-    if is_user:
-        return applied | {
-            "interactions": int(state.history_length[row]),
-            "trust": {
-                "session": state.session.trust[row].tolist(),
-                "taste": state.taste.trust[row].tolist(),
-            },
-            "content": state.user_content[row].tolist(),
-            "attributes": state.user_attributes[row].tolist(),
-            "profile": state.user_profile[row].tolist(),
-        }
-    return applied | {
-        "adoptions": int(state.adoptions[row]),
-        "visible": bool(state.visible[row]),
-        "mass": {
-            "session": state.session.mass[row].tolist(),
-            "taste": state.taste.mass[row].tolist(),
-        },
-        "content": state.content[row].tolist(),
-        "attributes": state.attributes[row].tolist(),
-        "adopters": state.adopters[row].tolist(),
-        "profile": state.item_profile[row].tolist(),
-    }
