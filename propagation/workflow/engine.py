@@ -303,7 +303,7 @@ class Engine:
 
         Args:
             dry_run: Say what would be done, and change nothing.
-            undo: Lead this run back instead.
+            undo: Undo this run instead.
 
         Raises:
             InvalidInput: The run cannot be undone.

@@ -13,7 +13,7 @@ DIGEST = 16
 class BlobCache:
     """Answers by question; with 0 places it holds none.
 
-    A place holds the digest of its question, so that another question never gets its answer.
+    Each answer is stored with a digest of its question, so that another question never gets it.
     """
 
     def __init__(self, store: BlobStore, kind: str, places: int) -> None:

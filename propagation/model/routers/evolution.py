@@ -57,7 +57,7 @@ class EvolutionRun(Term):
         epoch: The epoch that it opened; 0 unless it was published.
         round: Newest round; its own if it was published.
         time: Milliseconds since 1970; 0 for a dry run.
-        undoes: The run that it leads back.
+        undoes: The run that it undoes; None if it is no undo.
         judged_from: T, the sequence at which the holdout begins; None like all figures below if
             nothing was judged (an undo, no changes, or too little data).
         users: Users of the holdout.

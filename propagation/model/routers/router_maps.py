@@ -56,7 +56,7 @@ class RouterMap:
         start_shares: Part (0 to 1) of each merged router in the start mass of the router that it
             became; for an undo.
         versions: Newest text version of each changed router before the run; for an undo.
-        undoes: The run that this one leads back.
+        undoes: The run that this one undoes.
     """
 
     run: int

@@ -1,4 +1,4 @@
-"""Undo of an evolution: a run that leads back to the earlier routers.
+"""Undo of an evolution: one more run, after which the earlier routers are back.
 
 Source: `docs/design.md`, "The loop", step 8.
 """

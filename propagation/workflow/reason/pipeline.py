@@ -1,9 +1,9 @@
 """Pipeline of interactions, for a reasoner that one waits for.
 
-Interactions of different users run concurrently, and each is committed when it is done; one user's
-stay in order, which the claim sees to. Two that share an item both draft on the version that they
-read; the later one's edits are applied to the newer version, and it is reasoned again only where
-both edited one line.
+Interactions of different users run concurrently, and each is committed when it is done; those of
+one user stay in order, because a claim takes them in order. Two that share an item both draft on
+the version that they read; the later one's edits are applied to the newer version, and it is
+reasoned again only where both edited one line.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """Reasoning of a claim: draft it in parts, commit and publish them.
 
-While one part is committed the next is drafted on the texts that it left. Where the reasoner is a
-language model, a pipeline takes the place of claims; dead letters are replayed here, too.
+While one part is committed, the next one is drafted on top of the texts that this part wrote. A
+language model's interactions go through a pipeline in place of claims. Dead letters are replayed
+here, too.
 
 Source: `docs/design.md`, "State" and "The loop", step 3.
 """
