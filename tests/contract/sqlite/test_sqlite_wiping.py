@@ -103,6 +103,7 @@ def _write_anew_until_killed(path):
         connection.execute("VACUUM")
 
 
+@pytest.mark.slow
 async def test_a_kill_while_the_file_is_written_anew_loses_nothing(tmp_path):
     path = tmp_path / "graph.db"
     store = await opened(path)

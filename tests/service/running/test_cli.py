@@ -361,6 +361,7 @@ def test_interrupt_stops_a_service_in_order(tmp_path):
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_interrupt_of_a_command_is_quiet(tmp_path):
     process = subprocess.Popen(
         [

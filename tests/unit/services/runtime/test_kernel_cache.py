@@ -54,6 +54,7 @@ def looked(folder, around=()):
     return Path(where), writable == "True", int(hits)
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_copied_for_as_long_as_the_process_lives(tmp_path):
     if subprocess.run(
         [*READ_ONLY, str(tmp_path), "true"], capture_output=True, check=False
