@@ -94,7 +94,7 @@ async def test_what_the_other_one_writes_between_reading_and_taking_back_is_foun
         if tries == 1:
             before = set(await users_with_the_word(there))
             for ref in ready:
-                await there.profiles.read_merged(ref)
+                await there.profile_reader.read_merged(ref)
             assert set(await users_with_the_word(there)) - before, "somebody heard it meanwhile"
         return await withdraw(*arguments)
 
@@ -118,7 +118,7 @@ async def test_what_the_other_one_read_before_is_not_written_after(two, tmp_path
         await commit(*arguments)
 
     monkeypatch.setattr(there.store, "commit_texts", committed_late)
-    merging = asyncio.create_task(there.profiles.read_merged(ref))
+    merging = asyncio.create_task(there.profile_reader.read_merged(ref))
     await read.wait()
     await here.forgetting.forget(KEY)
     forgotten.set()
