@@ -1,5 +1,5 @@
 // name: reason/claims/finish_claim
-// purpose: delete a claim, and move the reason watermark below the oldest pending interaction; lock_claim has locked both before
+// purpose: delete a claim, and move the reason watermark below the oldest pending interaction
 // parameters: token
 MATCH (p:Progress {name: 'reason'})
 SET p.locked = true

@@ -108,10 +108,7 @@ class Neo4jClaims(StorePart):
         rows = [text_row(text, result.written_at) for text, result in texts]
 
         async def work(transaction: Transaction) -> None:
-            locked = await transaction.value(
-                "reason/claims/lock_claim", token=claim.token, finishes=not more
-            )
-            if locked is None:
+            if await transaction.value("reason/claims/lock_claim", token=claim.token) is None:
                 raise LeaseLost(
                     f"claim {claim.token} of worker {claim.worker!r} is no longer held: it expired"
                     " and was taken over, or something was withdrawn, or routers evolved"
