@@ -59,7 +59,7 @@ def measure(run: Run) -> Figures:
 async def _overlap(service: Service, town: Town, users: Sequence[str]) -> float:
     """Measure the share of the exact top 10 that Recommend gives.
 
-    Candidates that a caller names are scored exactly, all of them.
+    All candidates that a caller names are scored exactly.
     """
     async with connect(service.address) as stub:
         return sum([await _shared(stub, town, user) for user in users]) / (LIMIT * len(users))

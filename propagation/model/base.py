@@ -1,4 +1,4 @@
-"""Base of the vocabulary: strict immutable terms and cheap values."""
+"""Base of the vocabulary: strict, immutable terms, and values that are cheap to make."""
 
 from dataclasses import dataclass, field
 from typing import TypeVar, dataclass_transform

@@ -230,9 +230,13 @@ class Neo4jDatabase:
             if error.code != INDEX_EXISTS:  # another process may have made it at the same time
                 raise
 
-    async def execute(self, name: str, /, **parameters: object) -> None:
-        """Run one statement that writes."""
-        await self.write(lambda transaction: transaction.execute(name, **parameters))
+    async def execute(self, name: str, /, *leases: Lease, **parameters: object) -> None:
+        """Run one statement that writes.
+
+        Raises:
+            LeaseLost: Another holder has taken one of the leases over.
+        """
+        await self.write(lambda transaction: transaction.execute(name, **parameters), *leases)
 
     async def rows(self, name: str, /, **parameters: object) -> list[list[Any]]:
         """Return every row of one statement that reads."""

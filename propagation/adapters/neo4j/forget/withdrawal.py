@@ -57,12 +57,7 @@ async def withdraw(
         pass
     for start in range(0, len(past), ROWS_PER_STATEMENT):
         rows = [text_row(text, 0) for text in past[start : start + ROWS_PER_STATEMENT]]
-        await database.write(
-            lambda transaction, rows=rows: transaction.execute(  # type: ignore[misc]
-                "forget/withdrawal/update_texts", rows=rows
-            ),
-            lease,
-        )
+        await database.execute("forget/withdrawal/update_texts", lease, rows=rows)
     return await database.write(
         lambda transaction: WithdrawalCommit(transaction, withdrawal, barrier, current).run(), lease
     )

@@ -20,11 +20,8 @@ class Neo4jOutbox(StorePart):
             _row(change.collection, change.key, round_.number, change.version) for change in changes
         )
         without_nul(orjson.dumps(rows))
-        await self._database.write(
-            lambda transaction: transaction.execute(
-                "index/outbox/stage_changes", rows=rows, round=round_.number
-            ),
-            lease,
+        await self._database.execute(
+            "index/outbox/stage_changes", lease, rows=rows, round=round_.number
         )
 
     async def pending_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:

@@ -60,11 +60,7 @@ class Neo4jCheckpoints(Neo4jSweeper):
         id_ = await self._database.write(begin, lease)
         for name in list(checkpoint.arrays):
             for part in _parts(id_, name, checkpoint.arrays.pop(name)):
-                await self._database.write(
-                    lambda transaction, part=part: transaction.execute(  # type: ignore[misc]
-                        "learn/checkpoints/create_piece", **part
-                    )
-                )
+                await self._database.execute("learn/checkpoints/create_piece", **part)
         return StagedCheckpoint(id_, checkpoint.sequence)
 
     async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:

@@ -207,10 +207,7 @@ class Neo4jLearn(Neo4jCheckpoints):
         return epochs[-1] if epochs else None
 
     async def fix_tau(self, lease: Lease, number: int, tau: float) -> None:
-        await self._database.write(
-            lambda transaction: transaction.execute("learn/epochs/set_tau", number=number, tau=tau),
-            lease,
-        )
+        await self._database.execute("learn/epochs/set_tau", lease, number=number, tau=tau)
 
     async def epochs(self) -> Sequence[Epoch]:
         return [

@@ -280,9 +280,5 @@ async def _newest(database: Neo4jDatabase, wanted: Sequence[int]) -> dict[int, C
         found.update((row[0], text_of(row)) for row in rows if row[1] is not None)
         wanted = [row[0] for row in rows if row[1] is None]
         if wanted:
-            await database.write(
-                lambda transaction, refs=tuple(wanted): transaction.execute(  # type: ignore[misc]
-                    "reason/texts/lock_clients", refs=refs
-                )
-            )
+            await database.execute("reason/texts/lock_clients", refs=list(wanted))
     return found

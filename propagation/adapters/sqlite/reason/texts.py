@@ -253,7 +253,7 @@ def check_citations(
 
 
 def text_of(row: Sequence[Any]) -> ClientText:
-    """Convert a row of TEXT to a text."""
+    """Build a client's text from a row of the columns TEXT."""
     ref, version, next_id, body, watermark, dropped = row
     lines, memory = parts_of(bytes.fromhex(body))
     return ClientText(
