@@ -23,6 +23,7 @@ from services.fake_llm.script import (
     write_answer,
 )
 
+DRIP_BYTES = 8
 DRIP_SECONDS = 0.02
 MARKS = {
     "outcome": "backward",
@@ -364,14 +365,16 @@ async def send(
         f"Content-Length: {len(payload)}",
         *(f"{name}: {value}" for name, value in (headers or {}).items()),
     ]
-    writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
-    if fault == "disconnect":
-        writer.write(payload[: len(payload) // 2])
-        writer.close()
-        return
-    size = 8 if fault == "drip" else len(payload)
-    for start in range(0, len(payload), size):
-        writer.write(payload[start : start + size])
-        await writer.drain()
-        if fault == "drip":
+    head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+    if fault == "drip":
+        writer.write(head)
+        for start in range(0, len(payload), DRIP_BYTES):
+            writer.write(payload[start : start + DRIP_BYTES])
+            await writer.drain()
             await asyncio.sleep(DRIP_SECONDS)
+        return
+    # in one write: a head that arrives alone wakes the client once more
+    writer.write(head + payload[: len(payload) // (2 if fault == "disconnect" else 1)])
+    await writer.drain()
+    if fault == "disconnect":
+        writer.close()

@@ -29,6 +29,7 @@ def process_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
+@cache  # reading the installed metadata takes milliseconds
 def release() -> str:
     """Return the installed package's version; "0+source" when run from the sources."""
     try:
