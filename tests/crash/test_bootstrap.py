@@ -15,6 +15,8 @@ from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.unit.workflow.learn.comparison import differing_arrays
 
+pytestmark = pytest.mark.slow
+
 ITEMS, USERS, EVENTS = 40, 10, 150
 BEFORE = (
     "fitting the embedder on the catalogue",
@@ -145,7 +147,6 @@ def init_and_die(folder, step):
     asyncio.run(run())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", [BEFORE[-1], *AFTER])
 async def test_kill_9_of_a_process_that_bootstraps(tmp_path, step):
     process = multiprocessing.get_context("spawn").Process(

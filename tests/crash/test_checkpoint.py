@@ -17,6 +17,8 @@ from services.config.settings import ServerSettings, Settings
 from tests.crash.service import Caller
 from tests.unit.workflow.learn.comparison import differing_arrays
 
+pytestmark = pytest.mark.slow
+
 LONGEST_SECONDS = 120
 UNFINISHED = (
     "SELECT count(DISTINCT c.id), count(p.part) FROM checkpoint c JOIN checkpoint_part p ON "
@@ -66,7 +68,6 @@ async def killed_amid_a_checkpoint(process, database):
     raise AssertionError("no checkpoint was seen while it was written")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("times", [2])
 async def test_a_kill_amid_a_checkpoint(tmp_path, times):
     database, caller = tmp_path / "graph.db", Caller()

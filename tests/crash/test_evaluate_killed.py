@@ -13,6 +13,8 @@ import pytest
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 
+pytestmark = pytest.mark.slow
+
 USERS, ITEMS, EACH = 6, 14, 5
 STYLES = ("opera", "jazz", "folk", "dub")
 KILLED_AFTER = (9, 30, 52)  # calls: in the first profiles, between rounds, and while it ranks
@@ -93,7 +95,6 @@ def texts_in(database):
         return [connection.execute(query).fetchall() for query in TEXTS]
 
 
-@pytest.mark.slow
 async def test_it_goes_on_where_it_was_and_ends_the_same(tmp_path):
     folder = atomic_files(tmp_path / "small")
     async with fake_llm(Script(latency=0.02)) as server:

@@ -12,6 +12,8 @@ from propagation.workflow.learn.rebuild import rebuild_view
 from tests.unit.workflow.evolve.evolving import STYLES, engine_on, lived, push, stream
 from tests.unit.workflow.learn.comparison import differing_arrays
 
+pytestmark = pytest.mark.slow
+
 BEFORE = ("stage_checkpoint", "stage_edges", "stage_routers")
 AFTER = "publish_evolution"
 
@@ -37,7 +39,6 @@ def evolve_and_die(folder, step):
     asyncio.run(run())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", [*BEFORE, AFTER])
 async def test_kill_9_inside_an_evolution_leaves_the_old_or_the_new_epoch_whole(tmp_path, step):
     process = multiprocessing.get_context("spawn").Process(

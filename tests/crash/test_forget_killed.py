@@ -22,6 +22,8 @@ from tests.unit.workflow.lived import (
     user_key,
 )
 
+pytestmark = pytest.mark.slow
+
 KEY = user_key(3)
 STEPS = {
     "numbers": (Withdrawer, "_commit"),
@@ -165,7 +167,6 @@ def forget_and_die(folder, step):
     asyncio.run(run())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 async def test_kill_9_inside(tmp_path, step):
     process = multiprocessing.get_context("spawn").Process(

@@ -16,6 +16,8 @@ from propagation.model import ClientKind
 from services.runtime.process import SystemClock
 from tests.contract.graph_store import change, learn_all, recorded
 
+pytestmark = pytest.mark.slow
+
 ITEMS = 12_000
 
 
@@ -82,7 +84,6 @@ def killed_in(work, folder, after):
     assert process.exitcode == -signal.SIGKILL
 
 
-@pytest.mark.slow
 def test_kill_9_inside_of_each_of_them(tmp_path):
     path = tmp_path / "graph.db"
     made(path)

@@ -17,11 +17,12 @@ from services.config.settings import Settings
 from tests.crash.service import Caller, ServiceProcess, drain
 from tests.unit.workflow.learn.comparison import differing_arrays
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = int(os.environ.get("CRASH_ROUNDS", "5"))
 DRAIN_SECONDS = 120
 
 
-@pytest.mark.slow
 async def test_nothing_is_lost_or_doubled(tmp_path):
     database, caller, draw = tmp_path / "graph.db", Caller(), random.Random(11)
     for _ in range(ROUNDS):

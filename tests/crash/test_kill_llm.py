@@ -15,6 +15,8 @@ from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 
+pytestmark = pytest.mark.slow
+
 USERS, ITEMS, EVENTS = 10, 12, 40
 STYLES = ("opera", "jazz", "folk", "dub")
 CATALOGUE = [
@@ -80,7 +82,6 @@ async def reasoned(stub, at_least):
         await asyncio.sleep(0.1)
 
 
-@pytest.mark.slow
 async def test_a_kill_in_the_middle_loses_and_doubles_nothing(tmp_path):
     database = tmp_path / "graph.db"
     async with fake_llm(Script(latency=0.05, faults=FAULTS)) as server:
@@ -102,7 +103,6 @@ async def test_a_kill_in_the_middle_loses_and_doubles_nothing(tmp_path):
     assert len(set(gradients)) == len(gradients)
 
 
-@pytest.mark.slow
 async def test_sigterm_does_not_wait_for_an_endpoint_that_hangs(tmp_path):
     database = tmp_path / "graph.db"
     async with fake_llm(Script(latency=0.01)) as server:

@@ -16,8 +16,9 @@ from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.crash.service import Caller, ServiceProcess
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 async def test_sigterm_under_load_loses_no_acked_event(tmp_path):
     database, caller = tmp_path / "graph.db", Caller()
     for seconds in (0.3, 1.2):
@@ -45,7 +46,6 @@ async def test_sigterm_under_load_loses_no_acked_event(tmp_path):
         await engine.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_service_that_compiles_its_kernels_stops_when_it_is_told_to(tmp_path, number):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}

@@ -61,7 +61,7 @@ def sent_messages(draw):
     watermarks=st.fixed_dictionaries({ref: st.integers(0, 9) for ref in REFS}),
     through=st.integers(0, 9),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_statement_finds_what_the_rule_finds(edges, sent, watermarks, through):
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.deserialize(EMPTY_DATABASE)

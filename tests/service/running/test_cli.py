@@ -252,6 +252,7 @@ def test_what_the_service_refuses_is_one_line(service):
     assert done.stderr == "propagation: user 'nobody' is not known\n"
 
 
+@pytest.mark.slow
 def test_a_second_process_is_told_who_holds_the_file(service):
     for started, command in (
         (run, ["doctor"]),
@@ -326,6 +327,7 @@ def test_errors_are_one_line_with_a_code(arguments, code, says, tmp_path, monkey
     assert not done.stdout
 
 
+@pytest.mark.slow
 def test_debug_shows_the_stack_trace():
     done = process("status", "--address", "127.0.0.1:1", "--debug")
     assert done.returncode == 4

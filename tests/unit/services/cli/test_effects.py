@@ -34,6 +34,7 @@ def vary(text, dataset, first=None):
     return measured(text, dataset, stream_of(dataset), SETTINGS, options, first)
 
 
+@pytest.mark.slow
 def test_k_is_varied_and_what_knows_no_router_stays(dataset, tmp_path):
     outcome = vary("k=2,6", dataset)
     few, more = outcome.report.points

@@ -117,6 +117,7 @@ async def test_a_process_that_is_killed_is_started_again_and_its_claim_redone(en
     assert await all_is_reasoned(engine)
 
 
+@pytest.mark.slow
 async def test_a_process_that_is_stopped_is_given_up(engine):
     await push(engine, 100, 30)
     await engine.reason(limit=10)
@@ -128,6 +129,7 @@ async def test_a_process_that_is_stopped_is_given_up(engine):
     assert await all_is_reasoned(engine)
 
 
+@pytest.mark.slow
 async def test_a_stop_does_not_wait_for_a_process_that_hangs(engine, monkeypatch):
     monkeypatch.setattr(beside, "CLOSING_SECONDS", 0.2)
     await push(engine, 100, 30)
@@ -168,6 +170,7 @@ async def test_a_text_that_somebody_else_wrote_meanwhile_is_gone_on_with(engine)
     assert "Written elsewhere." in (await engine.store.load_texts([ref]))[ref].profile.text
 
 
+@pytest.mark.slow
 async def test_a_claim_that_is_given_up_half_way_leaves_nothing_of_it(engine):
     await push(engine, 100, 40)
     claim = await engine.store.claim_reason(engine.leases.holder, 40, 60_000)
@@ -187,6 +190,7 @@ async def test_a_claim_that_is_given_up_half_way_leaves_nothing_of_it(engine):
     assert await all_is_reasoned(engine)
 
 
+@pytest.mark.slow
 async def test_a_cancelled_reader_leaves_the_answer_whole(engine):
     await push(engine, 100, 40)
     await engine.reason(limit=1)
@@ -256,6 +260,7 @@ async def test_what_a_claim_under_way_has_stored_is_shown_to_whoever_asks(engine
     assert await claiming == 390
 
 
+@pytest.mark.slow
 async def test_who_leaves_while_texts_are_being_shown_takes_nothing_along(engine, monkeypatch):
     await push(engine, 100, 60)
     may, show = asyncio.Event(), engine.vectors.publish_committed
@@ -277,6 +282,7 @@ async def test_who_leaves_while_texts_are_being_shown_takes_nothing_along(engine
     assert await engine.store.check() == []
 
 
+@pytest.mark.slow
 async def test_signals_to_the_group_leave_it_to_the_service_to_end(engine):
     await push(engine, 100, 30)
     await engine.reason(limit=10)
@@ -290,6 +296,7 @@ async def test_signals_to_the_group_leave_it_to_the_service_to_end(engine):
         os.kill(pid, 0)
 
 
+@pytest.mark.slow
 async def test_what_is_wrong_with_the_file_is_told_as_here(engine, monkeypatch):
     await push(engine, 100, 10)
     await engine.reason(limit=5)

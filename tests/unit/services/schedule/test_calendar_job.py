@@ -108,6 +108,7 @@ def nights(runs):
     return [run.astimezone(BERLIN).date() for run in runs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "start", [datetime(2026, 1, 10, 12, tzinfo=UTC), datetime(2026, 8, 10, 12, tzinfo=UTC)]
 )

@@ -172,6 +172,7 @@ async def test_a_plan_for_routers_that_another_process_evolved_meanwhile_is_not_
     assert (await engine.evolve()).published
 
 
+@pytest.mark.slow
 async def test_an_answer_that_is_lost_after_the_commit_leaves_the_numbers_as_they_are_stored(
     made, monkeypatch, tmp_path
 ):
