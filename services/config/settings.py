@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
-from propagation.adapters.neo4j.connection import Neo4jSettings
+from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model import Term
 from propagation.workflow.settings import WorkflowSettings

@@ -14,7 +14,7 @@ from py2neo.client import Connector
 from py2neo.cypher import Cursor
 from py2neo.errors import ConnectionBroken, ConnectionUnavailable, Neo4jError
 
-from propagation.adapters.neo4j.connection import Neo4jSettings
+from propagation.adapters.neo4j.settings import Neo4jSettings
 from services.client.errors import Unreachable, UsageProblem
 from services.inspection.queries import InspectQuery, Value, format_parameters
 

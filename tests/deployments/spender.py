@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from propagation.adapters.neo4j.connection import Neo4jSettings
+from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions

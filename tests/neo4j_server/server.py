@@ -14,7 +14,7 @@ from typing import Any
 from neo4j import GraphDatabase, Session
 from neo4j.exceptions import DriverError, Neo4jError
 
-from propagation.adapters.neo4j.connection import Neo4jSettings
+from propagation.adapters.neo4j.settings import Neo4jSettings
 from tests.neo4j_server.build import HERE, parts
 
 START_SECONDS = 240.0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from propagation.adapters.neo4j.connection import Neo4jSettings
+from propagation.adapters.neo4j.settings import Neo4jSettings
 from tests.neo4j_server.build import missing
 from tests.neo4j_server.server import Neo4jServer, Server
 

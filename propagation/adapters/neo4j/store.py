@@ -6,7 +6,6 @@ Any number of processes may use it.
 from propagation.adapters.neo4j.connection import (
     Neo4jDatabase,
     Neo4jLeases,
-    Neo4jSettings,
     load_statements,
     open_database,
 )
@@ -21,6 +20,7 @@ from propagation.adapters.neo4j.record.clients import Neo4jClients
 from propagation.adapters.neo4j.record.record import Neo4jRecords
 from propagation.adapters.neo4j.rounds.evolution import Neo4jEvolution
 from propagation.adapters.neo4j.rounds.rounds import Neo4jRounds
+from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.ports import Clock
 
 

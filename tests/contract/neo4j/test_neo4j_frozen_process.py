@@ -15,7 +15,7 @@ from tests.neo4j_server.shared import server_for
 ANSWER_SECONDS = 4.0
 WRITER = """
 import asyncio
-from propagation.adapters.neo4j.connection.settings import Neo4jSettings
+from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.neo4j.store import Neo4jStore
 
 async def write():

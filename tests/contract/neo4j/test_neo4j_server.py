@@ -8,11 +8,11 @@ import pytest
 from pydantic import SecretStr
 
 from propagation.adapters.neo4j.connection import (
-    Neo4jSettings,
     check_version,
     schema_steps,
     statements,
 )
+from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.model import (
     ClientKind,

@@ -3,13 +3,11 @@
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
 from propagation.adapters.neo4j.connection.leases import Neo4jLeases
 from propagation.adapters.neo4j.connection.schema import check_version, open_database, schema_steps
-from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.neo4j.connection.statements import load_statements, parse_statement
 
 __all__ = [
     "Neo4jDatabase",
     "Neo4jLeases",
-    "Neo4jSettings",
     "StorePart",
     "Transaction",
     "check_version",

@@ -9,8 +9,8 @@ from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction, unit
 from neo4j.exceptions import DriverError, Neo4jError
 
 from propagation.adapters.neo4j.connection.errors import translate
-from propagation.adapters.neo4j.connection.settings import Neo4jSettings
 from propagation.adapters.neo4j.connection.statements import Statement
+from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.model import LeaseLost, PropagationError, StoreBusy
 from propagation.ports import Clock, Lease
 

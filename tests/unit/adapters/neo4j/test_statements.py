@@ -8,11 +8,11 @@ import pytest
 
 from propagation.adapters.neo4j.connection import (
     Neo4jDatabase,
-    Neo4jSettings,
     load_statements,
     parse_statement,
     schema_steps,
 )
+from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.model import BrokenData
 

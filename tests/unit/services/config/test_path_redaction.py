@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from propagation.adapters.neo4j.connection import Neo4jSettings
+from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.openai.options import EmbeddingOptions, OpenAIOptions
 from services.config.settings import QdrantSettings, Settings, path_redaction_for
 
