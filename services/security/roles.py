@@ -58,7 +58,7 @@ def required_role(method: str) -> Role | None:
         method: The full name, /package.Service/Call.
 
     Returns:
-        None where any token will do (reflection, metrics). A call of the service that is not
+        None where any token will do (reflection). A call of the service that is not
         listed needs ADMIN.
     """
     if not method.startswith(SERVICE_PREFIX):
