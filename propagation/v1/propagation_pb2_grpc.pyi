@@ -64,9 +64,10 @@ GRPC_VERSION: str
 class PropagationServiceStub:
     """Writes events, and reads profiles, recommendations and the paths that preferences took.
 
-    Roles: write for the first four calls; read for the calls that read; admin for RunRound,
-    EvolveRouters, ExportClient and ForgetClient. The role analyst reads, and sees users by id. On
-    loopback without tokens a caller has all roles.
+    Roles: application records and recommends; write also changes clients and retracts; read reads
+    items, routers and counts; persons also reads what is about a user that the call names; analyst
+    reads, and sees users by id; admin has all of these but the last, and operates. On loopback
+    without tokens a caller has all roles.
     """
 
     @_typing.overload
@@ -85,7 +86,7 @@ class PropagationServiceStub:
     """Record a batch of events in one durable commit before the answer.
 
     Each event has one outcome, in order; a bad event is REJECTED and the others are recorded.
-    Recording the same event id again is safe. Role: write.
+    Recording the same event id again is safe. Role: application or write.
 
     INVALID_ARGUMENT: the call has more than 1,000 events.
     """
@@ -93,7 +94,7 @@ class PropagationServiceStub:
     """Record a stream of events, with one acknowledgement for each event after its commit, in order.
 
     Commits are grouped. A caller that does not read its acknowledgements is slowed down. After an
-    error, send the events without an acknowledgement again. Role: write.
+    error, send the events without an acknowledgement again. Role: application or write.
 
     UNAVAILABLE (STOPPING): the service is stopping. UNAUTHENTICATED, PERMISSION_DENIED: the token
     was withdrawn while the stream ran.
@@ -111,7 +112,8 @@ class PropagationServiceStub:
     GetProfile: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.GetProfileRequest, _propagation_pb2.GetProfileResponse]
     """Read a client's profile: its lines with their sources, filter memory and waiting messages.
 
-    Role: read.
+    Role: read for an item, persons for a user. Without persons, lines of an item that too few
+    users stand behind are left out, and so are its filter memory and the items of its sources.
 
     INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
     NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
@@ -124,7 +126,7 @@ class PropagationServiceStub:
     """Rank the catalogue, or given candidates, for a user.
 
     An unknown user is no error: the list is then the catalogue's own, and `cold` is true. A
-    reasoner that fails is no error either: see ranked_by. Role: read.
+    reasoner that fails is no error either: see ranked_by. Role: application or persons.
 
     INVALID_ARGUMENT: a field is wrong. UNAVAILABLE (NOT_REACHED): min_sequence was not reached
     before the deadline.
@@ -132,7 +134,8 @@ class PropagationServiceStub:
     SimilarClients: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.SimilarClientsRequest, _propagation_pb2.SimilarClientsResponse]
     """Find the nearest users or items of a client.
 
-    Role: read; neighbours of kind user also need analyst.
+    Role: read for the neighbours of an item, persons for those of a user; neighbours of kind user
+    also need analyst.
 
     INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): there is no such client.
     PERMISSION_DENIED (NOT_ALLOWED): users were asked for without the role analyst. UNAVAILABLE
@@ -160,7 +163,9 @@ class PropagationServiceStub:
     """Find the paths from an event, a client or an attribute to every profile that it reached, or
     back from a line of a profile to the events behind it.
 
-    Role: read.
+    Role: read; an event, a user or a line of a user needs persons. Without persons, paths do not
+    name the items of events, nor lines that too few users stand behind, and an attribute that too
+    few users hold is not known.
 
     INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): the event, client, attribute or line
     does not exist.
@@ -232,9 +237,10 @@ class PropagationServiceStub:
 class PropagationServiceAsyncStub(PropagationServiceStub):
     """Writes events, and reads profiles, recommendations and the paths that preferences took.
 
-    Roles: write for the first four calls; read for the calls that read; admin for RunRound,
-    EvolveRouters, ExportClient and ForgetClient. The role analyst reads, and sees users by id. On
-    loopback without tokens a caller has all roles.
+    Roles: application records and recommends; write also changes clients and retracts; read reads
+    items, routers and counts; persons also reads what is about a user that the call names; analyst
+    reads, and sees users by id; admin has all of these but the last, and operates. On loopback
+    without tokens a caller has all roles.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -250,7 +256,7 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     """Record a batch of events in one durable commit before the answer.
 
     Each event has one outcome, in order; a bad event is REJECTED and the others are recorded.
-    Recording the same event id again is safe. Role: write.
+    Recording the same event id again is safe. Role: application or write.
 
     INVALID_ARGUMENT: the call has more than 1,000 events.
     """
@@ -258,7 +264,7 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     """Record a stream of events, with one acknowledgement for each event after its commit, in order.
 
     Commits are grouped. A caller that does not read its acknowledgements is slowed down. After an
-    error, send the events without an acknowledgement again. Role: write.
+    error, send the events without an acknowledgement again. Role: application or write.
 
     UNAVAILABLE (STOPPING): the service is stopping. UNAUTHENTICATED, PERMISSION_DENIED: the token
     was withdrawn while the stream ran.
@@ -276,7 +282,8 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     GetProfile: _aio.UnaryUnaryMultiCallable[_propagation_pb2.GetProfileRequest, _propagation_pb2.GetProfileResponse]  # type: ignore[assignment]
     """Read a client's profile: its lines with their sources, filter memory and waiting messages.
 
-    Role: read.
+    Role: read for an item, persons for a user. Without persons, lines of an item that too few
+    users stand behind are left out, and so are its filter memory and the items of its sources.
 
     INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
     NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
@@ -289,7 +296,7 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     """Rank the catalogue, or given candidates, for a user.
 
     An unknown user is no error: the list is then the catalogue's own, and `cold` is true. A
-    reasoner that fails is no error either: see ranked_by. Role: read.
+    reasoner that fails is no error either: see ranked_by. Role: application or persons.
 
     INVALID_ARGUMENT: a field is wrong. UNAVAILABLE (NOT_REACHED): min_sequence was not reached
     before the deadline.
@@ -297,7 +304,8 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     SimilarClients: _aio.UnaryUnaryMultiCallable[_propagation_pb2.SimilarClientsRequest, _propagation_pb2.SimilarClientsResponse]  # type: ignore[assignment]
     """Find the nearest users or items of a client.
 
-    Role: read; neighbours of kind user also need analyst.
+    Role: read for the neighbours of an item, persons for those of a user; neighbours of kind user
+    also need analyst.
 
     INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): there is no such client.
     PERMISSION_DENIED (NOT_ALLOWED): users were asked for without the role analyst. UNAVAILABLE
@@ -325,7 +333,9 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     """Find the paths from an event, a client or an attribute to every profile that it reached, or
     back from a line of a profile to the events behind it.
 
-    Role: read.
+    Role: read; an event, a user or a line of a user needs persons. Without persons, paths do not
+    name the items of events, nor lines that too few users stand behind, and an attribute that too
+    few users hold is not known.
 
     INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): the event, client, attribute or line
     does not exist.
@@ -396,9 +406,10 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
 class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
     """Writes events, and reads profiles, recommendations and the paths that preferences took.
 
-    Roles: write for the first four calls; read for the calls that read; admin for RunRound,
-    EvolveRouters, ExportClient and ForgetClient. The role analyst reads, and sees users by id. On
-    loopback without tokens a caller has all roles.
+    Roles: application records and recommends; write also changes clients and retracts; read reads
+    items, routers and counts; persons also reads what is about a user that the call names; analyst
+    reads, and sees users by id; admin has all of these but the last, and operates. On loopback
+    without tokens a caller has all roles.
     """
 
     @_abc_1.abstractmethod
@@ -424,7 +435,7 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         """Record a batch of events in one durable commit before the answer.
 
         Each event has one outcome, in order; a bad event is REJECTED and the others are recorded.
-        Recording the same event id again is safe. Role: write.
+        Recording the same event id again is safe. Role: application or write.
 
         INVALID_ARGUMENT: the call has more than 1,000 events.
         """
@@ -438,7 +449,7 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         """Record a stream of events, with one acknowledgement for each event after its commit, in order.
 
         Commits are grouped. A caller that does not read its acknowledgements is slowed down. After an
-        error, send the events without an acknowledgement again. Role: write.
+        error, send the events without an acknowledgement again. Role: application or write.
 
         UNAVAILABLE (STOPPING): the service is stopping. UNAUTHENTICATED, PERMISSION_DENIED: the token
         was withdrawn while the stream ran.
@@ -468,7 +479,8 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_propagation_pb2.GetProfileResponse, _abc.Awaitable[_propagation_pb2.GetProfileResponse]]:
         """Read a client's profile: its lines with their sources, filter memory and waiting messages.
 
-        Role: read.
+        Role: read for an item, persons for a user. Without persons, lines of an item that too few
+        users stand behind are left out, and so are its filter memory and the items of its sources.
 
         INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
         NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
@@ -487,7 +499,7 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         """Rank the catalogue, or given candidates, for a user.
 
         An unknown user is no error: the list is then the catalogue's own, and `cold` is true. A
-        reasoner that fails is no error either: see ranked_by. Role: read.
+        reasoner that fails is no error either: see ranked_by. Role: application or persons.
 
         INVALID_ARGUMENT: a field is wrong. UNAVAILABLE (NOT_REACHED): min_sequence was not reached
         before the deadline.
@@ -501,7 +513,8 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_propagation_pb2.SimilarClientsResponse, _abc.Awaitable[_propagation_pb2.SimilarClientsResponse]]:
         """Find the nearest users or items of a client.
 
-        Role: read; neighbours of kind user also need analyst.
+        Role: read for the neighbours of an item, persons for those of a user; neighbours of kind user
+        also need analyst.
 
         INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): there is no such client.
         PERMISSION_DENIED (NOT_ALLOWED): users were asked for without the role analyst. UNAVAILABLE
@@ -547,7 +560,9 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         """Find the paths from an event, a client or an attribute to every profile that it reached, or
         back from a line of a profile to the events behind it.
 
-        Role: read.
+        Role: read; an event, a user or a line of a user needs persons. Without persons, paths do not
+        name the items of events, nor lines that too few users stand behind, and an attribute that too
+        few users hold is not known.
 
         INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): the event, client, attribute or line
         does not exist.

@@ -26,8 +26,8 @@ from propagation.model import (
     Source,
     kind_of,
 )
-from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.engine import Engine
 from propagation.workflow.history.profile_reader import ProfileReading
 from services.security.roles import Caller
 
@@ -133,6 +133,7 @@ class References:
     """
 
     caller: Caller
+    min_support: int
     keys: Mapping[int, ClientKey]
     titles: Mapping[int, str]
     interactions: Mapping[int, InteractionRow]
@@ -151,6 +152,19 @@ class References:
             key = self.keys[ref]
             parties.clients.keys.add(kind=CLIENT_KINDS[key.kind], id=key.id)
         return parties
+
+    def shows(self, line: Line, owner: ClientKind) -> bool:
+        """Tell whether the caller may read a line of a user's or an item's profile.
+
+        Without the role `persons` a caller reads what an item's own text says, what messages say,
+        and what rests on the events of `min_support` distinct users.
+        """
+        if self.caller.reads_persons or line.author is Author.RECEPTION:
+            return True
+        if line.author is Author.CATALOGUE and owner == ClientKind.ITEM:
+            return True
+        events = (self.interactions.get(source.sequence or 0) for source in line.sources)
+        return len({event.user for event in events if event is not None}) >= self.min_support
 
     def title(self, ref: int) -> str:
         """Return a client's title.
@@ -175,7 +189,7 @@ class References:
 
 
 async def load_references(
-    store: GraphStore,
+    engine: Engine,
     caller: Caller,
     lines: Iterable[Line] = (),
     refs: Iterable[int] = (),
@@ -186,6 +200,7 @@ async def load_references(
 
     The clients of `refs` are loaded too.
     """
+    store = engine.store
     sources = [source for line in lines for source in line.sources]
     events = {event.sequence: event for event in interactions}
     missing = sorted({source.sequence for source in sources if source.sequence} - events.keys())
@@ -210,6 +225,7 @@ async def load_references(
     keys, clients = await asyncio.gather(store.find_keys(named), store.get_clients(sorted(titled)))
     return References(
         caller,
+        engine.settings.min_support,
         {ref: key for ref, key in zip(named, keys, strict=True) if key is not None},
         {client.ref: client.title for client in clients},
         events,
@@ -223,15 +239,19 @@ def first_senders(message: RouterVersion) -> list[int]:
 
 
 def profile_to_proto(reading: ProfileReading, references: References) -> pb.Profile:
-    """Convert a profile with its waiting messages."""
+    """Convert a profile with its waiting messages, as far as the caller may read it."""
     text = reading.text
+    kind = reading.client.key.kind
+    lines = [line for line in text.profile.lines if references.shows(line, kind)]
+    rules = text.filter_memory.rules if references.caller.reads_persons else ()
     return pb.Profile(
         key=key_to_proto(reading.client.key),
         title=reading.client.title,
         version=text.profile.version,
-        lines=[line_to_proto(line, references) for line in text.profile.lines],
-        attributes=sorted(text.profile.attributes),
-        filter_memory=[rule_to_proto(rule) for rule in text.filter_memory.rules],
+        lines=[line_to_proto(line, references) for line in lines],
+        attributes=sorted({name for line in lines for name in line.attributes}),
+        filter_memory=[rule_to_proto(rule) for rule in rules],
+        withheld_lines=len(text.profile.lines) - len(lines),
         waiting=[message_to_proto(message) for message in reading.waiting],
         dropped=text.dropped,
     )
@@ -252,12 +272,13 @@ def line_to_proto(line: Line, references: References) -> pb.Line:
 def interaction_to_proto(sequence: int, references: References) -> pb.InteractionSource:
     """Convert an interaction.
 
-    One that is no longer kept has its sequence only. The application chooses event ids, and one
-    may name the user; so only analysts see them.
+    One that is no longer kept has its sequence only, and so has any for a caller who may not read
+    persons. The application chooses event ids, and one may name the user; so only analysts see
+    them.
     """
     event = references.interactions.get(sequence)
     item = references.keys.get(event.item) if event is not None else None
-    if event is None or item is None:
+    if event is None or item is None or not references.caller.reads_persons:
         return pb.InteractionSource(sequence=sequence)
     return pb.InteractionSource(
         sequence=sequence,

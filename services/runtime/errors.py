@@ -7,7 +7,7 @@ class NotAllowed(PropagationError):
     """The caller lacks a role."""
 
     def __init__(self, what: str, role: str) -> None:
-        super().__init__(f"{what} needs the role {role!r}; call with a token that has it")
+        super().__init__(f"{what} needs the role {role}; call with a token that has it")
         self.what = what
         self.role = role
 

@@ -14,56 +14,62 @@ from services.runtime.errors import NotAllowed
 class Role(StrEnum):
     """A token's role.
 
-    `read` sees items, counts and routers; `analyst` reads, and sees users by id; `admin` writes,
-    reads and operates.
+    `application` records and recommends for the users that it names; `write` records; `read` sees
+    items, counts, routers and status; `persons` also reads profiles, recommendations, traces and
+    events of users that it names; `analyst` does so and sees users by id; `admin` operates.
     """
 
+    APPLICATION = "application"
     WRITE = "write"
     READ = "read"
+    PERSONS = "persons"
     ANALYST = "analyst"
     ADMIN = "admin"
 
 
 ALL_ROLES = frozenset(Role)
 INCLUDED_ROLES: Mapping[Role, frozenset[Role]] = {
-    Role.ANALYST: frozenset({Role.READ}),
-    Role.ADMIN: frozenset({Role.WRITE, Role.READ}),
+    Role.PERSONS: frozenset({Role.READ}),
+    Role.ANALYST: frozenset({Role.PERSONS, Role.READ}),
+    Role.ADMIN: frozenset({Role.APPLICATION, Role.WRITE, Role.PERSONS, Role.READ}),
 }
 SERVICE_PREFIX = "/propagation.v1.PropagationService/"
-ROLE_BY_CALL: Mapping[str, Role] = {
-    "UpsertClients": Role.WRITE,
-    "RecordInteractions": Role.WRITE,
-    "StreamInteractions": Role.WRITE,
-    "RetractInteractions": Role.WRITE,
-    "GetProfile": Role.READ,
-    "Recommend": Role.READ,
-    "SimilarClients": Role.READ,
-    "ListRouters": Role.READ,
-    "GetRouter": Role.READ,
-    "TracePropagation": Role.READ,
-    "WatchPropagation": Role.READ,
-    "GetStatus": Role.READ,
-    "ListEvolutionRuns": Role.READ,
-    "RunRound": Role.ADMIN,
-    "EvolveRouters": Role.ADMIN,
-    "ExportClient": Role.ADMIN,
-    "ForgetClient": Role.ADMIN,
+RECORDING = (Role.APPLICATION, Role.WRITE)
+# Each of the roles suffices.
+ROLES_BY_CALL: Mapping[str, tuple[Role, ...]] = {
+    "UpsertClients": (Role.WRITE,),
+    "RecordInteractions": RECORDING,
+    "StreamInteractions": RECORDING,
+    "RetractInteractions": (Role.WRITE,),
+    "GetProfile": (Role.READ,),
+    "Recommend": (Role.APPLICATION, Role.PERSONS),
+    "SimilarClients": (Role.READ,),
+    "ListRouters": (Role.READ,),
+    "GetRouter": (Role.READ,),
+    "TracePropagation": (Role.READ,),
+    "WatchPropagation": (Role.READ,),
+    "GetStatus": (Role.READ,),
+    "ListEvolutionRuns": (Role.READ,),
+    "RunRound": (Role.ADMIN,),
+    "EvolveRouters": (Role.ADMIN,),
+    "ExportClient": (Role.ADMIN,),
+    "ForgetClient": (Role.ADMIN,),
 }
 
 
-def required_role(method: str) -> Role | None:
-    """Find the role that a method needs.
+def required_roles(method: str) -> tuple[Role, ...]:
+    """Find the roles of which a method needs one.
 
     Args:
         method: The full name, /package.Service/Call.
 
     Returns:
-        None where any token will do (reflection). A call of the service that is not
-        listed needs ADMIN.
+        None of them where any token will do (reflection, metrics). A call of the service that is
+        not listed needs ADMIN.
     """
     if not method.startswith(SERVICE_PREFIX):
-        return None
-    return ROLE_BY_CALL.get(method.removeprefix(SERVICE_PREFIX), Role.ADMIN)
+        return ()
+    return ROLES_BY_CALL.get(method.removeprefix(SERVICE_PREFIX), (Role.ADMIN,))
 
 
 @dataclass(frozen=True)
@@ -88,14 +94,19 @@ class Caller:
         return Role.ANALYST in self.roles
 
     @property
+    def reads_persons(self) -> bool:
+        """Whether answers show what rests on too few users to be shown to everybody."""
+        return Role.PERSONS in self.roles
+
+    @property
     def sees_places(self) -> bool:
         """Whether answers name the service's files and servers."""
         return Role.ADMIN in self.roles
 
-    def require(self, role: Role, operation: str) -> None:
-        """Raise NotAllowed if the caller lacks the role."""
-        if role not in self.roles:
-            raise NotAllowed(operation, role.value)
+    def require(self, operation: str, *roles: Role) -> None:
+        """Raise NotAllowed if the caller has none of the roles."""
+        if self.roles.isdisjoint(roles):
+            raise NotAllowed(operation, " or ".join(roles))
 
 
 admitted_caller: ContextVar[Caller] = ContextVar("admitted_caller")

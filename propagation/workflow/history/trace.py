@@ -92,14 +92,18 @@ class Tracer:
                     async for path in self._paths_onwards(start, message, part):
                         yield path
 
-    async def trace_attribute(self, name: str) -> AsyncIterator[Path]:
+    async def trace_attribute(self, name: str, least_users: int = 0) -> AsyncIterator[Path]:
         """Yield the paths of an attribute, from all who brought it.
+
+        Args:
+            least_users: How many users must hold the attribute. It is as good as unknown else.
 
         Raises:
             NotFound: No client ever had the attribute.
         """
         attribute = normalize_name(name)
-        if attribute not in await self.store.get_attributes([attribute]):
+        known = (await self.store.get_attributes([attribute])).get(attribute)
+        if known is None or known.users < least_users:
             raise NotFound("attribute", name)
         for ref in await self.store.holders_of(attribute, CONTRIBUTIONS):
             async for path in self.trace_client(ref, attribute):

@@ -1,9 +1,7 @@
 """`propagation token`: tokens of callers."""
 
-import re
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,13 +10,12 @@ from services.cli.exits import Command
 from services.client.errors import UsageProblem
 from services.runtime.console import print_json, print_table
 from services.security.roles import Role
-from services.security.tokens import NAME, Token, new_token, parse_moment, read_tokens, write_tokens
+from services.security.tokens import NAME, new_token, read_tokens, write_tokens
 
 token = typer.Typer(
     no_args_is_help=True,
     help="Tokens of the service: made, listed, taken back. A running service follows.",
 )
-SPAN = re.compile(r"([0-9]{1,6})([dh])")
 Name = Annotated[str, typer.Argument(help="Whose it is: small letters, digits and hyphens.")]
 File = Annotated[
     Path | None,
@@ -33,12 +30,12 @@ def new(
     name: Name,
     role: Annotated[
         list[str],
-        typer.Option("--role", metavar="write|read|analyst|admin", help="May be repeated."),
+        typer.Option(
+            "--role",
+            metavar="application|write|read|persons|analyst|admin",
+            help="May be repeated.",
+        ),
     ],
-    expires: Annotated[
-        str | None,
-        typer.Option(metavar="90d|12h|TIME", help="When it becomes invalid; default: never."),
-    ] = None,
     tokens: File = None,
     config: Config = None,
     assignments: Assignments = None,
@@ -50,7 +47,7 @@ def new(
 
     analyst includes read, and sees users by id; admin includes write and read.
 
-    JSON: {"name", "roles", "expires", "token"}.
+    JSON: {"name", "roles", "token"}.
     """
     path = _file(tokens, config, assignments)
     if not NAME.fullmatch(name):
@@ -64,10 +61,10 @@ def new(
         raise UsageProblem(
             f"{path} has a token named {name}; `propagation token revoke {name}` takes it back"
         )
-    end = _parse_end(expires) if expires else None
-    secret, made = new_token(name, [Role(value) for value in role], end)
+    secret, made = new_token(name, [Role(value) for value in role])
     write_tokens(path, [*standing.values(), made])
-    print_json(_document(made) | {"token": secret}) if json else print(secret)
+    document = {"name": name, "roles": sorted(made.roles), "token": secret}
+    print_json(document) if json else print(secret)
 
 
 @token.command("list", cls=Command)
@@ -77,20 +74,16 @@ def list_(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """List names, roles and ends.
+    """List names and roles.
 
-    JSON: [{"name", "roles", "expires"}].
+    JSON: [{"name", "roles"}].
     """
-    documents = [
-        _document(entry) for entry in read_tokens(_file(tokens, config, assignments)).values()
-    ]
+    standing = read_tokens(_file(tokens, config, assignments))
+    rows = [(entry.name, sorted(entry.roles)) for entry in standing.values()]
     if json:
-        print_json(documents)
+        print_json([{"name": name, "roles": roles} for name, roles in rows])
     else:
-        rows = [
-            (one["name"], ", ".join(one["roles"]), one["expires"] or "never") for one in documents
-        ]
-        print_table("", ("name", "roles", "expires"), rows)
+        print_table("", ("name", "roles"), [(name, ", ".join(roles)) for name, roles in rows])
 
 
 @token.command(cls=Command)
@@ -106,32 +99,6 @@ def revoke(
         )
     write_tokens(path, standing.values())
     print(f"The token {name} is revoked in {path}; a running service refuses it in two seconds.")
-
-
-def _document(token: Token) -> dict[str, Any]:
-    expires = token.expires.isoformat() if token.expires else None
-    return {"name": token.name, "roles": sorted(token.roles), "expires": expires}
-
-
-def _parse_end(text: str) -> datetime:
-    """Parse a time in ISO 8601, or so many days or hours from now.
-
-    Raises:
-        UsageProblem: It is neither, or has passed.
-    """
-    now = datetime.now(UTC).replace(microsecond=0)
-    try:
-        span = SPAN.fullmatch(text)
-        hours = int(span[1]) * (24 if span[2] == "d" else 1) if span else 0
-        end = now + timedelta(hours=hours) if span else parse_moment(text)
-    except (ValueError, OverflowError):
-        end = now
-    if end <= now:
-        raise UsageProblem(
-            f"--expires is {text!r}, which is no time to come; give 90d, 12h or"
-            " 2027-01-31T00:00:00Z"
-        )
-    return end
 
 
 def _file(named: Path | None, config: Path | None, assignments: list[str] | None) -> Path:

@@ -6,7 +6,7 @@ from propagation.model import ClientKind, InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.similar_clients import By
 from services.grpc.convert import key_to_proto, load_references, profile_to_proto
-from services.grpc.handlers.servicer import Context, Servicer
+from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
 from services.grpc.requests import (
     KINDS,
     check_count,
@@ -64,6 +64,7 @@ class ClientsHandler(Servicer):
     ) -> pb.GetProfileResponse:
         """Read a client's present, merged or past profile."""
         key = parse_key(request.key, "key")
+        require_reading_of(key, "GetProfile")
         merge = parse_choice(
             request.freshness, "freshness", MERGES, "FRESHNESS_CACHED, FRESHNESS_MERGED, or nothing"
         )
@@ -81,7 +82,7 @@ class ClientsHandler(Servicer):
         if not self._propagates(request):
             reading = reading.without_messages()
         references = await load_references(
-            self._store, admitted_caller.get(), reading.text.profile.lines
+            self._engine, admitted_caller.get(), reading.text.profile.lines
         )
         return pb.GetProfileResponse(
             profile=profile_to_proto(reading, references),
@@ -92,6 +93,7 @@ class ClientsHandler(Servicer):
         self, request: pb.SimilarClientsRequest, context: Context
     ) -> pb.SimilarClientsResponse:
         key = parse_key(request.key, "key")
+        require_reading_of(key, "SimilarClients")
         limit = parse_limit(request, "limit", SIMILAR_CLIENTS)
         by = parse_choice(
             request.by, "by", SIMILARITIES, "SIMILARITY_PROFILE, SIMILARITY_ROUTERS, or nothing"
@@ -103,7 +105,7 @@ class ClientsHandler(Servicer):
             "CLIENT_KIND_USER, CLIENT_KIND_ITEM, or nothing",
         )
         if kind == ClientKind.USER:
-            admitted_caller.get().require(Role.ANALYST, "SimilarClients of users")
+            admitted_caller.get().require("SimilarClients among users", Role.ANALYST)
         await self._wait_for(request, context)
         ref = await self._engine.find_ref(key)
         answer = await self._engine.find_similar(ref, kind, by, limit)

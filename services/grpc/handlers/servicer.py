@@ -6,14 +6,21 @@ from typing import Any
 
 import grpc
 
-from propagation.model import InvalidInput
+from propagation.model import ClientKey, ClientKind, InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
+from services.security.roles import Role, admitted_caller
 from services.worker.worker import Worker
 
 Context = grpc.aio.ServicerContext[Any, Any]
 DEFAULT_WAIT_SECONDS = 30.0
 WAIT_SHARE = 0.9  # of the caller's deadline; the rest is for the answer
+
+
+def require_reading_of(key: ClientKey, operation: str) -> None:
+    """Raise NotAllowed if the client is a user and the caller may not read persons."""
+    if key.kind == ClientKind.USER:
+        admitted_caller.get().require(f"{operation} of a user", Role.PERSONS)
 
 
 class Servicer:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from propagation.model import (
     Author,
+    ClientKind,
     InteractionRow,
     InvalidInput,
     RouterVersion,
@@ -11,8 +12,8 @@ from propagation.model import (
     check_text,
     kind_of,
 )
-from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.engine import Engine
 from propagation.workflow.history.trace import AttributeHop, Hop, Path, ProfileHop
 from services.grpc.convert import (
     CLIENT_KINDS,
@@ -22,22 +23,21 @@ from services.grpc.convert import (
     load_references,
     message_to_proto,
 )
-from services.grpc.handlers.servicer import Context, Servicer
+from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
 from services.grpc.requests import parse_key, parse_limit
-from services.security.roles import Caller, admitted_caller
+from services.security.roles import Caller, Role, admitted_caller
 
 LIMIT = 20
+UNNAMED = {ClientKind.USER: "a user", ClientKind.ITEM: "an item"}
 PATHS_READ = 4  # times the limit, while looking for paths that reached a profile
 
 
-async def load_path_references(
-    store: GraphStore, caller: Caller, paths: Sequence[Path]
-) -> References:
+async def load_path_references(engine: Engine, caller: Caller, paths: Sequence[Path]) -> References:
     """Load everything that the hops of paths refer to."""
     hops = [hop for path in paths for hop in path]
     profiles = [hop for hop in hops if isinstance(hop, ProfileHop)]
     return await load_references(
-        store,
+        engine,
         caller,
         lines=[hop.line for hop in profiles if hop.line is not None],
         refs=[hop.ref for hop in profiles],
@@ -54,7 +54,8 @@ def path_to_proto(path: Path, references: References) -> pb.Path:
 
 def _hop_to_proto(hop: Hop, references: References) -> pb.Hop:
     if isinstance(hop, InteractionRow):
-        user, item = references.name(hop.user), references.name(hop.item)
+        user = references.name(hop.user)
+        item = references.name(hop.item) if references.caller.reads_persons else "an item"
         return pb.Hop(
             interaction=interaction_to_proto(hop.sequence, references),
             sequence=hop.sequence,
@@ -71,14 +72,18 @@ def _hop_to_proto(hop: Hop, references: References) -> pb.Hop:
             sequence=hop.sequence,
             text=f"router {hop.router} ({hop.name}) told its community: {hop.text}",
         )
+    shown = hop.line is None or references.shows(hop.line, kind_of(hop.ref))
     profile = pb.ProfileHop(
-        client=references.parties([hop.ref]),
+        client=references.parties([hop.ref]) if shown else pb.Parties(count=1),
         kind=CLIENT_KINDS[kind_of(hop.ref)],
         version=hop.version,
-        title=references.title(hop.ref),
-        line=None if hop.line is None else line_to_proto(hop.line, references),
+        title=references.title(hop.ref) if shown else "",
+        line=line_to_proto(hop.line, references) if shown and hop.line else None,
     )
-    return pb.Hop(profile=profile, text=_describe_profile(hop, references))
+    hidden = (
+        f"the profile of {UNNAMED[kind_of(hop.ref)]}, in a line that too few users stand behind"
+    )
+    return pb.Hop(profile=profile, text=_describe_profile(hop, references) if shown else hidden)
 
 
 def _describe_writer(hop: InteractionRow) -> str:
@@ -116,7 +121,7 @@ class TracePropagationHandler(Servicer):
         reflects = await self._reflects()
         paths = await select_paths(await self._find_paths(request), limit)
         shown = paths[:limit]
-        references = await load_path_references(self._store, admitted_caller.get(), shown)
+        references = await load_path_references(self._engine, admitted_caller.get(), shown)
         return pb.TracePropagationResponse(
             paths=[path_to_proto(path, references) for path in shown],
             truncated=len(paths) > limit,
@@ -124,19 +129,22 @@ class TracePropagationHandler(Servicer):
         )
 
     async def _find_paths(self, request: pb.TracePropagationRequest) -> AsyncIterator[Path]:
-        tracer = self._engine.tracer
+        tracer, caller = self._engine.tracer, admitted_caller.get()
         match request.WhichOneof("origin"):
             case "event_id":
+                caller.require("TracePropagation of an event", Role.PERSONS)
                 return tracer.trace_event(check_id(request.event_id, "event_id"))
             case "client":
-                return tracer.trace_client(
-                    await self._engine.find_ref(parse_key(request.client, "client"))
-                )
+                key = parse_key(request.client, "client")
+                require_reading_of(key, "TracePropagation")
+                return tracer.trace_client(await self._engine.find_ref(key))
             case "attribute":
-                return tracer.trace_attribute(check_text(request.attribute, "attribute"))
+                least = 0 if caller.reads_persons else self._engine.settings.min_support
+                return tracer.trace_attribute(check_text(request.attribute, "attribute"), least)
             case "line":
-                ref = await self._engine.find_ref(parse_key(request.line.client, "line.client"))
-                return tracer.trace_line(ref, request.line.line_id)
+                key = parse_key(request.line.client, "line.client")
+                require_reading_of(key, "TracePropagation")
+                return tracer.trace_line(await self._engine.find_ref(key), request.line.line_id)
             case _:
                 raise InvalidInput(
                     "origin", "is missing; give one of event_id, client, attribute, line"

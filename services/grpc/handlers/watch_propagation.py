@@ -174,7 +174,7 @@ class WatchPropagationHandler(Servicer):
         while not self.stopping.is_set():
             events = [event async for event in watch.step()]
             merged = [event.merge.ref for event, _ in events if isinstance(event, NumberedMerge)]
-            references = await load_references(store, caller, refs=merged)
+            references = await load_references(self._engine, caller, refs=merged)
             for event, position in events:
                 answer = event_to_proto(event, references)
                 answer.resume_token = tokens.encode(position)

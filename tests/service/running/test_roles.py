@@ -3,7 +3,7 @@
 import grpc
 import pytest
 
-from propagation.model import StoreFull
+from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction, StoreFull
 from propagation.v1 import propagation_pb2 as pb
 from services.security.roles import Role
 from tests.service.scenarios import ANN, propagate_opera
@@ -78,9 +78,54 @@ async def test_only_operators_see_where_the_file_is(serving, tmp_path, monkeypat
             raise full
 
         monkeypatch.setattr(client.engine.store, "find_refs", refused)
+        item = pb.GetProfileRequest(key=pb.ClientKey(kind=ITEM, id="i1"))
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await client.stub.GetProfile(pb.GetProfileRequest(key=ANN))
+            await client.stub.GetProfile(item)
         assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
         details = dict(caught.value.trailing_metadata())["grpc-status-details-bin"]
         assert (place in caught.value.details()) is shown, "the error's message"
         assert (place.encode() in details) is shown, "the error's details"
+
+
+@pytest.mark.parametrize("role", [Role.READ, Role.PERSONS])
+async def test_what_one_user_took_is_not_for_readers(serving, role):
+    """Neither the item's lines, nor a trace, nor the user's own answers tell who took it."""
+    async with serving(roles=(role,), auto_create=True) as client:
+        stub, engine = client.stub, client.engine
+        only, loner = ClientKey(kind=ClientKind.ITEM, id="only"), pb.ClientKey(kind=USER, id="v")
+        await engine.upsert_clients(
+            [ClientChange(key=only, title="The Wugga Tapes", attributes=("wuggawugga",))]
+        )
+        await engine.record([chosen("v-only"), chosen("v-again")])
+        await engine.drain()
+        await engine.run_round()
+        allowed = role == Role.PERSONS
+        item = await stub.GetProfile(pb.GetProfileRequest(key=pb.ClientKey(kind=ITEM, id="only")))
+        lines = item.profile.lines
+        assert any("“The Wugga Tapes”" in line.text for line in lines), "the catalogue is public"
+        assert (item.profile.withheld_lines == 0) is allowed
+        assert any(line.author == pb.AUTHOR_INTERACTION for line in lines) is allowed
+        refused = {
+            "profile": stub.GetProfile(pb.GetProfileRequest(key=loner)),
+            "recommend": stub.Recommend(pb.RecommendRequest(user_id="v")),
+            "similar": stub.SimilarClients(pb.SimilarClientsRequest(key=loner, kind=ITEM)),
+            "event": stub.TracePropagation(pb.TracePropagationRequest(event_id="v-only")),
+            "user": stub.TracePropagation(pb.TracePropagationRequest(client=loner)),
+            "attribute": stub.TracePropagation(pb.TracePropagationRequest(attribute="wuggawugga")),
+        }
+        for name, call in refused.items():
+            assert (await code_of(call) == grpc.StatusCode.OK) is allowed, name
+
+
+def chosen(event_id):
+    return NewInteraction(
+        event_id=event_id, user_id="v", item_id="only", time=1, content_hash=event_id
+    )
+
+
+async def code_of(call):
+    try:
+        await call
+    except grpc.aio.AioRpcError as error:
+        return error.code()
+    return grpc.StatusCode.OK

@@ -16,7 +16,7 @@ from propagation.model import (
 from propagation.ports import ExtractAnswer
 from services.grpc.convert import References
 from services.grpc.handlers.trace_propagation import path_to_proto
-from services.security.roles import Caller
+from services.security.roles import Caller, Role
 from tests.unit.adapters.openai.test_server_habits import parties
 from tests.unit.parties import POSITIVE, USER, item, user, work
 
@@ -110,7 +110,8 @@ def test_a_trace_says_what_wrote(prompts, stand_in, said):
     )
     clients = {one.ref: one for one in (user(), item())}
     facts = References(
-        Caller(frozenset()),
+        Caller.of_token("t", [Role.PERSONS]),
+        2,
         {ref: one.key for ref, one in clients.items()},
         {ref: one.title for ref, one in clients.items()},
         {3: event},

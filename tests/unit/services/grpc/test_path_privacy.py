@@ -1,9 +1,8 @@
-"""A reader without the role analyst sees counts and items, and no id, title or event id of
-a user."""
+"""Only analysts see who a user is; readers do not see what one user took."""
 
 import pytest
 
-from propagation.model import ClientKey, ClientKind, InteractionRow
+from propagation.model import ClientKey, ClientKind, InteractionRow, Line, Source
 from propagation.workflow.history.trace import ProfileHop
 from services.grpc.convert import References
 from services.grpc.handlers.trace_propagation import path_to_proto
@@ -20,9 +19,14 @@ EVENT = InteractionRow(
 )
 
 
+LINE = Line(
+    id=1, text="Chosen once by someone drawn to opera", attributes=("opera",), sources=(Source(3),)
+)
+
+
 def shown_to(*roles):
-    references = References(Caller(frozenset(roles)), KEYS, TITLES, {3: EVENT}, {})
-    path = (EVENT, ProfileHop(ANN, 1, None), ProfileHop(RECORD, 1, None))
+    references = References(Caller.of_token("t", roles), 2, KEYS, TITLES, {3: EVENT}, {})
+    path = (EVENT, ProfileHop(ANN, 1, None), ProfileHop(RECORD, 1, LINE))
     return str(path_to_proto(path, references))
 
 
@@ -32,6 +36,7 @@ def test_only_analysts_see_users(word):
     assert word in shown_to(Role.ANALYST)
 
 
-@pytest.mark.parametrize("word", ["Aida", "aida"])
-def test_readers_see_items(word):
-    assert word in shown_to(Role.READ)
+@pytest.mark.parametrize("word", ["Aida", "aida", "opera"])
+def test_what_one_user_took_needs_the_role_persons(word):
+    assert word not in shown_to(Role.READ, Role.WRITE)
+    assert word in shown_to(Role.PERSONS)
