@@ -5,7 +5,7 @@ A withdrawal is one commit of several steps.
 
 from enum import StrEnum
 
-from propagation.model import Withdrawal
+from propagation.model import Attribute, Withdrawal
 
 
 class WithdrawalStep(StrEnum):
@@ -58,7 +58,8 @@ def withdrawal_steps(withdrawal: Withdrawal) -> tuple[WithdrawalStep, ...]:
         step.WITHDRAW_INTERACTIONS,
         step.APPEND_LOG_ENTRY,
         step.CHANGE_TEXTS,
-        step.ERASE_CLIENT if erases else step.REDUCE_MESSAGES,
+        *((step.ERASE_CLIENT,) if erases else ()),
+        step.REDUCE_MESSAGES,
         step.CHANGE_ATTRIBUTES,
         step.CHANGE_MESSAGES,
         step.PUBLISH_BARRIER,
@@ -69,9 +70,9 @@ def withdrawal_steps(withdrawal: Withdrawal) -> tuple[WithdrawalStep, ...]:
 
 def lost_attributes(withdrawal: Withdrawal) -> list[str]:
     """List, by name, the attributes that no client holds after the withdrawal."""
-    return sorted(name for name, holders in withdrawal.holders.items() if holders <= 0)
+    return sorted(one.name for one in withdrawal.recounted if one.holders <= 0)
 
 
-def remaining_holders(withdrawal: Withdrawal) -> dict[str, int]:
-    """Count the holders of each recounted attribute that is still held."""
-    return {name: holders for name, holders in withdrawal.holders.items() if holders > 0}
+def held_attributes(withdrawal: Withdrawal) -> list[Attribute]:
+    """List the recounted attributes that are still held."""
+    return [one for one in withdrawal.recounted if one.holders > 0]

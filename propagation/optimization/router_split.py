@@ -4,7 +4,7 @@ Source: RecNet 2.4.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,8 +62,21 @@ def split_community(amounts: F64, directions: F32, seed: int) -> Community | Non
     return Community(amounts, centres, in_second)
 
 
+def supported_choices(choices: Iterable[Counter[str]], least: int) -> Counter[str]:
+    """Add up what readers chose, without what fewer than `least` of them chose."""
+    total: Counter[str] = Counter()
+    readers: Counter[str] = Counter()
+    for names in choices:
+        total.update(names)
+        readers.update(names.keys())
+    return Counter({name: count for name, count in total.items() if readers[name] >= least})
+
+
 def router_halves(
-    version: RouterVersion, choices: Mapping[int, Counter[str]], community: Community
+    version: RouterVersion,
+    choices: Mapping[int, Counter[str]],
+    community: Community,
+    least: int,
 ) -> tuple[RouterHalf, RouterHalf]:
     """Divide what a router stands for between two halves.
 
@@ -71,13 +84,15 @@ def router_halves(
 
     Args:
         choices: What each reader (ref) chose, how often.
+        least: How many readers of a half must have chosen an attribute.
     """
-    first: Counter[str] = Counter()
-    second: Counter[str] = Counter()
+    in_first: list[Counter[str]] = []
+    in_second: list[Counter[str]] = []
     for writer, names in choices.items():
         row = index_of(writer)
         if row < len(community.amounts) and community.amounts[row] > 0:
-            (second if community.in_second[row] else first).update(names)
+            (in_second if community.in_second[row] else in_first).append(names)
+    first, second = supported_choices(in_first, least), supported_choices(in_second, least)
     share = community.share
     return _half(version, share, first, second), _half(version, 1 - share, second, first)
 

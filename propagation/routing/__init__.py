@@ -7,7 +7,9 @@ One file for each step: attribute_extraction (eq. 1), initial_clustering (2.2.1)
 
 from propagation.routing.adoption_policy import AdoptionPolicy, TasteWeights, Weights
 from propagation.routing.attribute_extraction import (
+    catalogue_attributes,
     changed_attributes,
+    is_catalogue,
     own_attributes,
     recount_holders,
 )
@@ -56,10 +58,12 @@ __all__ = [
     "UpdatedRouters",
     "Weights",
     "canonical_names",
+    "catalogue_attributes",
     "changed_attributes",
     "group_by_router",
     "integrated_attributes",
     "integration_requests",
+    "is_catalogue",
     "largest_weights",
     "mean_shares",
     "nearest_centres",

@@ -8,7 +8,7 @@ Source: RecNet 2.2.1, eq. 1.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from propagation.model import Attribute, Author, ClientText
+from propagation.model import Attribute, Author, ClientKind, ClientText, kind_of
 from propagation.routing.policy import Arrival
 
 
@@ -32,6 +32,28 @@ def own_attributes(text: ClientText) -> dict[str, int]:
             if found.get(name, -1) < newest:
                 found[name] = newest
     return dict(sorted(found.items()))
+
+
+def catalogue_attributes(text: ClientText) -> frozenset[str]:
+    """Collect the attributes that a client's own description names."""
+    return frozenset(
+        name
+        for line in text.profile.lines
+        if line.author is Author.CATALOGUE
+        for name in line.attributes
+    )
+
+
+def is_catalogue(ref: int, sequence: int) -> bool:
+    """Tell whether an attribute comes from the catalogue alone.
+
+    An item's description is public, a user's is the user's own.
+
+    Args:
+        ref: The client that has the attribute.
+        sequence: The newest interaction that it rests on; 0: none.
+    """
+    return sequence == 0 and kind_of(ref) == ClientKind.ITEM
 
 
 def changed_attributes(
@@ -74,12 +96,15 @@ def recount_holders(
         before: Names by client before the change.
         now: Names by client after it.
     """
-    change: Counter[str] = Counter()
+    holders: Counter[str] = Counter()
+    users: Counter[str] = Counter()
     for ref, names in now.items():
-        change.update(set(names) - set(before[ref]))
-        change.subtract(set(before[ref]) - set(names))
+        for count in (holders, users) if kind_of(ref) == ClientKind.USER else (holders,):
+            count.update(set(names) - set(before[ref]))
+            count.subtract(set(before[ref]) - set(names))
     counted = {}
-    for name, difference in change.items():
+    for name, difference in holders.items():
         old = attributes.get(name) or Attribute(name=name)
-        counted[name] = old.model_copy(update={"holders": old.holders + difference})
+        counts = {"holders": old.holders + difference, "users": old.users + users[name]}
+        counted[name] = old.model_copy(update=counts)
     return counted

@@ -1,7 +1,7 @@
 // name: forget/search/parts_of_clients
-// purpose: the parts of messages that clients contributed; only those of some interactions if these are given
-// parameters: refs, sequences
+// purpose: the parts of messages that clients contributed by some interactions, and all parts of the erased one
+// parameters: refs, sequences, erased
 UNWIND $refs AS ref
 MATCH (a:Attribute)-[t:INTEGRATED_INTO]->(m:Message)
-WHERE t.ref = ref AND ($sequences IS NULL OR t.sequence IN $sequences)
+WHERE t.ref = ref AND (ref = $erased OR t.sequence IN $sequences)
 RETURN m.router, m.version, a.name, t.ref, t.profile_version, t.sequence ORDER BY m.router, m.version, t.place

@@ -4,4 +4,4 @@
 UNWIND $names AS name
 MATCH (a:Attribute {name: name})
 WHERE a.holders IS NOT NULL
-RETURN collect([a.name, a.router, a.holders, a.canonical])
+RETURN collect([a.name, a.router, a.holders, a.users, a.canonical])

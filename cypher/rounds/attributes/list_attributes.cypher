@@ -4,4 +4,4 @@
 // scans: Attribute, every one is asked for
 MATCH (a:Attribute)
 WHERE a.holders IS NOT NULL
-RETURN a.name, a.router, a.holders, a.canonical ORDER BY a.name
+RETURN a.name, a.router, a.holders, a.users, a.canonical ORDER BY a.name

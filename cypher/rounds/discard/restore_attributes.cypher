@@ -4,5 +4,5 @@
 MATCH (a:Attribute)
 WHERE a.staged > 0
 WITH a LIMIT $limit
-REMOVE a.staged, a.staged_router, a.staged_holders, a.staged_canonical
+REMOVE a.staged, a.staged_router, a.staged_holders, a.staged_users, a.staged_canonical
 RETURN count(*)

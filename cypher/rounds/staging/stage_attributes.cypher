@@ -3,4 +3,5 @@
 // parameters: round, rows
 UNWIND $rows AS row
 MERGE (a:Attribute {name: row[0]})
-SET a.staged = $round, a.staged_router = row[1], a.staged_holders = row[2], a.staged_canonical = row[3]
+SET a.staged = $round, a.staged_router = row[1], a.staged_holders = row[2], a.staged_users = row[3],
+  a.staged_canonical = row[4]

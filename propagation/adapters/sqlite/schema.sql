@@ -130,11 +130,13 @@ CREATE TABLE round (
   edges_closed INTEGER NOT NULL, reached INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE attribute (
-  name TEXT PRIMARY KEY, router INTEGER, holders INTEGER NOT NULL, canonical TEXT
+  name TEXT PRIMARY KEY, router INTEGER, holders INTEGER NOT NULL, users INTEGER NOT NULL,
+  canonical TEXT
 ) STRICT;
 CREATE TABLE held (ref INTEGER PRIMARY KEY, names TEXT NOT NULL) STRICT;
 CREATE TABLE staged_attribute (
-  name TEXT PRIMARY KEY, router INTEGER, holders INTEGER NOT NULL, canonical TEXT
+  name TEXT PRIMARY KEY, router INTEGER, holders INTEGER NOT NULL, users INTEGER NOT NULL,
+  canonical TEXT
 ) STRICT;
 CREATE TABLE staged_held (ref INTEGER PRIMARY KEY, names TEXT NOT NULL) STRICT;
 CREATE TABLE router_version (

@@ -80,10 +80,12 @@ class Attribute(Term):
     Attributes:
         router: Nearest taste router.
         holders: How many distinct clients hold it.
+        users: How many of them are users.
         canonical: Existing attribute that it was mapped to; None if it is canonical itself.
     """
 
     name: str
     router: int | None = None
     holders: int = 0
+    users: int = 0
     canonical: str | None = None

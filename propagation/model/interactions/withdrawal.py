@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.model.clients.attribute import Attribute
 from propagation.model.clients.client_text import ClientText
 from propagation.model.interactions.interaction import InteractionRow
 from propagation.model.interactions.log import EntryKind
@@ -157,13 +158,13 @@ class AffectedMessage:
 
     Attributes:
         lost_parts: Parts that go.
-        remaining: Clients of the parts that stay, by attribute that loses a part, as many as were
-            asked for.
+        remaining: Who sent the parts that stay, by attribute that loses a part: (ref, sequence),
+            the catalogue's first, as many as were asked for.
     """
 
     message: RouterVersion
     lost_parts: Sequence[IntegratedAttribute] = ()
-    remaining: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    remaining: Mapping[str, frozenset[tuple[int, int]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ class Withdrawal:
         messages: Messages as they are from now on.
         reduced_messages: (router, version) of all messages that lose parts.
         client_attributes: Attributes of changed clients, by ref.
-        holders: How many clients hold each attribute that was counted again; 0: it goes.
+        recounted: Attributes with new counts of their holders; one without holders goes.
         unmapped: Names that are no longer mapped to another attribute.
         words: Words that may not stay in the reason of a dead letter.
     """
@@ -199,7 +200,7 @@ class Withdrawal:
     messages: Sequence[RouterVersion] = ()
     reduced_messages: Sequence[tuple[int, int]] = ()
     client_attributes: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    holders: Mapping[str, int] = field(default_factory=dict)
+    recounted: Sequence[Attribute] = ()
     unmapped: frozenset[str] = frozenset()
     words: tuple[str, ...] = ()
 

@@ -69,7 +69,8 @@ class ErasureStore(Protocol):
     async def affected_messages(
         self,
         refs: Sequence[int],
-        sequences: frozenset[int] | None,
+        sequences: frozenset[int],
+        erased: int | None,
         words: frozenset[str],
         limit: int,
     ) -> Sequence[AffectedMessage]:
@@ -78,11 +79,12 @@ class ErasureStore(Protocol):
         These messages rest on the withdrawal, or may name an erased client.
 
         Args:
-            refs: Clients whose message parts go.
-            sequences: Only parts of these interactions; None: all parts.
+            refs: Clients whose message parts of these `sequences` go.
+            sequences: The interactions that are withdrawn.
+            erased: The one of `refs` whose parts all go; None for a retraction.
             words: Also find messages with one of these words in name, text or attributes, and
                 messages whose text was withdrawn before (they may have held one).
-            limit: How many remaining clients to list for each attribute that loses a part.
+            limit: How many remaining senders to list for each attribute that loses a part.
 
         Returns:
             By router, then version.

@@ -33,6 +33,7 @@ from propagation.optimization.router_split import (
     Community,
     router_halves,
     split_community,
+    supported_choices,
 )
 from propagation.ports import GraphStore, Reasoner
 from propagation.routing import mean_shares
@@ -67,14 +68,6 @@ class RouterGradients:
             self.blamed += 1
         self.choices.setdefault(gradient.writer, Counter()).update(gradient.attributes)
         self.newest.append(gradient)
-
-    @property
-    def all_choices(self) -> Counter[str]:
-        """The choices of all writers."""
-        total: Counter[str] = Counter()
-        for names in self.choices.values():
-            total.update(names)
-        return total
 
 
 async def load_router_gradients(
@@ -115,18 +108,20 @@ def _router_case(
     nearest: RouterVersion | None,
     similarity: float,
     common: Mapping[str, float],
+    min_support: int,
 ) -> RouterCase:
     """Describe a router, with the split and the merge that it might have.
 
-    The merge is with the nearest router.
+    The merge is with the nearest router. What fewer than `min_support` readers chose is left out.
     """
-    halves = router_halves(router, gradients.choices, community) if community else None
+    choices = gradients.choices
+    halves = router_halves(router, choices, community, min_support) if community else None
     return RouterCase(
         router=router,
         gradients=list(reversed(gradients.newest)),
         praised=gradients.praised,
         blamed=gradients.blamed,
-        choices=gradients.all_choices,
+        choices=supported_choices(choices.values(), min_support),
         common=common,
         halves=halves,
         distance=community.distance if community else 0.0,
@@ -230,6 +225,7 @@ class Planner:
                 None if nearest is None else versions[nearest],
                 -1.0 if nearest is None else float(similarities[router][nearest]),
                 common,
+                self.settings.min_support,
             )
             await self._decide(case, community, draft)
         numbering = number_routers(draft.changes, snapshot.routers, snapshot.retired)

@@ -7,7 +7,7 @@ only the withdrawn parts brought. These are decisions only: nothing is loaded or
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 
 from propagation.model import (
     AffectedMessage,
@@ -22,6 +22,7 @@ from propagation.model import (
     join_names,
     kind_of,
 )
+from propagation.routing import is_catalogue
 from propagation.workflow.forget.name_matching import OwnWords, split_sentences
 
 Key = tuple[int, int]
@@ -37,13 +38,20 @@ class Removal:
         sequences: Withdrawn interactions.
         least: How many distinct clients a line needs behind it after it lost a source.
         words: Words of an erased client.
+        unsupported: Attributes that too few users hold to be passed on.
         messages: By (router, version), the attributes that a message lost; None: all of them.
     """
 
     sequences: frozenset[int]
     least: int
     words: OwnWords = field(default_factory=OwnWords)
+    unsupported: OwnWords = field(default_factory=OwnWords)
     messages: LostAttributes = field(default_factory=dict)
+
+    @cached_property
+    def message_words(self) -> OwnWords:
+        """What messages, and lines that came from them, may not say."""
+        return OwnWords(self.words.title, self.words.names | self.unsupported.names)
 
 
 @dataclass(frozen=True)
@@ -109,13 +117,14 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
         return line
     remaining = tuple(source for source in line.sources if not _is_removed(source, line, removal))
     cites = len(remaining) < len(line.sources)
-    has_own_name = any(name in removal.words.names for name in line.attributes)
-    holds_words = has_own_name or removal.words.is_in(line.text, cites=cites)
+    words = removal.message_words if line.author is Author.RECEPTION else removal.words
+    has_own_name = any(name in words.names for name in line.attributes)
+    holds_words = has_own_name or words.is_in(line.text, cites=cites)
     if not cites and not holds_words:
         return line
     if cites and len(supporters.clients(owner, remaining)) < removal.least:
         return None
-    text = removal.words.leave_out(line.text, cites=cites) if holds_words else line.text
+    text = words.leave_out(line.text, cites=cites) if holds_words else line.text
     if text is None or has_own_name:
         return None
     return replace(line, text=text, sources=remaining)
@@ -145,19 +154,22 @@ def redact_message(
 ) -> RouterVersion:
     """Redact a message.
 
-    An attribute that lost a part stays if another client brought it too and it is `supported`.
+    An attribute that lost a part stays if an item's own text brought it too, or if another client
+    did and it is `supported`.
     The text keeps the sentences about attributes that stay; only a message without any attribute
     becomes empty.
 
     Args:
-        supported: Attributes with enough holders.
+        supported: Attributes that enough users hold.
 
     Returns:
         The message, the same object if nothing changes.
     """
     message = affected.message
     lost = {
-        name for name, clients in affected.remaining.items() if not clients or name not in supported
+        name
+        for name, senders in affected.remaining.items()
+        if not any(name in supported or is_catalogue(*sender) for sender in senders)
     }
     kept = tuple(
         name for name in message.attributes if name not in lost and name not in words.names

@@ -1,11 +1,13 @@
 """Changes of texts by a withdrawal, found before anything is written."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from propagation.model import (
     AffectedMessage,
+    Attribute,
     Citations,
     CitationSearch,
     ClientKind,
@@ -15,10 +17,16 @@ from propagation.model import (
     RouterVersion,
     Source,
     StoredText,
+    kind_of,
     ref_of,
 )
 from propagation.ports import GraphStore
-from propagation.routing import own_attributes, recount_holders, to_canonical
+from propagation.routing import (
+    catalogue_attributes,
+    own_attributes,
+    recount_holders,
+    to_canonical,
+)
 from propagation.workflow.forget.name_matching import ErasedClient, OwnWords
 from propagation.workflow.forget.redaction import (
     Key,
@@ -31,6 +39,7 @@ from propagation.workflow.forget.redaction import (
 )
 
 LEAST_COUNTED = 8
+MOST_HOLDERS = 64
 TEXTS_A_TURN = 32
 
 
@@ -49,7 +58,7 @@ class TextChanges:
     messages: list[RouterVersion] = field(default_factory=list)
     reduced_messages: list[Key] = field(default_factory=list)
     client_attributes: dict[int, Sequence[str]] = field(default_factory=dict)
-    holders: dict[str, int] = field(default_factory=dict)
+    recounted: dict[str, Attribute] = field(default_factory=dict)
     lines_dropped: int = 0
     texts_read_through: int = 0
 
@@ -69,7 +78,7 @@ class TextChanges:
     @property
     def unheld(self) -> frozenset[str]:
         """Attributes that no client holds any more."""
-        return frozenset(name for name, holders in self.holders.items() if holders <= 0)
+        return frozenset(name for name, one in self.recounted.items() if one.holders <= 0)
 
 
 @dataclass(frozen=True)
@@ -112,12 +121,12 @@ class TextChangeFinder:
         sequences = frozenset(row.sequence for row in rows)
         if erased is None:
             removal = Removal(sequences, least=1)
-            refs = sorted({ref for row in rows for ref in (row.user, row.item)})
         else:
             words = OwnWords(erased.client.title, erased.own_names)
             removal = Removal(sequences, self.min_support, words)
-            refs = [erased.client.ref]
         searches = self._searches(removal.words)
+        refs = {search.ref for search in searches}
+        refs |= {erased.client.ref} if erased is not None else set()
         if removal.words.names:
             named = await self.store.clients_naming(removal.words.search_words)
             citations = Citations(words=removal.words.search_words)
@@ -127,16 +136,19 @@ class TextChangeFinder:
         if erased is not None:
             unheld = changes.unheld - removal.words.names
             removal = replace(
-                removal, words=OwnWords(removal.words.title, removal.words.names | unheld)
+                removal,
+                words=OwnWords(removal.words.title, removal.words.names | unheld),
+                unsupported=OwnWords(names=await self._unsupported(changes)),
             )
         affected = await self.store.affected_messages(
-            refs,
-            sequences if erased is None else None,
-            removal.words.search_words,
-            max(self.min_support, LEAST_COUNTED),
+            sorted(refs),
+            sequences,
+            self.request.erased_ref,
+            removal.words.search_words | removal.unsupported.search_words,
+            LEAST_COUNTED,
         )
         lost = await self._change_messages(changes, affected, removal)
-        searches = await self._reader_searches(lost, removal.words)
+        searches = await self._reader_searches(lost, removal.message_words)
         if unheld:
             searches += self._searches(removal.words)
         if searches:
@@ -242,16 +254,14 @@ class TextChangeFinder:
     ) -> LostAttributes:
         """Add redacted messages to the changes; return what each lost."""
         names = sorted({name for one in affected for name in one.remaining})
-        holders = {
-            name: attribute.holders
-            for name, attribute in (await self.store.get_attributes(names)).items()
-        } | changes.holders
-        least = 1 if self.request.erased_ref is None else self.min_support
-        supported = frozenset(name for name in names if holders.get(name, 0) >= least)
+        known = {**await self.store.get_attributes(names), **changes.recounted}
+        supported = frozenset(
+            name for name in names if name in known and known[name].users >= removal.least
+        )
         lost: dict[Key, frozenset[str] | None] = {}
         for one in affected:
             key = (one.message.router, one.message.version)
-            after = redact_message(one, removal.words, supported)
+            after = redact_message(one, removal.message_words, supported)
             if one.lost_parts or after is not one.message:
                 changes.reduced_messages.append(key)
             if after is not one.message:
@@ -290,11 +300,29 @@ class TextChangeFinder:
         known = await self.store.get_attributes(
             sorted({name for held_by_one in before.values() for name in held_by_one})
         )
-        changes.holders = {
-            name: attribute.holders
-            for name, attribute in recount_holders(known, before, now).items()
-        }
-        changes.holders.update(dict.fromkeys(names, 0))
+        changes.recounted = recount_holders(known, before, now)
+        changes.recounted.update((name, Attribute(name=name)) for name in names)
+
+    async def _unsupported(self, changes: TextChanges) -> frozenset[str]:
+        """Find attributes that too few users hold now, and too few items' own texts have.
+
+        Nobody may pass them on any more, though somebody still holds them.
+        """
+        few = [
+            name
+            for name, one in changes.recounted.items()
+            if one.holders > 0 and one.users < self.min_support
+        ]
+        refs = {ref for name in few for ref in await self.store.holders_of(name, MOST_HOLDERS)}
+        texts = await self.store.load_texts(
+            sorted(ref for ref in refs if kind_of(ref) == ClientKind.ITEM)
+        )
+        public = Counter(
+            name
+            for text in texts.values()
+            for name in to_canonical(catalogue_attributes(text), self.canonical)
+        )
+        return frozenset(name for name in few if public[name] < self.min_support)
 
 
 def _loses(sources: Sequence[Source], removal: Removal) -> bool:

@@ -280,7 +280,7 @@ def _withdrawal(
         messages=changes.messages,
         reduced_messages=changes.reduced_messages,
         client_attributes=changes.client_attributes,
-        holders=changes.holders,
+        recounted=list(changes.recounted.values()),
     )
     if erased is None:
         return retraction

@@ -6,7 +6,7 @@ there again in the next round.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import orjson
@@ -28,6 +28,7 @@ from propagation.routing import (
     next_version,
 )
 from propagation.workflow.index.vector_sync import VectorSync
+from propagation.workflow.views import NumbersOwner, NumbersView
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,8 @@ class RouterIntegration:
     store: GraphStore
     reasoner: Reasoner
     vectors: VectorSync
+    numbers: NumbersOwner
+    min_support: int
     yield_to_calls: Callable[[], Awaitable[None]]
 
     async def integrate(
@@ -57,7 +60,7 @@ class RouterIntegration:
         routers = sorted({*self.vectors.routers, *groups})
         numbers = await self.store.version_numbers(routers)
         before = {version.router: version for version in await self.store.router_versions(routers)}
-        titles = await self._titles({arrival.ref for group in groups.values() for arrival in group})
+        titles = await self._titles([arrival for group in groups.values() for arrival in group])
         # In a thread: a round may have thousands of arrivals.
         requests = await asyncio.to_thread(integration_requests, groups, before, titles)
         updated = UpdatedRouters()
@@ -102,11 +105,23 @@ class RouterIntegration:
             await self.yield_to_calls()
         return found
 
-    async def _titles(self, refs: Set[int]) -> dict[int, str]:
-        items = sorted(ref for ref in refs if kind_of(ref) == ClientKind.ITEM)
+    async def _titles(self, arrivals: Iterable[Arrival]) -> dict[int, str]:
+        """Load the titles of items that a message may quote.
+
+        An item that arrives because of events tells that it was chosen: it needs `min_support`
+        users.
+        """
+        by_event = {arrival.ref: arrival.sequence > 0 for arrival in arrivals}
+        items = sorted(ref for ref in by_event if kind_of(ref) == ClientKind.ITEM)
+        adopters = await self.numbers.run(NumbersView.adopters_of, items)
+        quoted = [
+            ref
+            for ref, users in zip(items, adopters, strict=True)
+            if users >= self.min_support or not by_event[ref]
+        ]
         return {
             client.ref: client.title
-            for client in await self.store.get_clients(items)
+            for client in await self.store.get_clients(quoted)
             if client.title and not client.hidden
         }
 

@@ -4,6 +4,7 @@ Attributes of changed clients are extracted (eq. 1), then each goes to a router 
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ from propagation.routing import (
     canonical_names,
     changed_attributes,
     group_by_router,
+    is_catalogue,
     recount_holders,
     to_canonical,
     words_likeness,
@@ -81,14 +83,14 @@ class AttributePerception:
         known |= await self._stored({*names.values()} & _names(now.values()))
         recounted = await asyncio.to_thread(recount_holders, known, before, now)
         new = [name for name in unseen if name not in mapped]
-        holders = {name: attribute.holders for name, attribute in (known | recounted).items()}
+        users = {name: attribute.users for name, attribute in (known | recounted).items()}
         return PerceivedAttributes(
             rows=[
                 *await self._with_routers(recounted, new),
                 *(Attribute(name=name, canonical=target) for name, target in mapped.items()),
             ],
             by_client=now,
-            arrivals=await asyncio.to_thread(self._travelling, arrived, names, holders),
+            arrivals=await asyncio.to_thread(self._travelling, arrived, names, users),
             mapped=mapped,
             new=new,
             remapped=[
@@ -136,17 +138,26 @@ class AttributePerception:
         self,
         arrived: Mapping[int, Sequence[Arrival]],
         names: Mapping[str, str],
-        holders: Mapping[str, int],
+        users: Mapping[str, int],
     ) -> list[Arrival]:
         """Name arrivals canonically, each once a client.
 
-        Leave out what too few clients hold.
+        An attribute travels if `min_support` users hold it. What so many items bring by their own
+        texts is public, and travels from them without users.
         """
+        least = self.settings.min_support
+        public = Counter(
+            names.get(arrival.attribute, arrival.attribute)
+            for ref, arrivals in arrived.items()
+            for arrival in arrivals
+            if is_catalogue(ref, arrival.sequence)
+        )
         newest: dict[tuple[int, str], Arrival] = {}
         for ref, arrivals in arrived.items():
             for arrival in arrivals:
                 name = names.get(arrival.attribute, arrival.attribute)
-                if holders.get(name, 0) < self.settings.min_support:
+                from_catalogue = is_catalogue(ref, arrival.sequence) and public[name] >= least
+                if users.get(name, 0) < least and not from_catalogue:
                     continue
                 other = newest.get((ref, name))
                 if other is None or other.sequence < arrival.sequence:

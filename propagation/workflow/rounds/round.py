@@ -59,7 +59,7 @@ class PropagationRound:
         self.trigger = RoundTrigger(store, policy, settings, described)
         self._perception = perception
         self._integrator = policy.integrator or RouterIntegration(
-            store, reasoner, vectors, yield_to_calls
+            store, reasoner, vectors, perception.numbers, settings.min_support, yield_to_calls
         )
         self._vectors = vectors
         self._settings = settings

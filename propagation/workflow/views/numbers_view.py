@@ -145,6 +145,11 @@ class NumbersView:
         self.state.visible[row] = False
         self._changed_items.add(row)
 
+    def adopters_of(self, refs: Sequence[int]) -> list[int]:
+        """Count the distinct users who adopted each of these items."""
+        rows = (index_of(ref) for ref in refs)
+        return [int(self.state.adoptions[row]) if row < self.items else 0 for row in rows]
+
     def direction_of(self, row: int, content: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return an item's content vector [D].
 

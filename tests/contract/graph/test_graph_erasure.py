@@ -260,14 +260,14 @@ async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_howev
 
 async def test_messages_of_a_client_say_who_else_brought_what(store):
     await lived(store)
-    (sent,) = await store.affected_messages([ANN], None, frozenset(), 8)
+    (sent,) = await store.affected_messages([ANN], frozenset(), ANN, frozenset(), 8)
     assert (sent.message.router, sent.lost_parts, sent.remaining) == (
         3,
         [IntegratedAttribute("jazz", ANN, 1, 1)],
-        {"jazz": frozenset({BOB})},
+        {"jazz": frozenset({(BOB, 1)})},
     )
-    assert await store.affected_messages([ANN], frozenset({7}), frozenset(), 8) == []
-    (named,) = await store.affected_messages([], None, frozenset({"more"}), 8)
+    assert await store.affected_messages([ANN], frozenset({7}), None, frozenset(), 8) == []
+    (named,) = await store.affected_messages([], frozenset(), None, frozenset({"more"}), 8)
     assert (named.message.text, named.lost_parts, named.remaining) == ("more jazz", (), {})
     assert {
         (merge.ref, merge.profile_version)

@@ -2,11 +2,11 @@
 
 from propagation.graph_rules.withdrawal_order import WithdrawalStep as Step
 from propagation.graph_rules.withdrawal_order import (
+    held_attributes,
     lost_attributes,
-    remaining_holders,
     withdrawal_steps,
 )
-from propagation.model import EntryKind, Withdrawal
+from propagation.model import Attribute, EntryKind, Withdrawal
 
 RETRACTION = Withdrawal(kind=EntryKind.RETRACTION, refs=(2,), interactions=())
 ERASURE = Withdrawal(kind=EntryKind.ERASURE, refs=(2,), interactions=(), erased=2)
@@ -51,7 +51,9 @@ def test_attributes_are_lost_or_counted():
         kind=EntryKind.RETRACTION,
         refs=(2,),
         interactions=(),
-        holders={"opera": 0, "jazz": 3, "bop": 0},
+        recounted=[
+            Attribute(name=n, holders=c) for n, c in (("opera", 0), ("jazz", 3), ("bop", 0))
+        ],
     )
     assert lost_attributes(withdrawal) == ["bop", "opera"]
-    assert remaining_holders(withdrawal) == {"jazz": 3}
+    assert [one.name for one in held_attributes(withdrawal)] == ["jazz"]

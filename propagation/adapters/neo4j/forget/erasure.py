@@ -132,13 +132,15 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
     async def affected_messages(
         self,
         refs: Sequence[int],
-        sequences: frozenset[int] | None,
+        sequences: frozenset[int],
+        erased: int | None,
         words: frozenset[str],
         limit: int,
     ) -> Sequence[AffectedMessage]:
         of = {
             "refs": sorted(set(refs)),
-            "sequences": None if sequences is None else sorted(sequences),
+            "sequences": sorted(sequences),
+            "erased": -1 if erased is None else erased,
         }
         gone: dict[MessageKey, list[IntegratedAttribute]] = defaultdict(list)
         for router, version, *part in await self._database.rows(
@@ -154,8 +156,8 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 )
             )
         losing = sorted({(*key, part.attribute) for key, parts in gone.items() for part in parts})
-        left: dict[MessageKey, dict[str, frozenset[int]]] = defaultdict(dict)
-        for router, version, name, clients in (
+        left: dict[MessageKey, dict[str, frozenset[tuple[int, int]]]] = defaultdict(dict)
+        for router, version, name, senders in (
             await self._database.rows(
                 "forget/search/remaining_senders",
                 rows=[list(row) for row in losing],
@@ -165,7 +167,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             if losing
             else ()
         ):
-            left[router, version][name] = frozenset(clients)
+            left[router, version][name] = frozenset((ref, sequence) for ref, sequence in senders)
         published = await self.brief(sorted(keys))
         return [
             AffectedMessage(message, gone.get(key, ()), left.get(key, {}))

@@ -23,8 +23,8 @@ from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
+    held_attributes,
     lost_attributes,
-    remaining_holders,
     withdrawal_steps,
 )
 from propagation.model import (
@@ -237,8 +237,8 @@ class WithdrawalCommit:
                 "forget/withdrawal/set_client_attributes",
                 rows=[[ref, list(names)] for ref, names in withdrawal.client_attributes.items()],
             )
-        if holders := remaining_holders(withdrawal):
-            rows = [[name, count] for name, count in holders.items()]
+        if held := held_attributes(withdrawal):
+            rows = [[one.name, one.holders, one.users] for one in held]
             await transaction.execute("forget/withdrawal/update_holders", rows=rows)
         if gone := lost_attributes(withdrawal):
             await transaction.execute("forget/withdrawal/remove_unused_attributes", names=gone)

@@ -95,7 +95,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jWaitingMessages):
         attributes: Sequence[Attribute],
         held: Mapping[int, Sequence[str]],
     ) -> None:
-        rows = [[a.name, a.router, a.holders, a.canonical] for a in attributes]
+        rows = [[a.name, a.router, a.holders, a.users, a.canonical] for a in attributes]
         without_nul(orjson.dumps(rows))
         await self._staging.submit(
             StageCall(
@@ -289,5 +289,9 @@ async def discard_staged_round(transaction: Transaction) -> int:
     return gone
 
 
-def _attribute(name: str, router: int | None, holders: int, canonical: str | None) -> Attribute:
-    return Attribute.model_construct(name=name, router=router, holders=holders, canonical=canonical)
+def _attribute(
+    name: str, router: int | None, holders: int, users: int, canonical: str | None
+) -> Attribute:
+    return Attribute.model_construct(
+        name=name, router=router, holders=holders, users=users, canonical=canonical
+    )

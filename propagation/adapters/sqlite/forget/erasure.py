@@ -54,7 +54,7 @@ CHOICES = (
 )
 PARTS = (
     "SELECT attribute, ref, sequence FROM integrated WHERE router = ? AND version = ?"
-    " AND attribute IN (SELECT value FROM json_each(?))"
+    " AND attribute IN (SELECT value FROM json_each(?)) ORDER BY sequence, ref"
 )
 
 
@@ -120,7 +120,8 @@ class SqliteErasure(SqliteWiping):
         self,
         connection: sqlite3.Connection,
         refs: Sequence[int],
-        sequences: frozenset[int] | None,
+        sequences: frozenset[int],
+        erased: int | None,
         words: frozenset[str],
         limit: int,
     ) -> Sequence[AffectedMessage]:
@@ -130,7 +131,7 @@ class SqliteErasure(SqliteWiping):
             " WHERE ref IN (SELECT value FROM json_each(?))",
             (dumped(sorted(set(refs))),),
         ):
-            if sequences is None or sequence in sequences:
+            if ref == erased or sequence in sequences:
                 gone[router, version].append(
                     IntegratedAttribute(attribute, ref, profile_version, sequence)
                 )
@@ -204,21 +205,21 @@ def _left(
     key: tuple[int, int],
     gone: Sequence[IntegratedAttribute],
     limit: int,
-) -> dict[str, frozenset[int]]:
+) -> dict[str, frozenset[tuple[int, int]]]:
     """Return who else brought each attribute that loses a part.
 
     Only as much is read as is needed.
     """
-    left: dict[str, set[int]] = {part.attribute: set() for part in gone}
+    left: dict[str, set[tuple[int, int]]] = {part.attribute: set() for part in gone}
     going = {(part.attribute, part.ref, part.sequence) for part in gone}
     short = set(left)
     for attribute, ref, sequence in (
         connection.execute(PARTS, (*key, dumped(sorted(short)))) if short else ()
     ):
         if attribute in short and (attribute, ref, sequence) not in going:
-            left[attribute].add(ref)
+            left[attribute].add((ref, sequence))
             if len(left[attribute]) >= limit:
                 short.discard(attribute)
                 if not short:
                     break
-    return {attribute: frozenset(clients) for attribute, clients in left.items()}
+    return {attribute: frozenset(senders) for attribute, senders in left.items()}

@@ -26,8 +26,8 @@ from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
+    held_attributes,
     lost_attributes,
-    remaining_holders,
     withdrawal_steps,
 )
 from propagation.model import SENDERS_KEPT, StagedCheckpoint, Withdrawal, WithdrawalResult
@@ -235,8 +235,8 @@ class WithdrawalCommit:
                 dumped(name),
             )
         self.connection.executemany(
-            "UPDATE attribute SET holders = ? WHERE name = ?",
-            [(holders, name) for name, holders in remaining_holders(self.withdrawal).items()],
+            "UPDATE attribute SET holders = ?, users = ? WHERE name = ?",
+            [(one.holders, one.users, one.name) for one in held_attributes(self.withdrawal)],
         )
         self._execute(f"DELETE FROM attribute WHERE name {IN}", dumped(gone))
         self._execute(f"DELETE FROM attribute WHERE canonical {IN}", dumped(gone))

@@ -32,7 +32,7 @@ from propagation.model import (
 from propagation.ports import POSTPONED_ARRIVALS, Lease
 
 STAGING = "staging"
-ATTRIBUTE = "name, router, holders, canonical"
+ATTRIBUTE = "name, router, holders, users, canonical"
 ROUND = "number, boundary, sequence, changed, touched, edges_opened, edges_closed, reached"
 
 
@@ -91,8 +91,8 @@ class SqliteRounds(SqliteEdges, SqliteWaitingMessages):
         put(
             connection,
             "staged_attribute",
-            4,
-            [(a.name, a.router, a.holders, a.canonical) for a in attributes],
+            5,
+            [(a.name, a.router, a.holders, a.users, a.canonical) for a in attributes],
             "INSERT OR REPLACE",
         )
         put(
@@ -175,7 +175,7 @@ class SqliteRounds(SqliteEdges, SqliteWaitingMessages):
             for row in many(
                 connection,
                 "SELECT json_group_array(json_array(a.name, a.router, a.holders, "
-                "a.canonical)) FROM json_each(?) e"
+                "a.users, a.canonical)) FROM json_each(?) e"
                 " CROSS JOIN attribute a ON a.name = e.value",
                 dumped(list(names)),
             )
@@ -273,5 +273,9 @@ def _round(row: Sequence[Any]) -> Round:
     return Round.model_construct(**dict(zip(ROUND.split(", "), row, strict=True)))
 
 
-def _attribute(name: str, router: int | None, holders: int, canonical: str | None) -> Attribute:
-    return Attribute.model_construct(name=name, router=router, holders=holders, canonical=canonical)
+def _attribute(
+    name: str, router: int | None, holders: int, users: int, canonical: str | None
+) -> Attribute:
+    return Attribute.model_construct(
+        name=name, router=router, holders=holders, users=users, canonical=canonical
+    )

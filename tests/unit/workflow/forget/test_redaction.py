@@ -179,7 +179,7 @@ def test_a_message_loses_attributes_that_only_that_client_brought():
         "A community drawn to jazz.",
     )
     assert lost_attributes(message, after) == {"theremin"}
-    supported = AffectedMessage(message, (part,), {"theremin": frozenset({RED})})
+    supported = AffectedMessage(message, (part,), {"theremin": frozenset({(RED, 1)})})
     after = redact_message(supported, OwnWords("Kind of Blue"), frozenset({"theremin"}))
     assert (after.attributes, after.text) == (
         message.attributes,

@@ -1,0 +1,140 @@
+"""What one user alone prefers does not travel; what a forgotten user brought does not stay."""
+
+import pytest
+
+from propagation.model import Author, ClientChange, ClientKind, kind_of
+from tests.unit.workflow.lived import (
+    ITEMS,
+    begun,
+    engine_on,
+    event,
+    item_key,
+    left_in_rows,
+    live,
+    user_key,
+)
+
+SECRET, TITLE = "wuggawugga", "The Wugga Tapes"
+LONER, FRIEND = 40, 41
+ONLY = ITEMS + 1
+
+
+@pytest.fixture
+async def engine(tmp_path):
+    async with begun(engine_on(tmp_path)) as engine:
+        await engine.upsert_clients(
+            [ClientChange(key=item_key(ONLY), title=TITLE, attributes=(SECRET,))]
+        )
+        yield engine
+
+
+async def choose(engine, start, users, items):
+    """Users choose items, each event in a round of its own."""
+    for place, (user, item) in enumerate((user, item) for item in items for user in users):
+        await engine.record([event(start + place, user, item)])
+        await engine.drain()
+        await engine.run_round()
+
+
+async def find(engine, key):
+    return (await engine.store.find_refs([key]))[0]
+
+
+async def all_messages(engine):
+    """Load every version of every router."""
+    numbers = await engine.store.version_numbers(engine.vectors.routers)
+    return [
+        await engine.store.router_version(router, version)
+        for router, number in numbers.items()
+        for version in range(1, number + 1)
+    ]
+
+
+async def all_texts(engine):
+    return await engine.store.load_texts(sorted(await engine.store.text_versions()))
+
+
+async def mentions(engine, *words):
+    """List messages, and lines of others' profiles that came from elsewhere, with a word."""
+    own = [await find(engine, key) for key in (user_key(LONER), item_key(ONLY))]
+    found = [
+        f"router {message.router} version {message.version}: {message.text}"
+        for message in await all_messages(engine)
+        if any(
+            word in str((message.name, message.text, message.attributes, message.standing))
+            for word in words
+        )
+    ]
+    return found + [
+        f"{kind_of(ref).name} {ref} ({line.author}): {line.text}"
+        for ref, text in (await all_texts(engine)).items()
+        if ref not in own
+        for line in text.profile.lines
+        if kind_of(ref) == ClientKind.USER or line.author is Author.RECEPTION
+        if any(word in line.text or word in line.attributes for word in words)
+    ]
+
+
+async def test_one_user_does_not_pass_the_support(engine):
+    await live(engine, 1, 60)
+    await choose(engine, 9_000, [LONER], [ONLY, 0, 4, ONLY, 8, 1])
+    await live(engine, 2, 60)
+    assert await mentions(engine, SECRET, TITLE) == []
+
+
+async def test_two_users_pass_it(engine):
+    await live(engine, 1, 60)
+    await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4])
+    await live(engine, 2, 60)
+    assert any("router" in found for found in await mentions(engine, SECRET))
+
+
+async def test_a_bootstrap_does_not_name_the_item_of_one_user(tmp_path):
+    async with begun(engine_on(tmp_path)) as engine:
+        await engine.upsert_clients(
+            [ClientChange(key=item_key(ONLY), title=TITLE, attributes=(SECRET,))]
+        )
+        await choose(engine, 9_000, [LONER], [ONLY, 3])
+        await engine.init()
+        await engine.drain()
+        await engine.run_round()
+        assert await mentions(engine, SECRET, TITLE) == []
+
+
+@pytest.mark.parametrize("friends", [(), (FRIEND,)])
+async def test_nothing_rests_on_a_forgotten_user(engine, friends):
+    await live(engine, 1, 60)
+    await choose(engine, 9_000, [LONER, *friends], [ONLY, 0, 4, 8])
+    await live(engine, 2, 60)
+    ref = await find(engine, user_key(LONER))
+    erased = {row.sequence for row in await engine.store.interactions_of_clients([ref])}
+    await engine.forget(user_key(LONER))
+    parts = [
+        (message.router, message.version, part)
+        for message in await all_messages(engine)
+        for part in message.integrated
+        if part.ref == ref or part.sequence in erased
+    ]
+    lines = [
+        (owner, line.text)
+        for owner, text in (await all_texts(engine)).items()
+        for line in text.profile.lines
+        if erased & {source.sequence for source in line.sources}
+    ]
+    assert (parts, lines) == ([], [])
+    friend = await find(engine, user_key(FRIEND))
+    others = [one for one in await mentions(engine, SECRET, TITLE) if f"USER {friend} " not in one]
+    assert "\n".join(others) == ""
+
+
+async def test_of_a_lone_preference_only_the_catalogue_is_left(engine):
+    """A gradient may name it too: that of another's event for which the item was drawn."""
+    await live(engine, 1, 60)
+    await choose(engine, 9_000, [LONER], [ONLY, 0, 4, 8])
+    await engine.forget(user_key(LONER))
+    allowed = ("client", "profile_version", "attribute", "held", "point", "gradient")
+    assert [
+        one
+        for one in await left_in_rows(engine, [SECRET])
+        if not any(f"in {table}:" in one for table in allowed)
+    ] == []
