@@ -61,7 +61,7 @@ async def test_only_its_owner_may_read_the_file(path):
 
 
 async def test_a_file_in_a_folder_that_does_not_exist_is_refused_and_nothing_is_made(tmp_path):
-    with pytest.raises(PropagationError, match=r"nowhere/deep/graph\.db cannot be made .*folder"):
+    with pytest.raises(PropagationError, match=r"nowhere/deep/graph\.db .*folder"):
         await opening(tmp_path / "nowhere" / "deep" / "graph.db")
     assert list(tmp_path.iterdir()) == []
 
@@ -95,7 +95,8 @@ async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_witho
             text=True,
             check=False,
         )
-        assert f"{name} is held by process {os.getpid()}" in done.stderr
+        assert str(name) in done.stderr
+        assert f"process {os.getpid()}" in done.stderr
     await store.close()
     await opening(hard)
 
@@ -116,7 +117,7 @@ async def test_a_schema_that_is_none_of_ours_is_refused(path, version, error, sa
 
 async def test_a_file_that_is_no_database(path):
     path.write_bytes(b"this is not a database, whatever its name says" * 100)
-    with pytest.raises(StoreCorrupt, match="restore it from a back-up"):
+    with pytest.raises(StoreCorrupt, match="back-up"):
         await opening(path)
 
 

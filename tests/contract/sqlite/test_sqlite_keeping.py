@@ -205,7 +205,7 @@ async def test_a_copy_into_no_folder_is_refused_before_anything_is_made(path, tm
     await store.open()
     await store.close()
     copy = getattr(SqliteFiles(path), command)
-    with pytest.raises(PropagationError, match="nofolder is no folder; make it, or name another"):
+    with pytest.raises(PropagationError, match="nofolder is no folder"):
         copy(tmp_path / "nofolder" / "copy", silent)
     assert not (tmp_path / "nofolder").exists()
 
@@ -222,18 +222,17 @@ async def test_a_back_up_holds_nothing_that_a_process_had_begun(path, tmp_path):
     SqliteFiles(path).backup(tmp_path / "copy.db", silent)
     await store.close()
     assert SqliteFiles(tmp_path / "copy.db").leftovers() == []
-    assert SqliteFiles(path).leftovers() == [
-        "2 leases of a process that is gone",
-        "1 claim of a process that is gone",
-        "2 rows of a round that was never published",
+    assert [found.split()[:2] for found in SqliteFiles(path).leftovers()] == [
+        ["2", "leases"],
+        ["1", "claim"],
+        ["2", "rows"],
     ]
     SqliteFiles(path).drop_leftovers()
     assert SqliteFiles(path).leftovers() == []
     begun = path.with_name(path.name + ".partial")
     begun.write_bytes(bytes(3 << 20))
-    assert SqliteFiles(path).leftovers() == [
-        f"{begun} (3 MiB), a copy that a killed command had begun"
-    ]
+    [leftover] = SqliteFiles(path).leftovers()
+    assert leftover.startswith(f"{begun} (3 MiB)")
     SqliteFiles(path).drop_leftovers()
     assert not begun.exists()
 
@@ -432,7 +431,7 @@ async def test_what_is_no_file_is_never_replaced(tmp_path, way):
     folder.mkdir()
     for target in (pipe, folder):
         for replace in (False, True):
-            with pytest.raises(PropagationError, match="is no file and is left alone"):
+            with pytest.raises(PropagationError, match="is no file"):
                 getattr(SqliteFiles(tmp_path / "graph.db"), way)(target, silent, replace=replace)
     assert (pipe.is_fifo(), folder.is_dir()) == (True, True)
 

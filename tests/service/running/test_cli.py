@@ -140,10 +140,10 @@ def test_a_line_that_the_service_would_refuse_stops_an_import_before_anything_is
     before = answer("status", "--address", service.address)
     done = run("import", tmp_path, "--address", service.address)
     assert (done.returncode, done.stdout) == (3, "")
-    assert (
-        done.stderr
-        == f"propagation: {name}, line 1101, metadata: is 9001 characters long; at most 8000\n"
-    )
+    [refusal] = done.stderr.splitlines()
+    assert refusal.startswith(f"propagation: {name}, line 1101, metadata: ")
+    assert "9001 characters" in refusal
+    assert refusal.endswith("at most 8000")
     after = answer("status", "--address", service.address)
     assert [after[part] for part in STORED] == [before[part] for part in STORED]
 
@@ -225,7 +225,7 @@ def test_watch_says_how_to_go_on_where_it_is_interrupted(service):
     watching.send_signal(signal.SIGINT)
     rest, err = watching.communicate(timeout=30)
     assert watching.returncode == 130, err
-    assert rest.splitlines()[-1].startswith("Go on with: propagation watch --resume ")
+    assert "propagation watch --resume " in rest.splitlines()[-1]
 
 
 def test_a_malformed_resume_token_is_not_offered_to_go_on_with(service):
@@ -249,7 +249,8 @@ def adopted(service, user):
 def test_what_the_service_refuses_is_one_line(service):
     done = run("profile", "user", "nobody", "--address", service.address)
     assert done.returncode == 6
-    assert done.stderr == "propagation: user 'nobody' is not known\n"
+    [refusal] = done.stderr.splitlines()
+    assert refusal.startswith("propagation: user 'nobody' ")
 
 
 @pytest.mark.slow
@@ -350,10 +351,9 @@ def test_a_taken_port_is_one_line(service, tmp_path):
         *SETTINGS,
     )
     assert done.returncode == 3
-    assert done.stderr == (
-        f"propagation: {service.address} is taken, or not an address of this machine;"
-        " stop the other process or name another --port\n"
-    )
+    [refusal] = done.stderr.splitlines()
+    assert refusal.startswith(f"propagation: {service.address} is taken")
+    assert "--port" in refusal
 
 
 def test_interrupt_stops_a_service_in_order(tmp_path):

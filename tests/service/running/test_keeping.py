@@ -84,11 +84,9 @@ async def test_doctor_finds_what_was_left_and_mends_it_when_told(copied, tmp_pat
         finding["problem"]: finding["done"] for finding in mended["findings"] if finding["problem"]
     }
     assert mended["sound"]
-    assert said["1 row of a round that was never published"] == "removed"
-    assert any(
-        "leases of a process that is gone" in problem and done == "removed"
-        for problem, done in said.items()
-    )
+    removed = [problem for problem, done in said.items() if done == "removed"]
+    assert any(problem.startswith("1 row of a round") for problem in removed)
+    assert any("leases of a process" in problem for problem in removed)
     (points,) = [problem for problem in said if "points of other versions" in problem]
     assert int(points.split()[0]) >= users
     after = answer("doctor", "--database", copy, *SETTINGS)

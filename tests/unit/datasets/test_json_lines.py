@@ -130,7 +130,7 @@ def test_a_broken_client_names_file_line_and_field(tmp_path, client, field):
 def test_a_line_that_is_not_json(tmp_path):
     write(tmp_path, [CLIENT])
     (tmp_path / "events.jsonl").write_text('{"user_id": "a"')
-    with pytest.raises(BrokenData, match=r"events.jsonl, line 1: is not JSON"):
+    with pytest.raises(BrokenData, match=r"events.jsonl, line 1: .*JSON"):
         load_dataset(tmp_path, SEED)
 
 
@@ -143,5 +143,5 @@ def test_an_attribute_called_unknown_is_the_callers_own(tmp_path):
 def test_a_line_that_no_reader_takes_is_named(tmp_path, line):
     write(tmp_path, [CLIENT])
     (tmp_path / "events.jsonl").write_text(line + "\n")
-    with pytest.raises(BrokenData, match=r"events.jsonl, line 1: is not read"):
+    with pytest.raises(BrokenData, match=r"events.jsonl, line 1: .*not read"):
         load_dataset(tmp_path, SEED)

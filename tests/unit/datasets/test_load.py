@@ -37,7 +37,7 @@ def test_two_formats_in_one_folder_are_both_named(tmp_path, names):
     with pytest.raises(BrokenData) as refusal:
         load_dataset(folder_of(tmp_path, *names), SEED)
     assert all(name in str(refusal.value) for name in names)
-    assert "move those of one format into a folder of their own" in str(refusal.value)
+    assert "a folder of their own" in str(refusal.value)
 
 
 @pytest.mark.parametrize("name", ["events.jsonl", "x.inter"])
@@ -54,10 +54,8 @@ def test_events_without_a_catalogue_say_so(tmp_path, name):
     (note,) = [
         note for note in load_dataset(folder_of(tmp_path, name), SEED).notes if "catalogue" in note
     ]
-    assert (
-        note
-        == "Items that are in events, and there is no catalogue: 1. They are created without text."
-    )
+    assert note.startswith("Items that are in events")
+    assert "no catalogue: 1." in note
 
 
 def test_a_catalogue_that_names_them_all_needs_no_note(tmp_path):

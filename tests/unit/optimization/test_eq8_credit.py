@@ -40,13 +40,15 @@ async def test_three_profiles_when_nothing_was_heard():
         (Module.PROFILE, POSITIVE, 1),
         (Module.PROFILE, NEGATIVE, 1),
     ]
-    assert gradients[0].text == "“Kind of Blue” was foreseen: keep what the profile says of jazz."
+    assert gradients[0].text.startswith("“Kind of Blue” was foreseen: keep")
+    assert "jazz" in gradients[0].text
 
 
 async def test_a_wrong_prediction_says_what_to_change():
     gradients = await credit(0)
-    assert gradients[0].text == "“Kind of Blue” was not foreseen: say more of jazz, less of opera."
-    assert gradients[2].text == "It promised this reader too much: say less of opera."
+    assert "“Kind of Blue” was not foreseen" in gradients[0].text
+    assert "more of jazz, less of opera" in gradients[0].text
+    assert gradients[2].text.endswith("less of opera.")
 
 
 async def test_filter_memories_and_routers_that_took_part_and_each_router_once():
@@ -62,8 +64,7 @@ async def test_filter_memories_and_routers_that_took_part_and_each_router_once()
     assert (routers[3].reward, routers[4].reward) == (1, 0), (
         "a router is judged by what it said, not by the reward"
     )
-    assert routers[3].text == "Spoke of jazz, which was then chosen: keep saying it."
-    assert (
-        routers[4].text == "Spoke of opera while jazz was chosen: say less of it to these readers."
-    )
+    assert routers[3].text.startswith("Spoke of jazz,")
+    assert "keep" in routers[3].text
+    assert routers[4].text.startswith("Spoke of opera while jazz was chosen: say less")
     assert all(g.writer == USER and g.sequence == 50 for g in gradients)

@@ -171,12 +171,10 @@ def test_the_judge_by_hand():
     assert verdict.after - verdict.before == pytest.approx((better + worse) / 2)
     assert verdict.standard_error == pytest.approx(abs(worse - better) / 2)
     assert verdict.published  # one user each way: within one standard error
-    assert verdict.verdict.endswith(
-        "over 2 users and 3 of the 4 newest interactions (the others had no prediction)"
-    )
+    assert "2 users and 3 of the 4" in verdict.verdict
     alike = judge(np.array([0, 1]), scores[:2], before[:2], -after[:2], np.ones((2, 2)), 2)
     assert not alike.published
-    assert alike.verdict.endswith("over 2 users and 2 of the 2 newest interactions")
+    assert "2 users and 2 of the 2" in alike.verdict
     assert judge(users, scores, before, before, np.ones((3, 2)), 4).published
     assert judge(users[:2], scores[:2], before[:2], after[:2], np.ones((2, 2)), 2) is None
 

@@ -85,7 +85,7 @@ async def test_a_text_that_the_server_refuses_is_a_row_of_zeros_and_the_others_a
         assert [
             record.levelname
             for record in caplog.records
-            if "does not embed a text of 15 characters" in record.message
+            if "text of 15 characters" in record.message
         ] == ["WARNING"]
         calls = asked.server.seen.calls["embeddings"]
         await opened.embed(texts)

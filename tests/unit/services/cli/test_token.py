@@ -46,8 +46,8 @@ def test_several_are_listed_and_one_is_taken_back(run):
         {"name": "desk", "roles": ["analyst"]},
     ]
     revoked = run("revoke", "shop")
-    assert f"The token shop is revoked in {run.file}; " in revoked
-    assert "a running service refuses it in two seconds" in revoked
+    assert f"shop is revoked in {run.file}; " in revoked
+    assert "in two seconds" in revoked
     assert find_token(made["token"], read_tokens(run.file)) is None
     assert list(read_tokens(run.file)) == ["desk"]
 

@@ -25,7 +25,7 @@ def test_lineage_reason_and_verdict_are_told():
     split = pb.EvolutionChange(kind=pb.EVOLUTION_KIND_SPLIT, before=[50], after=[50, 80])
     text = shown(pb.EvolutionRun(published=True, verdict="no worse", changes=[merge, split]))
     assert "4 + 50 → 4" in text
-    assert "merge: jazz [bold]and cellars; hill walks" in text
+    assert "jazz [bold]and cellars; hill walks" in text
     assert "one community" in text
     assert "50 → 50 + 80" in text
     assert "Verdict: no worse." in text

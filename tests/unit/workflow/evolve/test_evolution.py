@@ -165,7 +165,7 @@ async def test_a_plan_for_routers_that_another_process_evolved_meanwhile_is_not_
 
     with monkeypatch.context() as patched:
         patched.setattr(engine.evolution.publisher, "publish", twice)
-        with pytest.raises(LeaseLost, match="another process evolved the routers meanwhile"):
+        with pytest.raises(LeaseLost, match="another process evolved"):
             await engine.evolve()
     assert [epoch.number for epoch in await engine.store.epochs()] == [1, 2]
     await push(engine, stream(STYLES[:3], 60, seed=5))
@@ -222,13 +222,12 @@ async def test_an_evolution_keeps_no_copy_of_the_embedder(made, monkeypatch, tmp
     assert kept == ["embedder:1", "made_with:0", "made_with:1"]
     assert await engine.store.check() == []
     await names.write(lambda connection: connection.execute("DELETE FROM router_map"))
-    assert await engine.store.check() == [
-        "the map of evolution 1 is missing, by which stored weights are read"
-    ]
+    [problem] = await engine.store.check()
+    assert "map of evolution 1 is missing" in problem
     await names.write(lambda connection: connection.execute("DELETE FROM epoch WHERE number = 2"))
-    assert (
-        f"epoch 2, which the log opens at sequence {epoch.sequence}, is missing"
-        in await engine.store.check()
+    assert any(
+        problem.startswith("epoch 2,") and f"sequence {epoch.sequence}, is missing" in problem
+        for problem in await engine.store.check()
     )
 
 
@@ -338,7 +337,7 @@ async def test_a_reasoner_that_does_not_decide_is_told_and_changes_nothing(made)
 
 async def test_before_bootstrap_and_without_gradients_there_is_nothing_to_do(made):
     engine = await made(events=0)
-    assert (await engine.evolve()).verdict == "no router asks for a change"
+    assert (await engine.evolve()).verdict.startswith("no router asks")
     early = engine_on(engine.store.database.path.with_name("early.db"))
     await early.open()
     try:

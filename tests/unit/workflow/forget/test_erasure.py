@@ -352,9 +352,7 @@ async def test_an_erasure_waits_for_a_round_of_another_process(engine, monkeypat
     lease = await engine.store.acquire_lease("round", "another process", 60_000)
     with monkeypatch.context() as patch:
         patch.setattr(leases, "WAIT_SECONDS", 0.2)
-        with pytest.raises(
-            LeaseLost, match="another process runs a round, and was not done in 0 s"
-        ):
+        with pytest.raises(LeaseLost, match=r"runs a round.* 0 s"):
             await engine.forgetting.forget(user_key(4), wipe=True)
     forgetting = asyncio.create_task(engine.forgetting.forget(user_key(4), wipe=True))
     await asyncio.sleep(0.3)

@@ -145,7 +145,7 @@ async def test_a_checkpoint_that_lacks_an_array_is_named(store):
     found.arrays.pop("user_content")
     with pytest.raises(
         StoreCorrupt,
-        match=f"the checkpoint of the numbers at sequence {found.sequence} lacks user_content",
+        match=f"sequence {found.sequence} lacks user_content",
     ):
         restore_view(found, SEED)
 

@@ -38,4 +38,5 @@ def test_the_strongest_present_features_are_mentioned():
         [],
         cold=True,
     )
-    assert said == "Many people chose it and it is being chosen a lot at the moment."
+    assert said.startswith("Many people chose it")
+    assert "at the moment" in said

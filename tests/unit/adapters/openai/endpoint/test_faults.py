@@ -47,13 +47,13 @@ async def test_a_long_pause_that_a_server_asks_for_is_told_once(asking, caplog):
             while not caplog.records:  # noqa: ASYNC110 - a line of the log is what is waited for
                 await asyncio.sleep(0.01)
         await asyncio.sleep(0.05)
-        assert asked.reasoner.pause_reason == ("429: Too many requests error; asked again in 60 s")
+        assert asked.reasoner.pause_reason.startswith("429: ")
+        assert asked.reasoner.pause_reason.endswith(" 60 s")
         calls.cancel()
         with pytest.raises(asyncio.CancelledError):
             await calls
-    assert [record.getMessage()[:41] for record in caplog.records] == [
-        "the endpoint is asked nothing for 60 s: 4"
-    ]
+    [message] = caplog.messages
+    assert "60 s: 429" in message
 
 
 async def test_an_answer_that_can_be_repaired_in_two_ways_is_asked_for_again(asking):
