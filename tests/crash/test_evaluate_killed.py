@@ -100,7 +100,7 @@ async def test_it_goes_on_where_it_was_and_ends_the_same(tmp_path):
     async with fake_llm(Script(latency=0.02)) as server:
         whole = await ended(await started(folder, tmp_path / "whole.db", server))
         calls = server.seen.calls.total()
-        assert calls > KILLED_AFTER[-1]
+        assert calls > KILLED_AFTER[-1], "the kills fall within the run"
         killed = 0
         for after in KILLED_AFTER:
             begun = server.seen.calls.total()
@@ -111,16 +111,22 @@ async def test_it_goes_on_where_it_was_and_ends_the_same(tmp_path):
             if process.returncode is None:
                 process.kill()
             await process.communicate()
-        assert killed == len(KILLED_AFTER)
+        assert killed == len(KILLED_AFTER), "each run was killed while it asked"
         resumed = await ended(await started(folder, tmp_path / "killed.db", server))
         again = server.seen.calls.total() - 2 * calls
-    assert (whole["runs"], resumed["runs"]) == (1, 1 + len(KILLED_AFTER))
-    assert whole["seconds_in_all"] == pytest.approx(whole["seconds"], abs=0.1)
-    assert resumed["seconds_in_all"] > resumed["seconds"]
-    assert sum(one["calls"] for one in whole["cost_in_all"]) == calls
+    assert (whole["runs"], resumed["runs"]) == (1, 1 + len(KILLED_AFTER)), (
+        "each start counts as a run"
+    )
+    assert whole["seconds_in_all"] == pytest.approx(whole["seconds"], abs=0.1), (
+        "one run: its time is the whole time"
+    )
+    assert resumed["seconds_in_all"] > resumed["seconds"], "several runs: their times add up"
+    assert sum(one["calls"] for one in whole["cost_in_all"]) == calls, "every call is in the cost"
     same = ("users", "learned", "dead_letters", "draws", "reasoner", "dataset")
-    assert {name: resumed[name] for name in same} == {name: whole[name] for name in same}
-    assert texts_in(tmp_path / "killed.db") == texts_in(tmp_path / "whole.db")
+    assert {name: resumed[name] for name in same} == {name: whole[name] for name in same}, (
+        "the result is the same"
+    )
+    assert texts_in(tmp_path / "killed.db") == texts_in(tmp_path / "whole.db"), "so are the texts"
     assert again < calls / 2, (
         "what was in flight at a kill, or not written yet, is asked again, and no more"
     )

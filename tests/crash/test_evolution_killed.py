@@ -46,21 +46,23 @@ async def test_kill_9_inside_an_evolution_leaves_the_old_or_the_new_epoch_whole(
     )
     process.start()
     process.join(240)
-    assert process.exitcode == -signal.SIGKILL
+    assert process.exitcode == -signal.SIGKILL, "it was killed at the step"
     engine = engine_on(tmp_path / "graph.db")
     await engine.open()
     try:
         store, happened = engine.store, step == AFTER
         epoch = await store.current_epoch()
-        assert epoch.number == 1 + happened
-        assert [run.published for run in await store.evolution_runs(9)] == [True] * happened
-        assert len((await store.router_maps()).maps) == happened
-        assert engine.numbers.view.epoch == epoch.number
+        assert epoch.number == 1 + happened, "the old epoch or the new one"
+        assert [run.published for run in await store.evolution_runs(9)] == [True] * happened, (
+            "the run is listed if it went live"
+        )
+        assert len((await store.router_maps()).maps) == happened, "so is its map"
+        assert engine.numbers.view.epoch == epoch.number, "the numbers are of that epoch"
         view = await rebuild_view(store, engine.embedder, engine.data.first_view())
-        assert differing_arrays(view.state, engine.numbers.view.state) == []
-        assert await engine.index_maintenance.repair() == 0
+        assert differing_arrays(view.state, engine.numbers.view.state) == [], "and equal a rebuild"
+        assert await engine.index_maintenance.repair() == 0, "the index equals the graph"
         await push(engine, stream(STYLES[:3], 40, seed=4))
-        assert await store.check() == []
-        assert (await engine.evolve()).verdict
+        assert await store.check() == [], "the graph is sound"
+        assert (await engine.evolve()).verdict, "the next run works"
     finally:
         await engine.close()

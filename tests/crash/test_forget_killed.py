@@ -110,8 +110,8 @@ async def test_a_retraction_and_a_restart_without_making_the_index_again(
             assert (
                 not await engine.index_maintenance.due()
             )  # takes out of the outbox what was shown
-            assert await engine.store.count_changes() == 0
-    assert bool(await strange_points(engine)) == dies
+            assert await engine.store.count_changes() == 0, "the outbox is empty"
+    assert bool(await strange_points(engine)) == dies, "old points stay only if it died"
     if dies:
         await engine.store.close()
     else:
@@ -120,14 +120,16 @@ async def test_a_retraction_and_a_restart_without_making_the_index_again(
     again = engine_on(tmp_path)
     await again.open()
     try:
-        assert not await again.store.wiping_due()
-        assert await strange_points(again) == []
-        assert await again.index_maintenance.repair() == 0
+        assert not await again.store.wiping_due(), "no wiping is due"
+        assert await strange_points(again) == [], "no old point is left after the start"
+        assert await again.index_maintenance.repair() == 0, "the index equals the graph"
         assert (await again.index_maintenance.due(), await again.store.count_changes()) == (
             False,
             0,
+        ), "no maintenance is due"
+        assert (again.index_maintenance.repaired > 0) == dies, (
+            "points were repaired only if it died"
         )
-        assert (again.index_maintenance.repaired > 0) == dies
     finally:
         await again.close()
 

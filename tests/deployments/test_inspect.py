@@ -157,53 +157,76 @@ def test_the_others_answer_with_what_is_there(server, facts):
     assert [row[:2] for row in ask(server, "dropped")] == [["filtered", 5]]
 
 
-def test_the_command_prints_a_table_and_writes_csv(server, facts, tmp_path):
-    event, _ = facts
-    environment = {
-        **os.environ,
-        "PROPAGATION_NEO4J__URI": server.settings.uri,
-        "PROPAGATION_NEO4J__PASSWORD": server.settings.password.get_secret_value(),
-    }
-
-    def run(*arguments):
+@pytest.fixture
+def run(server):
+    def run(*arguments, **environment):
         return subprocess.run(
             [sys.executable, "-m", "services.cli.main", "inspect", *arguments],
-            env=environment,
+            env={
+                **os.environ,
+                "PROPAGATION_NEO4J__URI": server.settings.uri,
+                "PROPAGATION_NEO4J__PASSWORD": server.settings.password.get_secret_value(),
+                **environment,
+            },
             text=True,
             capture_output=True,
             timeout=60,
             check=False,
         )
 
-    listed = run("--json")
-    assert {found["name"] for found in json.loads(listed.stdout)} == set(load_queries())
-    table = run("reach", "--param", f"event={event}")
+    return run
+
+
+def test_the_command_lists_the_questions(run):
+    assert {found["name"] for found in json.loads(run("--json").stdout)} == set(load_queries())
+
+
+def test_the_command_prints_a_table(run, facts):
+    table = run("reach", "--param", f"event={facts[0]}")
     assert table.returncode == 0, table.stderr
     assert "-DID->" in table.stdout
+
+
+def test_the_command_writes_csv(run, facts, tmp_path):
+    event, _ = facts
     written = run("reach", "--param", f"event={event}", "--csv", str(tmp_path / "reach.csv"))
     assert written.returncode == 0, written.stderr
     with (tmp_path / "reach.csv").open() as file:
         rows = list(csv.reader(file))
     assert rows[0] == ["hop", "path"]
     assert len(rows) > 3
+
+
+def test_an_unknown_parameter_is_refused_with_those_that_there_are(run):
     wrong = run("reach", "--param", "evnt=1")
     assert wrong.returncode == 2
     assert "event, limit" in wrong.stderr
     assert "cypher-shell" not in wrong.stderr
-    for parameter, message in (
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
         ("limit=99999999999999999999", "at most 9223372036854775807"),
         ("limit=-1", "non-negative"),
         ("event=\udcff", "UTF-8"),
-    ):
-        wrong = run("reach", "--param", parameter)
-        assert wrong.returncode == 2, wrong.stderr
-        assert message in wrong.stderr
-        assert len(wrong.stderr.splitlines()) == 1
+    ],
+)
+def test_an_impossible_value_is_refused_in_one_line(run, parameter, message):
+    wrong = run("reach", "--param", parameter)
+    assert wrong.returncode == 2, wrong.stderr
+    assert message in wrong.stderr
+    assert len(wrong.stderr.splitlines()) == 1
+
+
+def test_a_value_is_no_part_of_the_query(run, facts):
     nobody = run("reach", "--param", "event=é'; MATCH (n) DETACH DELETE n //", "--csv", "-")
     assert (nobody.returncode, nobody.stdout.splitlines()) == (0, ["hop,path"])
     assert "event=é'" in nobody.stderr
-    environment["PROPAGATION_NEO4J__PASSWORD"] = "not-the-password"
-    refused = run("reach")
+
+
+def test_a_wrong_password_is_refused_in_one_line(run):
+    refused = run("reach", PROPAGATION_NEO4J__PASSWORD="not-the-password")
     assert refused.returncode == 4
     assert len(refused.stderr.splitlines()) == 1
 

@@ -106,23 +106,29 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
     assert done.interactions == 3
     for again in (False, True):
         store = await opened() if again else store
-        assert await store.find_refs([change(ClientKind.USER, "ann").key]) == [None]
-        assert await store.get_clients([ANN]) == []
-        assert await store.find_keys([ANN]) == [None]
-        assert await store.interactions_of_clients([ANN]) == []
+        assert await store.find_refs([change(ClientKind.USER, "ann").key]) == [None], (
+            "its id leads to nothing"
+        )
+        assert await store.get_clients([ANN]) == [], "its text is gone"
+        assert await store.find_keys([ANN]) == [None], "its ref leads to nothing"
+        assert await store.interactions_of_clients([ANN]) == [], "its interactions are gone"
         assert await store.interactions(
             [*sequences, late.outcomes[0].sequence]
-        ) == await store.interactions_of_clients([BOB])
-        assert (await store.load_texts([ANN]))[ANN].profile.version == 0
-        assert await merges_of_client(store, ANN) == []
-        assert [merge.ref for merge in await store.merges_of_message(3, 1, 9)] == [BOB]
-        assert await store.edges_of([ANN]) == {ANN: []}
-        assert (await store.router_version(3, 1)).senders == {BOB}
+        ) == await store.interactions_of_clients([BOB]), "only the other's interactions are left"
+        assert (await store.load_texts([ANN]))[ANN].profile.version == 0, "its profile is gone"
+        assert await merges_of_client(store, ANN) == [], "its merges are gone"
+        assert [merge.ref for merge in await store.merges_of_message(3, 1, 9)] == [BOB], (
+            "the other's merges stay"
+        )
+        assert await store.edges_of([ANN]) == {ANN: []}, "its edges are gone"
+        assert (await store.router_version(3, 1)).senders == {BOB}, (
+            "a message does not count it as a sender"
+        )
         assert [found.sequence for found in await store.gradients(Module.ROUTER, 3, 0, 9)] == [
             sequences[1]
-        ]
-        assert (await store.newest_checkpoint(barrier=True)).sequence == 3
-        assert await store.check() == []
+        ], "only the other's gradients are left"
+        assert (await store.newest_checkpoint(barrier=True)).sequence == 3, "the barrier is stored"
+        assert await store.check() == [], "the graph is sound"
         assert [
             status.status
             for status in (
@@ -130,24 +136,32 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
                     [event("e0-0", "cid", "blue"), event("late", "cid", "blue")], auto_create=True
                 )
             ).outcomes
-        ] == [RecordStatus.FORGOTTEN] * 2
+        ] == [RecordStatus.FORGOTTEN] * 2, "its event ids are not taken again"
     created = await store.record([event("fresh", "ann", "blue")], auto_create=True)
-    assert created.created[int(ClientKind.USER), "ann"] not in (ANN, BOB)
+    assert created.created[int(ClientKind.USER), "ann"] not in (ANN, BOB), (
+        "a new client of that id has a ref of its own"
+    )
     (entry,) = [
         entry
         for entry in await store.read_entries(0, done.sequence)
         if entry.kind == EntryKind.ERASURE
     ]
-    assert (entry.sequence, entry.refs, entry.number) == (done.sequence, (ANN,), 3)
+    assert (entry.sequence, entry.refs, entry.number) == (done.sequence, (ANN,), 3), (
+        "the log names the erased ref"
+    )
 
 
 async def test_what_interactions_wrote_is_read_and_then_gone(store):
     sequences = await lived(store)
     (block,) = await store.read_learned(0, 9)
     written = await store.learned_weights([sequences[2], sequences[0], 99])
-    assert written.sequence.tolist() == [sequences[0], sequences[2]]
-    assert written.since.tolist() == [3, 1]
-    assert np.array_equal(written.weights, block.weights[[0, 2]])
+    assert written.sequence.tolist() == [sequences[0], sequences[2]], (
+        "in the order of sequences, unknown ones left out"
+    )
+    assert written.since.tolist() == [3, 1], "with the sequences from which they were learned"
+    assert np.array_equal(written.weights, block.weights[[0, 2]]), (
+        "with the weights that were stored"
+    )
     rows = [
         row for row in await store.interactions_of_clients([ANN]) if row.sequence == sequences[0]
     ]
@@ -155,14 +169,16 @@ async def test_what_interactions_wrote_is_read_and_then_gone(store):
     barrier = checkpoint(await store.learned_through(), barrier=True)
     await withdraw(store, await lease_of(store), retraction(rows, promoted=[moved]), barrier)
     (after,) = await store.read_learned(0, 9)
-    assert not after.weights[0].any()
-    assert np.array_equal(after.weights[1], block.weights[1])
-    assert np.array_equal(after.weights[2], block.weights[0] / 2)
-    assert np.array_equal(after.sequence, block.sequence)
-    assert after.trust.shape[2] == 0
+    assert not after.weights[0].any(), "the retracted weights are zero"
+    assert np.array_equal(after.weights[1], block.weights[1]), "the other's weights stay"
+    assert np.array_equal(after.weights[2], block.weights[0] / 2), (
+        "the repeat has the weight that moved to it"
+    )
+    assert np.array_equal(after.sequence, block.sequence), "the block keeps its sequences"
+    assert after.trust.shape[2] == 0, "there are no weights of trust"
     part = await store.read_log(0, 99)
-    assert sequences[0] not in part.interactions.sequence
-    assert await store.check() == []
+    assert sequences[0] not in part.interactions.sequence, "the log leaves the event out"
+    assert await store.check() == [], "the graph is sound"
 
 
 async def test_a_retracted_event_is_a_duplicate_and_its_hash_decides(store):

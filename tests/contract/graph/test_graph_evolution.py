@@ -147,31 +147,43 @@ async def test_everything_goes_live_at_one_sequence_and_comes_back(lived, opened
     before = await lived.recorded_through()
     learn, rounds, made = await publication(lived, text(ANN, 1))
     run = await lived.publish_evolution(learn, rounds, made)
-    assert (run.run, run.sequence, run.epoch, run.published) == (1, before + 1, 1, True)
+    assert (run.run, run.sequence, run.epoch, run.published) == (1, before + 1, 1, True), (
+        "the run has the next sequence"
+    )
     store = await opened()
     (entry,) = (await store.read_log(before, 9)).entries
-    assert (entry.kind, entry.sequence, entry.number) == (EntryKind.EVOLUTION, run.sequence, 1)
-    assert await store.current_epoch() == made.epoch.model_copy(update={"sequence": run.sequence})
-    assert (await store.last_round()).sequence == run.sequence
-    assert (await store.newest_checkpoint(barrier=True)).epoch == 1
+    assert (entry.kind, entry.sequence, entry.number) == (EntryKind.EVOLUTION, run.sequence, 1), (
+        "the log names the run"
+    )
+    assert await store.current_epoch() == made.epoch.model_copy(
+        update={"sequence": run.sequence}
+    ), "the epoch is current"
+    assert (await store.last_round()).sequence == run.sequence, "its rows count as a round"
+    assert (await store.newest_checkpoint(barrier=True)).epoch == 1, "its checkpoint is a barrier"
     assert [
         (found.router, found.from_sequence) for found in await edges_at(store, ANN, run.sequence)
-    ] == [(4, run.sequence)]
-    assert [version.text for version in await store.router_versions([4])] == ["more jazz"]
+    ] == [(4, run.sequence)], "its edges begin with it"
+    assert [version.text for version in await store.router_versions([4])] == ["more jazz"], (
+        "the new router speaks"
+    )
     assert [
         (change.key, change.version)
         for change in await store.pending_changes(0, 99)
         if change.collection == Collection.USERS
-    ] == [(ANN, 1)]
-    assert (await store.load_texts([ANN]))[ANN].profile.text == "likes jazz"
-    assert (await store.text_at(ANN, run.sequence)).profile.version == 1
+    ] == [(ANN, 1)], "the index is to be updated"
+    assert (await store.load_texts([ANN]))[ANN].profile.text == "likes jazz", (
+        "the rewritten text is read"
+    )
+    assert (await store.text_at(ANN, run.sequence)).profile.version == 1, "and is of this sequence"
     assert await store.text_at(ANN, before) is None, (
         "a text is of its publication, not of what was learned until then"
     )
-    assert await store.evolution_runs(9) == [run]
+    assert await store.evolution_runs(9) == [run], "the run is listed"
     assert [
         (step.run, step.before, step.after, step.kind) for step in await store.router_lineage()
-    ] == [(1, 1, 1, "split"), (1, 1, 4, "split"), (1, 2, 2, "merge"), (1, 3, 2, "merge")]
+    ] == [(1, 1, 1, "split"), (1, 1, 4, "split"), (1, 2, 2, "merge"), (1, 3, 2, "merge")], (
+        "its changes are the lineage"
+    )
     (kept,) = (await store.router_maps()).maps
     same_map(kept, replace(made.map, run=1))
 

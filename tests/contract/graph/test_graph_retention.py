@@ -76,21 +76,25 @@ async def lived(store):
 async def test_what_ended_goes_and_what_lives_stays(store):
     sequences, _ = await lived(store)
     through = await store.recorded_through()
-    assert await store.oldest_kept() == 0
-    assert await prune(store, through) > 0
-    assert await store.oldest_kept() == through
-    assert (await store.load_texts([ANN]))[ANN].profile.text == "third"
-    assert await store.text_at(ANN, sequences[1]) is None
+    assert await store.oldest_kept() == 0, "before, everything is kept"
+    assert await prune(store, through) > 0, "something is dropped"
+    assert await store.oldest_kept() == through, "the watermark moves"
+    assert (await store.load_texts([ANN]))[ANN].profile.text == "third", "the current text stays"
+    assert await store.text_at(ANN, sequences[1]) is None, "an older text goes"
     assert (await store.router_version(3, 1), (await store.router_version(3, 2)).version) == (
         None,
         2,
+    ), "of a router the newest version stays"
+    assert [found.router for found in (await store.edges_of([ANN]))[ANN]] == [4], (
+        "current edges stay"
     )
-    assert [found.router for found in (await store.edges_of([ANN]))[ANN]] == [4]
-    assert await store.gradients(Module.ROUTER, 3, 0, 9) == []
-    assert await merges_of_client(store, ANN) == []
-    assert len(await store.interactions(sequences)) == 3
-    assert (await store.read_learned(0, 9))[0].weights.any()
-    assert (await store.check(), await prune(store, through)) == ([], 0)
+    assert await store.gradients(Module.ROUTER, 3, 0, 9) == [], "old gradients go"
+    assert await merges_of_client(store, ANN) == [], "merges go"
+    assert len(await store.interactions(sequences)) == 3, "interactions stay"
+    assert (await store.read_learned(0, 9))[0].weights.any(), "learned weights stay"
+    assert (await store.check(), await prune(store, through)) == ([], 0), (
+        "sound, and nothing more to drop"
+    )
 
 
 async def test_nothing_younger_goes(store):

@@ -46,31 +46,35 @@ async def test_a_round_is_invisible_until_it_is_published(store):
     await store.stage_attributes(
         lease, round_, [Attribute(name="jazz", router=3, holders=2)], {BOB: ("jazz",)}
     )
-    assert await store.last_round() is None
+    assert await store.last_round() is None, "before: no round"
     assert (
         await store.edges_of([ANN]),
         await edges_at(store, ANN, 99),
         await store.members_of(3, 9),
-    ) == ({ANN: []}, [], [])
+    ) == ({ANN: []}, [], []), "before: no edges"
     assert (
         await store.router_versions([3]),
         await store.router_version(3, 1),
         await store.contributions(BOB, 9),
-    ) == ([], None, [])
-    assert heard(await store.waiting_messages({ANN: 0}), ANN) == []
+    ) == ([], None, []), "before: no router versions"
+    assert heard(await store.waiting_messages({ANN: 0}), ANN) == [], "before: no message waits"
     assert (await store.get_attributes(["jazz"]), await store.client_attributes([BOB])) == (
         {},
         {BOB: ()},
-    )
+    ), "before: no attributes"
     published = await store.publish_round(lease, round_)
-    assert await store.last_round() == published
-    assert [found.ref for found in (await store.edges_of([ANN]))[ANN]] == [ANN]
-    assert heard(await store.waiting_messages({ANN: 0}), ANN) == [(3, 1)]
-    assert (await store.get_attributes(["jazz", "opera"]))["jazz"].holders == 2
+    assert await store.last_round() == published, "after: the round"
+    assert [found.ref for found in (await store.edges_of([ANN]))[ANN]] == [ANN], "after: its edge"
+    assert heard(await store.waiting_messages({ANN: 0}), ANN) == [(3, 1)], (
+        "after: its message waits"
+    )
+    assert (await store.get_attributes(["jazz", "opera"]))["jazz"].holders == 2, (
+        "after: its attributes"
+    )
     assert (await store.client_attributes([BOB, ANN]), await store.holders_of("jazz", 9)) == (
         {BOB: ("jazz",), ANN: ()},
         [BOB],
-    )
+    ), "after: who holds them"
 
 
 async def test_the_last_rounds_are_the_published_ones_newest_last(store):

@@ -441,26 +441,36 @@ def _many_events(folder):
     return source
 
 
-def test_events_are_retracted_and_clients_exported_and_forgotten(service, tmp_path):
+def test_an_event_is_retracted_once_and_only_with_yes(service):
     at = ("--address", service.address)
-    asked = run("retract", "cid-0", *at)
+    asked = run("retract", "bob-0", *at)
     assert (asked.returncode, "--yes" in asked.stderr) == (2, True)
-    assert answer("retract", "cid-0", "--yes", *at)["outcomes"][0]["retracted"]
-    again = run("retract", "cid-0", "--yes", *at)
-    assert (again.returncode, again.stdout.splitlines()[1]) == (1, "cid-0: was retracted before")
+    assert answer("retract", "bob-0", "--yes", *at)["outcomes"][0]["retracted"]
+    again = run("retract", "bob-0", "--yes", *at)
+    assert (again.returncode, again.stdout.splitlines()[1]) == (1, "bob-0: was retracted before")
+
+
+@pytest.fixture
+def at(service):
+    """Options for a service in which one of cid's four events is retracted."""
+    run("retract", "cid-0", "--yes", "--address", service.address)
+    return "--address", service.address
+
+
+def test_a_client_is_exported_to_a_new_file_or_with_force(at, tmp_path):
     lines = [
         json.loads(line) for line in run("export-client", "--user", "cid", *at).stdout.splitlines()
     ]
     named = [line["event_id"] for line in lines if line["what"] in ("event", "retracted_event")]
-    assert named == ["cid-1", "cid-2", "cid-3", "cid-0"]
+    assert named == ["cid-1", "cid-2", "cid-3", "cid-0"], "the retracted event stands last"
     to = tmp_path / "cid.jsonl"
     assert run("export-client", "--user", "cid", "-o", str(to), *at).returncode == 0
     assert [json.loads(line) for line in to.read_text().splitlines()] == lines
-    assert to.stat().st_mode & 0o777 == 0o600
+    assert to.stat().st_mode & 0o777 == 0o600, "only its owner may read it"
     to.write_text("theirs")
     refused = run("export-client", "--user", "cid", "-o", str(to), *at)
     assert (refused.returncode, "--force" in refused.stderr) == (3, True)
-    assert to.read_text() == "theirs"
+    assert to.read_text() == "theirs", "without --force nothing is overwritten"
     nowhere = run("export-client", "--user", "cid", "-o", str(tmp_path / "none" / "x"), *at)
     assert (nowhere.returncode, "is no folder" in nowhere.stderr) == (2, True)
     assert run("export-client", "--user", "cid", "-o", str(to), "--force", *at).returncode == 0
@@ -470,18 +480,24 @@ def test_events_are_retracted_and_clients_exported_and_forgotten(service, tmp_pa
     assert len(to.read_text().splitlines()) == len(lines), (
         "what is there stays where there is nothing new"
     )
-    assert [file.name for file in tmp_path.iterdir()] == [to.name]
-    link = tmp_path / "link"
-    link.symlink_to(to)
+    assert [file.name for file in tmp_path.iterdir()] == [to.name], "no partial file stays"
+
+
+def test_an_export_follows_a_link_to_a_file(at, tmp_path):
+    to, link = tmp_path / "cid.jsonl", tmp_path / "link"
     to.write_text("")
+    link.symlink_to(to)
     assert run("export-client", "--user", "cid", "-o", str(link), *at).returncode == 0
     assert link.is_symlink(), "as /dev/stdout is"
-    assert len(to.read_text().splitlines()) == len(lines)
-    assert run("forget", *at).returncode == 2
+    assert to.read_text() == run("export-client", "--user", "cid", *at).stdout
+
+
+def test_a_client_is_forgotten_and_wiped_on_request(at):
+    assert run("forget", *at).returncode == 2, "it must be named"
     assert answer("forget", "--user", "cid", "--yes", "--wipe", *at)["events_erased"] == 3
     wiping = next(job for job in answer("status", *at)["jobs"] if job["name"] == "wiping")
     assert wiping["last"] is not None, "it was wiped by hand"
-    assert run("forget", "--user", "cid", "--yes", *at).returncode == 6
+    assert run("forget", "--user", "cid", "--yes", *at).returncode == 6, "it is not known again"
     kept = run("forget", "--item", "i18", "--yes", *at)
     wiped = run("forget", "--item", "i19", "--yes", "--wipe", *at)
     assert [(done.returncode, "wiped" in done.stdout) for done in (kept, wiped)] == [

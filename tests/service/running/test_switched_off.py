@@ -70,17 +70,25 @@ async def test_a_request_can_leave_propagation_out(service):
     sequence = await record(stub, ("ann", 5))
     await stub.RunRound(pb.RunRoundRequest(drain=True))
     whole, alone = await profile(stub), await profile(stub, propagate=False)
-    assert heard(whole)
+    assert heard(whole), "with propagation, something was received"
     assert [line.id for line in alone.lines] == [
         line.id for line in whole.lines if line.author != pb.AUTHOR_RECEPTION
-    ]
-    assert set(alone.attributes) == {name for line in alone.lines for name in line.attributes}
-    assert not alone.waiting
+    ], "without, only the lines received are left out"
+    assert set(alone.attributes) == {name for line in alone.lines for name in line.attributes}, (
+        "its attributes are those of its own lines"
+    )
+    assert not alone.waiting, "nothing waits"
     on, off = await explained(stub, sequence), await explained(stub, sequence, propagate=False)
-    assert {part.feature for part in on.parts} - {part.feature for part in off.parts} == PROPAGATED
-    assert {part.feature for part in off.parts} >= KNN
-    assert on.routers
-    assert (len(off.routers), len(off.messages)) == (0, 0)
+    assert {part.feature for part in on.parts} - {
+        part.feature for part in off.parts
+    } == PROPAGATED, "the propagated features go"
+    assert {part.feature for part in off.parts} >= KNN, (
+        "the features of the user's own history stay"
+    )
+    assert on.routers, "with propagation, the explanation names routers"
+    assert (len(off.routers), len(off.messages)) == (0, 0), (
+        "without, it names no router and no message"
+    )
 
 
 async def test_the_setting_stops_rounds_and_reception_and_nothing_else(serving):
@@ -93,22 +101,28 @@ async def test_the_setting_stops_rounds_and_reception_and_nothing_else(serving):
         sequence = await record(stub, ("ann", 5), ("dee", 6))
         done = await stub.RunRound(pb.RunRoundRequest(drain=True))
         assert not done.HasField("round")
-        assert "switched off" in done.note
+        assert "switched off" in done.note, "the call says why there was no round"
         with pytest.raises(grpc.aio.AioRpcError, match="switched off") as refused:
             await stub.EvolveRouters(pb.EvolveRoutersRequest())
         assert refused.value.code() is grpc.StatusCode.FAILED_PRECONDITION
-        assert (await stub.EvolveRouters(pb.EvolveRoutersRequest(dry_run=True))).run.verdict
+        assert (await stub.EvolveRouters(pb.EvolveRoutersRequest(dry_run=True))).run.verdict, (
+            "a plan is still made on request"
+        )
         off = await profile(stub, freshness=pb.FRESHNESS_MERGED, min_sequence=sequence)
-        assert not heard(off)
-        assert not off.waiting
+        assert not heard(off), "nothing is merged"
+        assert not off.waiting, "nothing is shown as waiting"
         status = await stub.GetStatus(pb.GetStatusRequest())
-        assert status.last_round == before.last_round
-        assert not status.propagate
-        assert (status.learned_through, status.reasoned_through) == (sequence, sequence)
-        assert not PROPAGATED & {part.feature for part in (await explained(stub, sequence)).parts}
+        assert status.last_round == before.last_round, "no round by itself"
+        assert not status.propagate, "the status shows the setting"
+        assert (status.learned_through, status.reasoned_through) == (sequence, sequence), (
+            "learning and reasoning go on"
+        )
+        assert not PROPAGATED & {
+            part.feature for part in (await explained(stub, sequence)).parts
+        }, "the score leaves the propagated features out"
         assert {
             part.feature for part in (await explained(stub, sequence, propagate=True)).parts
-        } >= PROPAGATED
+        } >= PROPAGATED, "a request can have them"
     async with serving(auto_create=True) as service:
         assert heard(await profile(service.stub, freshness=pb.FRESHNESS_MERGED)), (
             "what waited meanwhile arrives"
@@ -118,18 +132,26 @@ async def test_the_setting_stops_rounds_and_reception_and_nothing_else(serving):
 
 async def test_the_gauge_ranks_with_and_without_and_outlives_a_restart(serving):
     async with serving(auto_create=True) as service:
-        assert not (await service.stub.GetStatus(pb.GetStatusRequest())).HasField("gauge")
+        assert not (await service.stub.GetStatus(pb.GetStatusRequest())).HasField("gauge"), (
+            "no gauge before the first interaction"
+        )
         await let_bob_and_cid_find_opera(service.stub)
         told = await service.stub.GetStatus(pb.GetStatusRequest(history=True))
         gauge = told.gauge
-        assert gauge.interactions == 14
-        assert 1 / math.log2(6) < gauge.without <= 1
-        assert 1 / math.log2(6) < gauge.with_propagation <= 1
-        assert sum(point.interactions for point in gauge.course) == 14
-        assert [done.number for done in told.rounds] == [1, 2]
-        assert told.rounds[-1] == told.last_round
+        assert gauge.interactions == 14, "every interaction is counted"
+        assert 1 / math.log2(6) < gauge.without <= 1, "the gain without propagation"
+        assert 1 / math.log2(6) < gauge.with_propagation <= 1, "the gain with propagation"
+        assert sum(point.interactions for point in gauge.course) == 14, (
+            "the course covers all of them"
+        )
+        assert [done.number for done in told.rounds] == [1, 2], "the history lists the rounds"
+        assert told.rounds[-1] == told.last_round, "the last of them is the last round"
         brief = await service.stub.GetStatus(pb.GetStatusRequest())
-        assert (len(brief.gauge.course), len(brief.rounds)) == (0, 0)
-        assert "14 interactions" in gauge_in_words(gauge)
+        assert (len(brief.gauge.course), len(brief.rounds)) == (0, 0), (
+            "without history neither is sent"
+        )
+        assert "14 interactions" in gauge_in_words(gauge), "the sentence says over how many"
     async with serving(auto_create=True) as service:
-        assert (await service.stub.GetStatus(pb.GetStatusRequest(history=True))).gauge == gauge
+        assert (await service.stub.GetStatus(pb.GetStatusRequest(history=True))).gauge == gauge, (
+            "a restart keeps it"
+        )

@@ -44,16 +44,20 @@ DURATION = re.compile(r"\d+[sm]")
 @pytest.mark.parametrize("name", SERVICES)
 def test_every_service_has_limits_a_restart_policy_and_a_health_check(name):
     service = SERVICES[name]
-    assert set(service) <= KNOWN
-    assert SIZE.fullmatch(service["mem_limit"])
-    assert service["restart"] == "unless-stopped"
+    assert set(service) <= KNOWN, "no unknown key"
+    assert SIZE.fullmatch(service["mem_limit"]), "a limit of memory"
+    assert service["restart"] == "unless-stopped", "a restart policy"
     check = service["healthcheck"]
-    assert set(check) <= {"test", "interval", "timeout", "retries", "start_period"}
-    assert check["test"][0] in ("CMD", "CMD-SHELL")
-    assert all(DURATION.fullmatch(check[key]) for key in ("interval", "timeout"))
-    assert "image" in service
-    assert not service["image"].endswith(":latest")
-    assert ":" in service["image"]
+    assert set(check) <= {"test", "interval", "timeout", "retries", "start_period"}, (
+        "no unknown key of the health check"
+    )
+    assert check["test"][0] in ("CMD", "CMD-SHELL"), "a command to check with"
+    assert all(DURATION.fullmatch(check[key]) for key in ("interval", "timeout")), (
+        "durations with a unit"
+    )
+    assert "image" in service, "an image"
+    assert not service["image"].endswith(":latest"), "a version of its own"
+    assert ":" in service["image"], "a version"
 
 
 @pytest.mark.parametrize("name", SERVICES)

@@ -167,16 +167,24 @@ def test_the_judge_by_hand():
     before, after = np.zeros((3, 2)), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     verdict = judge(users, scores, before, after, np.ones((3, 2)), 4)
     better, worse = np.log1p(np.exp(-1.0)) - np.log(2), np.log1p(np.exp(1.0)) - np.log(2)
-    assert verdict.before == pytest.approx(np.log(2))
-    assert verdict.after - verdict.before == pytest.approx((better + worse) / 2)
-    assert verdict.standard_error == pytest.approx(abs(worse - better) / 2)
-    assert verdict.published  # one user each way: within one standard error
-    assert "2 users and 3 of the 4" in verdict.verdict
+    assert verdict.before == pytest.approx(np.log(2)), "the loss before, by hand"
+    assert verdict.after - verdict.before == pytest.approx((better + worse) / 2), (
+        "the difference, by hand"
+    )
+    assert verdict.standard_error == pytest.approx(abs(worse - better) / 2), (
+        "its standard error, by hand"
+    )
+    assert verdict.published, "one user each way: within one standard error"
+    assert "2 users and 3 of the 4" in verdict.verdict, "the verdict counts what could be judged"
     alike = judge(np.array([0, 1]), scores[:2], before[:2], -after[:2], np.ones((2, 2)), 2)
-    assert not alike.published
-    assert "2 users and 2 of the 2" in alike.verdict
-    assert judge(users, scores, before, before, np.ones((3, 2)), 4).published
-    assert judge(users[:2], scores[:2], before[:2], after[:2], np.ones((2, 2)), 2) is None
+    assert not alike.published, "worse for all alike is refused"
+    assert "2 users and 2 of the 2" in alike.verdict, "the verdict counts what could be judged"
+    assert judge(users, scores, before, before, np.ones((3, 2)), 4).published, (
+        "no change is no worse"
+    )
+    assert judge(users[:2], scores[:2], before[:2], after[:2], np.ones((2, 2)), 2) is None, (
+        "of one user there is no verdict"
+    )
 
 
 def test_a_verdict_shows_a_difference_however_small():

@@ -59,18 +59,24 @@ async def test_the_rule_comes_through_whatever_the_habit(asking, habit):
     async with asking(habits=habit) as asked:
         forward, backward = await outcome(asked)
         [edit] = forward.merges[0].edits
-        assert isinstance(edit, AddLine)
-        assert (edit.line.attributes, edit.line.author) == (("soul", "funk"), Author.RECEPTION)
-        assert [(source.router, source.version) for source in edit.line.sources] == [(3, 1)]
-        assert forward.merges[0].outcomes == {(3, 1): "merged"}
+        assert isinstance(edit, AddLine), "a line is added"
+        assert (edit.line.attributes, edit.line.author) == (("soul", "funk"), Author.RECEPTION), (
+            "with its attributes and author"
+        )
+        assert [(source.router, source.version) for source in edit.line.sources] == [(3, 1)], (
+            "and its source"
+        )
+        assert forward.merges[0].outcomes == {(3, 1): "merged"}, "the message counts as merged"
         assert forward.prediction.chose_first is False, "the second one shown shares its words"
-        assert [len(part.edits) for part in backward.clients] == [1, 1, 0]
-        assert {rule.router for rule in backward.clients[0].rules} == {3}
+        assert [len(part.edits) for part in backward.clients] == [1, 1, 0], (
+            "each client's edits are read"
+        )
+        assert {rule.router for rule in backward.clients[0].rules} == {3}, "and its rules"
         assert all(
             "\x00" not in edit.line.text and "\ud800" not in edit.line.text
             for edit in backward.clients[0].edits
-        )
-        assert asked.calls <= 2 + bool(habit)
+        ), "characters that break stores are replaced"
+        assert asked.calls <= 2 + bool(habit), "at most one more call"
 
 
 @pytest.mark.parametrize(

@@ -66,23 +66,29 @@ def test_evolution_is_compared_with_none_on_the_same_events(dataset, tmp_path, m
     monkeypatch.setattr(Verdict, "published", True)  # so few users tell it nothing
     outcome = vary("evolution=3", dataset, first=200)
     off, often = outcome.report.points
-    assert [outcome.report.label(point) for point in outcome.report.points] == ["off", "3"]
-    assert (off.counts["runs"], off.counts["routers"], off.gains["evolved"].mean) == (0, 4, 0)
-    assert off.n10["off"] == often.n10["off"]
-    assert 1 <= often.counts["published"] <= often.counts["runs"]
-    assert often.counts["routers"] == 4 + often.counts["splits"] - often.counts["merges"]
-    assert often.n10["plain"] != off.n10["plain"]
+    assert [outcome.report.label(point) for point in outcome.report.points] == ["off", "3"], (
+        "the points are labelled"
+    )
+    assert (off.counts["runs"], off.counts["routers"], off.gains["evolved"].mean) == (0, 4, 0), (
+        "without evolution nothing changes"
+    )
+    assert off.n10["off"] == often.n10["off"], "the arm without propagation is the same"
+    assert 1 <= often.counts["published"] <= often.counts["runs"], "with it, runs are published"
+    assert often.counts["routers"] == 4 + often.counts["splits"] - often.counts["merges"], (
+        "the routers are those that the changes leave"
+    )
+    assert often.n10["plain"] != off.n10["plain"], "the changed routers rank otherwise"
     assert often.gains["evolved"].mean == pytest.approx(
         often.n10["rules"] - off.n10["rules"], abs=0.1
-    )
+    ), "the gain is the difference of the figures"
     for headers, rows in (effect_levels(outcome.report), effect_gains(outcome.report)):
-        assert all(len(row) == len(headers) for row in rows)
+        assert all(len(row) == len(headers) for row in rows), "each row has a cell for each column"
     outcome.show()
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 160, (
         "readable where it is printed"
     )
     outcome.draw(tmp_path / "evolution.svg")
-    assert "nth round" in (tmp_path / "evolution.svg").read_text()
+    assert "nth round" in (tmp_path / "evolution.svg").read_text(), "the drawing names the setting"
 
 
 @pytest.mark.slow

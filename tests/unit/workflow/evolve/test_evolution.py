@@ -516,27 +516,29 @@ async def test_undo_leads_back(made, monkeypatch, kind):
         version.router: version.text for version in await engine.store.router_versions(range(3))
     }
     run = await engine.evolve()
-    assert [change.kind for change in run.changes] == [kind]
+    assert [change.kind for change in run.changes] == [kind], "the run makes one change"
     spoken = await engine.store.router_versions(engine.numbers.view.routers)
-    assert {version.written_by for version in spoken if version.text == "a text"} == {"evolve@9"}
+    assert {version.written_by for version in spoken if version.text == "a text"} == {"evolve@9"}, (
+        "its texts name it"
+    )
     trial = await engine.evolve(undo=run.run, dry_run=True)
     assert (trial.run, trial.undoes, len(trial.changes)) == (
         0,
         run.run,
         kind != EvolutionKind.REWRITE,
-    )
+    ), "a dry run of the undo stores nothing"
     back = await engine.evolve(undo=run.run)
-    assert (back.published, back.undoes) == (True, run.run)
+    assert (back.published, back.undoes) == (True, run.run), "the undo goes live"
     now = engine.numbers.view.state.taste
-    assert engine.numbers.view.routers == [0, 1, 2]
-    assert now.total == pytest.approx(taste.total, rel=1e-4)
+    assert engine.numbers.view.routers == [0, 1, 2], "the routers are those of before"
+    assert now.total == pytest.approx(taste.total, rel=1e-4), "so are their totals"
     tolerance = (
         1e-5 if kind != EvolutionKind.MERGE else 0.2
     )  # start mass, .2 an item, is divided in proportion
-    assert now.mass[:36] == pytest.approx(taste.mass[:36], abs=tolerance)
+    assert now.mass[:36] == pytest.approx(taste.mass[:36], abs=tolerance), "and their masses"
     assert {
         version.router: version.text for version in await engine.store.router_versions(range(3))
-    } == texts
+    } == texts, "and their texts"
     await push(engine, stream(STYLES[:3], 40, seed=4))
     await mass_is_what_was_written(engine)
 

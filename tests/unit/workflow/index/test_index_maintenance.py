@@ -214,18 +214,22 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
         assert await engine.store.reasoned_through() == await engine.store.recorded_through(), (
             "everything else goes on"
         )
-        assert (await engine.recommender.recommend(RecommendRequest("u1", 5))).items
+        assert (await engine.recommender.recommend(RecommendRequest("u1", 5))).items, (
+            "reads are answered"
+        )
         with pytest.raises(IndexUnavailable):
             await engine.run_round()
-        assert await engine.update_index() == 0
-        assert "does not answer" in engine.index_maintenance.problem
-        assert await engine.store.count_changes() > 0
+        assert await engine.update_index() == 0, "nothing is written meanwhile"
+        assert "does not answer" in engine.index_maintenance.problem, "the problem is named"
+        assert await engine.store.count_changes() > 0, "the outbox keeps what the index lacks"
         await wire.mend()
-        assert await differences(engine, await uncut_index(wire, engine)) != set()
+        assert await differences(engine, await uncut_index(wire, engine)) != set(), "the index lags"
         await found_again(engine)
-        assert await differences(engine) == set()
-        assert await engine.update_index() == await engine.store.count_changes() == 0
-        assert await engine.run_round() is not None
+        assert await differences(engine) == set(), "it catches up"
+        assert await engine.update_index() == await engine.store.count_changes() == 0, (
+            "the outbox is empty"
+        )
+        assert await engine.run_round() is not None, "rounds run again"
 
 
 async def test_new_clients_are_described_without_an_index_that_would_route_them(tmp_path, wire):

@@ -381,17 +381,17 @@ async def test_an_index_that_lagged_is_mended_without_a_restart(engine, monkeypa
     await engine.reason(0)
     with monkeypatch.context() as broken:
         broken.setattr(LineVectors, "embed", lambda self, texts: refused(texts))
-        assert await engine.reasoning.step() == 2
-        assert (await profile_of(engine)).version > 0
+        assert await engine.reasoning.step() == 2, "reasoning goes on"
+        assert (await profile_of(engine)).version > 0, "the texts are committed"
         assert await engine.update_index() == 0, "whoever committed may still be at it"
         monkeypatch.setattr(maintenance, "MIN_AGE_MS", 0)
         with pytest.raises(OSError, match="does not answer"):
             await engine.update_index()
-    assert await engine.store.count_changes() > 0
-    assert await engine.update_index() > 0
-    assert await engine.store.count_changes() == 0
-    assert await engine.index_maintenance.repair() == 0
-    assert await engine.reason() == 0
+    assert await engine.store.count_changes() > 0, "what the index lacks is in the outbox"
+    assert await engine.update_index() > 0, "it is written later"
+    assert await engine.store.count_changes() == 0, "then the outbox is empty"
+    assert await engine.index_maintenance.repair() == 0, "and the index equals the graph"
+    assert await engine.reason() == 0, "no work is left"
     await engine.record(events("Coda"))
     await engine.drain()
-    assert await engine.store.dead_letters(1) == []
+    assert await engine.store.dead_letters(1) == [], "no event failed"

@@ -41,25 +41,29 @@ def accepted(*sequences):
 
 def test_what_is_recorded_elsewhere_is_a_gap_until_it_is_read():
     unlearned = PendingEvents()
-    assert unlearned.gaps(0) == []
-    assert unlearned.gaps(5) == [(0, 5)]
+    assert unlearned.gaps(0) == [], "an empty log has no gap"
+    assert unlearned.gaps(5) == [(0, 5)], "all that is unread is one gap"
     unlearned.add_recorded(*accepted(3, 4), entries=True)
     unlearned.note_entry(7)
-    assert unlearned.gaps(9) == [(0, 1), (4, 6), (7, 9)]
+    assert unlearned.gaps(9) == [(0, 1), (4, 6), (7, 9)], "own events and entries are no gap"
     logged(unlearned, 4, 6)
     unlearned.add_recorded(*accepted(5, 6))
-    assert unlearned.gaps(9) == [(0, 1), (7, 9)]
+    assert unlearned.gaps(9) == [(0, 1), (7, 9)], "what was read is none"
     assert (unlearned.ids_of("ann"), unlearned.rows_of(5 % 3), unlearned.rows_of(6 % 3)) == (
         ["i3", "i4"],
         [5],
         [6],
-    )
+    ), "both kinds are pending"
     unlearned.drop_learned(4)
-    assert (unlearned.gaps(9), unlearned.ids_of("ann")) == ([(7, 9)], [])
+    assert (unlearned.gaps(9), unlearned.ids_of("ann")) == ([(7, 9)], []), (
+        "learned events are not pending"
+    )
     logged(unlearned, 7, 9)
-    assert unlearned.gaps(9) == []
+    assert unlearned.gaps(9) == [], "all was read"
     unlearned.drop_learned(9)
-    assert (len(unlearned), unlearned.gaps(9), unlearned.gaps(10)) == (0, [], [(9, 10)])
+    assert (len(unlearned), unlearned.gaps(9), unlearned.gaps(10)) == (0, [], [(9, 10)]), (
+        "then only the next is a gap"
+    )
 
 
 @given(

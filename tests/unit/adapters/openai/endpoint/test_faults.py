@@ -183,16 +183,16 @@ async def test_the_limiter_counts_calls_and_tokens_of_any_minute():
     for _ in range(2):
         async with limiter.slot(100):
             pass
-    assert limiter._wait(100) == 60.0
+    assert limiter._wait(100) == 60.0, "a third call in a minute waits"
     now[0] = 60.5
-    assert limiter._wait(100) == 0.0
+    assert limiter._wait(100) == 0.0, "after the minute it does not"
     async with limiter.slot(950):
-        assert limiter._wait(100) == 60.0
-        assert limiter._wait(10) == 0.0
-    assert limiter.pause(1) == 1.0
-    assert limiter.pause(90) == 89.0
-    assert limiter.pause(60) == 0.0
-    assert limiter._wait(10) == 90.0
+        assert limiter._wait(100) == 60.0, "tokens above the limit wait"
+        assert limiter._wait(10) == 0.0, "tokens below it do not"
+    assert limiter.pause(1) == 1.0, "a pause holds calls back"
+    assert limiter.pause(90) == 89.0, "a longer one adds the difference"
+    assert limiter.pause(60) == 0.0, "a shorter one adds nothing"
+    assert limiter._wait(10) == 90.0, "calls wait for the longest"
 
 
 async def test_the_breaker_opens_lets_one_try_and_closes():
