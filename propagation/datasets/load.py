@@ -22,6 +22,7 @@ from propagation.model import (
     check_metadata,
     check_negative,
     check_weight,
+    problem_in_words,
 )
 
 CLIENTS, EVENTS = "clients.jsonl", "events.jsonl"
@@ -119,7 +120,7 @@ def _objects(path: Path | None, kind: type[Kind]) -> Iterator[tuple[Place, Kind]
             first = error.errors()[0]
             name, *inner = map(str, first["loc"])
             field = f"{name}[{inner[0]}]" if name in LISTS and inner else name
-            raise place.refusal(field, first["msg"]) from None
+            raise place.refusal(field, problem_in_words(first["msg"])) from None
         yield place, row
 
 

@@ -134,6 +134,7 @@ from propagation.model.validation import (
     check_seconds,
     check_text,
     check_weight,
+    problem_in_words,
 )
 from propagation.model.watch_events import Gap, NumberedMerge, NumberedText, WatchEventKind
 from propagation.plurals import join_names, pluralize
@@ -272,6 +273,7 @@ __all__ = [
     "names_in_text",
     "normalize_name",
     "pluralize",
+    "problem_in_words",
     "rank_by_distinctiveness",
     "ref_of",
     "seed_of",

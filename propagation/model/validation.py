@@ -6,6 +6,7 @@ Each raises InvalidInput with the field, the problem and the limit.
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from propagation.errors import InvalidInput
 from propagation.model.clients.client import ID_MAX_BYTES, LIST_MAX, TEXT_MAX_CHARS, ClientChange
@@ -16,6 +17,20 @@ LAST_SECOND = 253_370_764_800
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
 SURELY_SHORT = ID_MAX_BYTES // 4
+OUR_WORDS = {  # for pydantic's
+    "(Input|String) should": "must",
+    "Value error, ": "",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    "match pattern": "match",
+    ", unable to .*": "",
+    "^Field required": "is missing",
+}
+
+
+def problem_in_words(message: str) -> str:
+    """Say a message of pydantic's in the words of the other refusals."""
+    return reduce(lambda text, phrase: re.sub(phrase, OUR_WORDS[phrase], text), OUR_WORDS, message)
 
 
 def check_id(value: str, field: str) -> str:

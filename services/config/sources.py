@@ -18,6 +18,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
 from propagation.errors import PropagationError
+from propagation.model import problem_in_words
 from services.config.settings import PRESETS, Settings
 
 PREFIX = "PROPAGATION_"
@@ -229,7 +230,7 @@ def _value(key: str, entry: Entry) -> object:
 def _sentence(error: ErrorDetails, entries: Mapping[str, Entry]) -> str:
     """Say in one line: key, value, source, and the allowed values."""
     key = ".".join(str(part) for part in error["loc"]).removeprefix("workflow.")
-    problem = re.sub("(Input|String) should", "must", error["msg"]).replace("Value error, ", "")
+    problem = problem_in_words(error["msg"])
     entry = entries.get(key)
     if entry is None:
         return f"{key or 'settings'}: {problem}"

@@ -1,5 +1,5 @@
 // name: record/log/log_end
-// purpose: the last sequence, and the numbers of users and items
+// purpose: the last sequence
 // parameters: none
 MATCH (p:Progress {name: 'log'})
-RETURN p.sequence, p.users, p.items
+RETURN p.sequence

@@ -59,10 +59,7 @@ class ClientStore(Protocol):
         """
 
     async def count_clients(self, kind: ClientKind) -> int:
-        """Count the refs of a kind that were ever given.
-
-        This is the length of the kind's arrays.
-        """
+        """Count the clients of a kind; erased ones do not count."""
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,7 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
     sequences = await lived(store)
     rows = await store.interactions_of_clients([ANN])
     assert [row.sequence for row in rows] == [sequences[0], sequences[2]]
+    users = await store.count_clients(ClientKind.USER)
     late = await store.record([event("late", "ann", "blue")], auto_create=False)
     done = await withdraw(
         store,
@@ -110,6 +111,7 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
             "its id leads to nothing"
         )
         assert await store.get_clients([ANN]) == [], "its text is gone"
+        assert await store.count_clients(ClientKind.USER) == users - 1, "it is not counted"
         assert await store.find_keys([ANN]) == [None], "its ref leads to nothing"
         assert await store.interactions_of_clients([ANN]) == [], "its interactions are gone"
         assert await store.interactions(

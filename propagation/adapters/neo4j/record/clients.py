@@ -11,6 +11,7 @@ from propagation.model import Client, ClientKey, ClientKind, kind_of
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
 SCANS = {USER: "record/clients/list_users", ITEM: "record/clients/list_items"}
+COUNTS = {USER: "record/clients/count_users", ITEM: "record/clients/count_items"}
 CREATES = {USER: "record/clients/create_users", ITEM: "record/clients/create_items"}
 Refs = dict[NamedClient, int]
 
@@ -42,8 +43,7 @@ class Neo4jClients(StorePart):
         ]
 
     async def count_clients(self, kind: ClientKind) -> int:
-        row = await self._database.row("record/log/log_end")
-        return 0 if row is None else int(row[1 + kind])
+        return int(await self._database.value(COUNTS[kind]))
 
 
 def ids_by_kind(keys: Iterable[ClientKey]) -> dict[str, list[str]]:

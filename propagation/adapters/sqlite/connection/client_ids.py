@@ -23,7 +23,6 @@ class Directory:
         self._added: dict[tuple[int, str], int] = {}
         self._forgotten: list[tuple[int, str]] = []
         self._next = [0, 0]
-        self._counts = [0, 0]
         self._sequence = 0
         self._at = 0
 
@@ -37,7 +36,6 @@ class Directory:
             self._next[kind] = max(
                 given, 1 + max((ref >> 1 for ref in self._committed[kind].values()), default=-1)
             )
-        self._counts = list(self._next)
         self._sequence = recorded_through(connection)
         self._at = committed_at(connection, self._sequence)
 
@@ -64,7 +62,6 @@ class Directory:
             self._committed[kind][id_] = ref
             self._ids[ref] = id_
         self._added.clear()
-        self._counts = list(self._next)
 
     def ref(self, kind: int, id_: str) -> int | None:
         """Return the ref that readers see."""
@@ -84,8 +81,8 @@ class Directory:
         return added if added is not None or (int(kind), id_) in self._forgotten else ref
 
     def count(self, kind: ClientKind) -> int:
-        """Return how many refs of a kind readers may see."""
-        return self._counts[kind]
+        """Return how many clients of a kind readers see."""
+        return len(self._committed[kind])
 
     def add(self, kind: ClientKind, id_: str) -> int:
         """Give a new client a ref."""

@@ -168,10 +168,25 @@ def test_the_buffer_in_force_is_shown_with_a_language_model(load):
 
 
 @pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
+        ("server.port=many", "must be a valid integer"),
+        ("server.port=-1", "must be at least 0"),
+        ("server.port=70000", "must be at most 65535"),
+        ("store=paper", "must be 'sqlite' or 'neo4j'"),
+    ],
+)
+def test_a_refused_value_is_told_in_our_words(load, setting, problem):
+    with pytest.raises(SettingsError) as refused:
+        load(flags=(setting,))
+    assert str(refused.value).endswith(f": {problem}")
+
+
+@pytest.mark.parametrize(
     "uri", ["bolt://neo4j:hidden@127.0.0.1:7687", "127.0.0.1:7687", "http://127.0.0.1:7474"]
 )
 def test_an_impossible_neo4j_address_is_refused_without_its_password(uri):
-    with pytest.raises(SettingsError, match=r"neo4j\.uri is .*: must match pattern") as refused:
+    with pytest.raises(SettingsError, match=r"neo4j\.uri is .*: must match") as refused:
         load_settings(None, {"PROPAGATION_NEO4J__URI": uri}, {})
     assert "hidden" not in str(refused.value)
 
