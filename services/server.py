@@ -194,7 +194,7 @@ async def _open(
     database = settings.database
     # A first start that failed leaves an empty file.
     has_content = database.exists() and database.stat().st_size > 0
-    if settings.store == "sqlite" and not has_content:
+    if settings.graph_file and not has_content:
         log.info("there is no graph yet: making one", database=str(database))
     slow_start = asyncio.get_running_loop().call_later(
         SLOW_START_SECONDS,

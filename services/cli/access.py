@@ -176,23 +176,26 @@ def existing_database(settings: "Settings") -> "Settings":
     Raises:
         UsageProblem: There is no such file.
     """
-    if settings.store == "sqlite" and not settings.database.exists():
+    if settings.graph_file and not settings.graph_file.exists():
         raise UsageProblem(f"{settings.database} is not there; name the database with --database")
     return settings
 
 
-def database_in_file(settings: "Settings") -> "Settings":
-    """Return the settings if their database is an existing file.
+def database_in_file(settings: "Settings", *, exists: bool = True) -> "Settings":
+    """Return the settings if their database is a file.
+
+    Args:
+        exists: Whether there must be such a file.
 
     Raises:
         UsageProblem: It is not.
     """
-    if settings.store != "sqlite":
+    if settings.graph_file is None:
         raise UsageProblem(
             f"the graph lies on {settings.graph}: keep and restore it with the server's own "
             "tools (neo4j-admin)"
         )
-    return existing_database(settings)
+    return existing_database(settings) if exists else settings
 
 
 def with_engine(

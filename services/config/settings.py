@@ -169,11 +169,14 @@ class Settings(Term):
         return workflow.model_copy(update={"buffer": BUFFER_OF_LANGUAGE_MODEL})
 
     @property
+    def graph_file(self) -> Path | None:
+        """The file that holds the graph; None if it is on a server."""
+        return self.database if self.store == "sqlite" else None
+
+    @property
     def graph(self) -> str:
         """Where the graph is, for people."""
-        if self.store == "sqlite":
-            return str(self.database)
-        return f"{self.neo4j.uri}/{self.neo4j.database}"
+        return str(self.graph_file or f"{self.neo4j.uri}/{self.neo4j.database}")
 
 
 # RecNet as published: routers from attributes (2.2.1), one router an attribute (eq. 2), multicast

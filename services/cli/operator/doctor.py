@@ -68,7 +68,7 @@ def doctor(
     from services.assembly import sqlite_files
 
     settings = existing_database(settings_of(config, assignments, database=database))
-    found = list(_check_file(sqlite_files(settings), mend)) if settings.store == "sqlite" else []
+    found = list(_check_file(sqlite_files(settings), mend)) if settings.graph_file else []
     findings = found + with_engine(settings, lambda engine: _check_engine(engine, settings))
     sound = not any(finding.wrong and not finding.done for finding in findings)
     if json:
@@ -130,7 +130,7 @@ async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]
         *(stored or [Finding("stored data", "")]),
         await numbers_of(engine),
         _index(engine),
-        *([_disk(settings)] if settings.store == "sqlite" else []),
+        *([_disk(settings)] if settings.graph_file else []),
     ]
 
 

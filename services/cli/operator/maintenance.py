@@ -84,9 +84,7 @@ def restore(
 
     JSON: {"database", "bytes", "seconds"}.
     """
-    settings = settings_of(config, assignments, database=database)
-    if settings.store != "sqlite":
-        database_in_file(settings)
+    settings = database_in_file(settings_of(config, assignments, database=database), exists=False)
     if not file.exists():
         raise UsageProblem(f"{file} is not there; name what `propagation backup` or `export` wrote")
     _, seconds = _timed_on_file(
