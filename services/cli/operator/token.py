@@ -45,7 +45,8 @@ def new(
 
     The file keeps only the token's hash.
 
-    analyst includes read, and sees users by id; admin includes write and read.
+    A front end needs application. persons includes read, analyst includes persons, and admin
+    includes all but analyst, which alone sees users by id.
 
     JSON: {"name", "roles", "token"}.
     """
