@@ -702,17 +702,14 @@ class Profile(_message.Message):
     WAITING_FIELD_NUMBER: _builtins.int
     DROPPED_FIELD_NUMBER: _builtins.int
     TITLE_FIELD_NUMBER: _builtins.int
-    WITHHELD_LINES_FIELD_NUMBER: _builtins.int
     version: _builtins.int
-    """The version, from 1; 0 before anything was written."""
+    """The version, from 1; 0 before anything was written, and for a caller without the role persons,
+    whom it would tell of each event.
+    """
     dropped: _builtins.int
     """The number of messages that have fallen out of the full buffer so far."""
     title: _builtins.str
     """The client's title; may be empty."""
-    withheld_lines: _builtins.int
-    """The number of lines that are not shown, because too few users stand behind them for a caller
-    without the role persons.
-    """
     @_builtins.property
     def key(self) -> Global___ClientKey:
         """The client."""
@@ -744,11 +741,10 @@ class Profile(_message.Message):
         waiting: _abc.Iterable[Global___Message] | None = ...,
         dropped: _builtins.int = ...,
         title: _builtins.str = ...,
-        withheld_lines: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "dropped", b"dropped", "filter_memory", b"filter_memory", "key", b"key", "lines", b"lines", "title", b"title", "version", b"version", "waiting", b"waiting", "withheld_lines", b"withheld_lines"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "dropped", b"dropped", "filter_memory", b"filter_memory", "key", b"key", "lines", b"lines", "title", b"title", "version", b"version", "waiting", b"waiting"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -247,11 +247,10 @@ def profile_to_proto(reading: ProfileReading, references: References) -> pb.Prof
     return pb.Profile(
         key=key_to_proto(reading.client.key),
         title=reading.client.title,
-        version=text.profile.version,
+        version=text.profile.version if references.caller.reads_persons else 0,
         lines=[line_to_proto(line, references) for line in lines],
         attributes=sorted({name for line in lines for name in line.attributes}),
         filter_memory=[rule_to_proto(rule) for rule in rules],
-        withheld_lines=len(text.profile.lines) - len(lines),
         waiting=[message_to_proto(message) for message in reading.waiting],
         dropped=text.dropped,
     )

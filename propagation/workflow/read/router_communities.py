@@ -52,8 +52,7 @@ class SessionCommunity:
     """Community of one session router, which has no routing table.
 
     Attributes:
-        items: (ref, lift) by descending lift, of items adopted at least `mass_min_support`
-            times, and at least once.
+        items: (ref, lift) by descending lift, of items that enough users adopted.
         users: How many users trust this router most.
     """
 
@@ -83,10 +82,18 @@ def count_session_users(view: NumbersView) -> list[int]:
     return [int(count) for count in counts]
 
 
-def session_community(view: NumbersView, router: int, limit: int) -> SessionCommunity:
-    """Rank every adopted item by its lift in one session router."""
+def session_community(
+    view: NumbersView, router: int, limit: int, least_users: int
+) -> SessionCommunity:
+    """Rank items by their lift in one session router.
+
+    Args:
+        limit: The most items.
+        least_users: How many users must have adopted an item, at least 1.
+    """
     state, bank = view.state, view.state.session
-    rows = np.flatnonzero(state.adoptions[: view.items] >= max(state.limits[LEAST_SUPPORT], 1.0))
+    least = max(state.limits[LEAST_SUPPORT], least_users)
+    rows = np.flatnonzero(state.adoptions[: view.items] >= least)
     shares = share_of.py_func(state.adoptions[rows], state.totals)  # type: ignore[no-untyped-call]
     lifts = lift.py_func(bank.mass[rows, router], bank.total[router], shares)  # type: ignore[no-untyped-call]
     order = np.argsort(-lifts, kind="stable")[:limit]

@@ -144,7 +144,8 @@ class RoutersHandler(Servicer):
         ]
 
     async def _session_members(self, number: int, limit: int) -> list[pb.RouterMember]:
-        community = await self._engine.compute(session_community, number, limit)
+        least = 1 if admitted_caller.get().reads_persons else self._engine.settings.min_support
+        community = await self._engine.compute(session_community, number, limit, least)
         edges = [RoutingEdge(number, ref, lift, 0) for ref, lift in community.items]
         return await self._members(edges, community.users, None)
 
