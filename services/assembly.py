@@ -85,7 +85,8 @@ def qdrant_index(settings: Settings, store: GraphStore) -> VectorIndex:
     qdrant = settings.qdrant
     key = qdrant.api_key.get_secret_value() if qdrant.api_key else None
     return QdrantIndex(
-        connect(qdrant.url, qdrant.grpc_port, key, qdrant.timeout_seconds), qdrant.prefix
+        connect(qdrant.url, qdrant.grpc_port, key, qdrant.timeout_seconds, qdrant.insecure),
+        qdrant.prefix,
     )
 
 

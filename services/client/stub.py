@@ -11,11 +11,11 @@ from typing import Any, TypeAlias, cast
 
 import grpc
 
+from propagation.adapters.shared.plain_secrets import is_loopback
 from propagation.model import PropagationError
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
 from services.client.errors import Refused, Unreachable, UsageProblem
-from services.security.address import is_loopback
 
 Stub: TypeAlias = "pb_grpc.PropagationServiceAsyncStub"  # known to the type checker only
 

@@ -113,6 +113,10 @@ class MonitoringSettings(Term):
         pattern=URL,
         description="Where OpenTelemetry spans go (OTLP over gRPC), e.g. http://127.0.0.1:4317.",
     )
+    insecure: bool = Field(
+        False,
+        description="Send OTEL_EXPORTER_OTLP_HEADERS to other machines without TLS.",
+    )
     trace_share: float = Field(0.01, ge=0, le=1, description="Share of interactions traced.")
 
 
@@ -126,6 +130,7 @@ class QdrantSettings(Term):
     )
     grpc_port: int = Field(6334, ge=1, le=65535)
     api_key: SecretStr | None = None
+    insecure: bool = Field(False, description="Send the key to other machines without TLS.")
     prefix: str = Field(
         "propagation",
         pattern="^[A-Za-z0-9_]{1,64}$",

@@ -126,14 +126,32 @@ def load_settings(
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, Entry]:
-    """Parse KEY=VALUE of the flag --set. Raises SettingsError."""
+    """Parse KEY=VALUE of the flag --set.
+
+    Raises:
+        SettingsError: It is malformed, or a secret, which the machine's other users would see.
+    """
     entries = {}
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
+        key = key.strip()
         if not equals or not key:
             raise SettingsError(f"--set {key}: give KEY=VALUE, for example --set taste.k=40")
-        entries[key.strip()] = Entry(value, "flag --set")
+        field = setting_fields().get(key)
+        secret = field is not None and SecretStr in field.types and not _is_none(value)
+        if secret or PASSWORD_IN_URL.search(value):
+            raise SettingsError(
+                f"--set {key}: a secret on the command line shows in the list of processes and in"
+                f" the shell's history; give it as the variable {variable_of(key)}, or in a"
+                " settings file that only you can read"
+            )
+        entries[key] = Entry(value, "flag --set")
     return entries
+
+
+def variable_of(key: str) -> str:
+    """Return the name of a setting's variable."""
+    return PREFIX + key.replace(".", "__").upper()
 
 
 def _read_file(config: Path | None) -> dict[str, Entry]:
@@ -223,8 +241,11 @@ def _value(key: str, entry: Entry) -> object:
         raise SettingsError(
             f"{key} is {entry.value} ({entry.source}): true and false are for switches{hint}"
         )
-    is_none = isinstance(entry.value, str) and entry.value.lower() in ("", "none")
-    return None if is_none and NoneType in types else entry.value
+    return None if _is_none(entry.value) and NoneType in types else entry.value
+
+
+def _is_none(value: object) -> bool:
+    return isinstance(value, str) and value.lower() in ("", "none")
 
 
 def _sentence(error: ErrorDetails, entries: Mapping[str, Entry]) -> str:

@@ -20,7 +20,7 @@ from services.grpc.status import DETAILS_KEY, internal_status, status_of
 from services.runtime.errors import OutOfTime
 from services.runtime.measurements import Timings
 from services.runtime.readiness import Readiness
-from services.security.admission import Admission, Metadata
+from services.security.admission import Admission, Metadata, delay_of
 from services.security.rate_limit import TokenBuckets
 from services.security.roles import SERVICE_PREFIX, admitted_caller, redaction_for_caller
 from services.worker.call_priority import CallPriority
@@ -102,8 +102,8 @@ class InterceptedCall:
 
     async def answer(self, request: Any, context: Context) -> Any:
         """Run a handler that returns one answer."""
-        with self.interceptor.priority.call():
-            async with self._errors_as_statuses(context, timings=self.interceptor.timings):
+        async with self._errors_as_statuses(context, timings=self.interceptor.timings):
+            with self.interceptor.priority.call():
                 request = self._admit(request, context)
                 return await self.handle(request, context)
 
@@ -168,6 +168,8 @@ class InterceptedCall:
             try:
                 yield
             except Exception as error:
+                await asyncio.sleep(delay := delay_of(error))
+                start += delay
                 await self._end_call(error, context, request_id)
             finally:
                 seconds = time.perf_counter() - start

@@ -77,6 +77,7 @@ def run_query(
     """Run a query.
 
     Raises:
+        PlainSecret: The password would cross a network in clear.
         Unreachable: The server does not answer, or refuses the query.
         UsageProblem: The server rejects a parameter.
     """
@@ -86,7 +87,7 @@ def run_query(
         if settings.uri.startswith("neo4j")
         else settings.uri
     )
-    profile = ConnectionProfile(uri, auth=(settings.user, settings.password.get_secret_value()))
+    profile = ConnectionProfile(uri, auth=settings.credentials())
     try:
         # Without init_size it would open its first connection later, and try that for ever.
         with closing(Connector(profile, init_size=1)) as connector:

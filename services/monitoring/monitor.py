@@ -5,10 +5,12 @@ The endpoint speaks plain HTTP/1.1, or TLS with the service's certificate.
 
 import asyncio
 import contextlib
+import os
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, cast
 
+from propagation.adapters.shared.plain_secrets import refuse_plain_secret
 from propagation.model import ClientKind, PropagationError
 from propagation.ports import GraphStore, VectorIndex
 from propagation.workflow.engine import Engine
@@ -16,8 +18,9 @@ from services.config.settings import MonitoringSettings, ServerSettings
 from services.monitoring.metrics import CostCollector, CounterCollector, InstrumentedPort, Metrics
 from services.monitoring.monitoring import Monitoring
 from services.runtime.errors import NotAllowed, NotInstalled, PortTaken
-from services.security.admission import Admission, NotAuthenticated
+from services.security.admission import Admission, NotAuthenticated, delay_of
 from services.security.rate_limit import RateLimited
+from services.security.roles import SERVICE_PREFIX
 from services.security.tls import server_context
 from services.worker.worker import Worker
 
@@ -30,7 +33,11 @@ REQUEST_SECONDS = 10.0
 MAX_DEAD_LETTERS = 100_000
 STORE_DEADLINE_SECONDS = 3.0
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-METHOD = "/metrics"
+PATH = "/metrics"
+# Metrics show what the status shows.
+PERMISSION = f"{SERVICE_PREFIX}GetStatus"
+# The exporter reads them from the environment itself.
+SECRET_HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 REFUSALS: Mapping[type[Exception], str] = {
     NotAuthenticated: "401 Unauthorized",
     NotAllowed: "403 Forbidden",
@@ -45,7 +52,7 @@ async def metrics_endpoint(
 ) -> AsyncIterator[str]:
     """Listen within the block; yields HOST:PORT.
 
-    If the service asks for tokens, so does this endpoint; any token will do.
+    If the service asks for tokens, so does this endpoint: it needs the role of GetStatus.
 
     Args:
         text: Renders the metrics.
@@ -60,9 +67,8 @@ async def metrics_endpoint(
         ):
             async with asyncio.timeout(REQUEST_SECONDS):
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-                status, body = await _answer(
-                    head, str(writer.get_extra_info("peername")), admission, text
-                )
+                host = (writer.get_extra_info("peername") or ("",))[0]
+                status, body = await _answer(head, f"ip:[{host}]:0", admission, text)
                 writer.write(
                     f"HTTP/1.1 {status}\r\nContent-Type: {CONTENT_TYPE}\r\n"
                     f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
@@ -90,15 +96,16 @@ async def _answer(
     words = head[0].split(" ")
     if len(words) != 3 or words[0] not in ("GET", "HEAD"):
         return "405 Method Not Allowed", b"GET only\n"
-    if words[1].partition("?")[0] != METHOD:
+    if words[1].partition("?")[0] != PATH:
         return "404 Not Found", b"only /metrics is here\n"
     headers = [
         (name.strip().lower(), value.strip())
         for name, _, value in (line.partition(":") for line in head[1:] if line)
     ]
     try:
-        admission.admit(METHOD, headers, peer)
+        admission.admit(PERMISSION, headers, peer)
     except tuple(REFUSALS) as error:
+        await asyncio.sleep(delay_of(error))
         return REFUSALS[type(error)], f"{error}\n".encode()
     return "200 OK", await text() if words[0] == "GET" else b""
 
@@ -201,9 +208,18 @@ class Monitor(Monitoring):
 
 
 def _traces(settings: MonitoringSettings, process: str) -> "Traces | None":
-    """Make the exporter if the settings ask for it. Raises NotInstalled."""
+    """Make the exporter if the settings ask for it.
+
+    Raises:
+        NotInstalled: Its package is missing.
+        PlainSecret: The collector's headers would cross a network in clear.
+    """
     if settings.traces is None:
         return None
+    for name in SECRET_HEADERS:
+        refuse_plain_secret(
+            name, os.environ.get(name), settings.traces, "monitoring", settings.insecure
+        )
     try:
         from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 

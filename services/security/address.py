@@ -5,12 +5,16 @@ Only loopback is allowed, unless TLS and tokens are set.
 
 import ipaddress
 import socket
+from urllib.parse import unquote
 
 import grpc
 
+from propagation.adapters.shared.plain_secrets import is_loopback
 from services.config.settings import ServerSettings
 from services.runtime.errors import NotLoopback, PortTaken
 from services.security.tls import server_credentials
+
+NETWORK_BITS = 64
 
 
 def refuse_open_address(server: ServerSettings, host: str | None = None) -> None:
@@ -26,16 +30,24 @@ def refuse_open_address(server: ServerSettings, host: str | None = None) -> None
         raise NotLoopback(host or server.host)
 
 
-def is_loopback(host: str) -> bool:
-    """Check whether a host is this machine's own.
+def network_of(peer: str) -> str:
+    """Return the address of a caller, by which its calls are counted.
 
-    Of all names, only localhost is. Other names are not resolved: they may mean another machine
-    tomorrow.
+    Of IPv6 it is the network of 64 bits, as one machine may use all addresses of such a network.
+
+    Args:
+        peer: As grpc writes it, "ipv4:10.0.0.1:5000" or "ipv6:%5B::1%5D:5000".
     """
+    host = unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]").partition("%")[0]
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
+        address = ipaddress.ip_address(host)
+    except ValueError:  # a socket file
+        return peer
+    if address.version == 4:
+        return host
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.ip_network((address, NETWORK_BITS), strict=False))
 
 
 def bind(server: grpc.aio.Server, settings: ServerSettings) -> str:

@@ -4,23 +4,38 @@ A call needs a known token and its role, and stays within the rate limits.
 """
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from propagation.errors import PropagationError
 from services.config.settings import LimitSettings
+from services.security.address import network_of
 from services.security.rate_limit import TokenBuckets
 from services.security.reloaded_file import ReloadedFiles
 from services.security.roles import ALL_ROLES, Caller, required_roles
 from services.security.tokens import find_token, read_tokens
 
 SCHEME = "bearer "
+# Wrong tokens from one address: ten at once, then one a second, each answered when its turn comes.
+WRONG_PER_SECOND, WRONG_BURST_SECONDS, WRONG_LONGEST_SECONDS = 1.0, 10.0, 5.0
 # Load balancers ask for health, and have no token.
 METHODS_WITHOUT_TOKEN = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"})
 Metadata = Iterable[tuple[str, str | bytes]]
 
 
 class NotAuthenticated(PropagationError):
-    """The call carries no token, or an unknown one."""
+    """The call carries no token, an unknown or an expired one.
+
+    Attributes:
+        delay_seconds: How long its answer is held back.
+    """
+
+    delay_seconds = 0.0
+
+
+def delay_of(error: Exception) -> float:
+    """Return the seconds for which a refusal is held back."""
+    return error.delay_seconds if isinstance(error, NotAuthenticated) else 0.0
 
 
 class Admission:
@@ -40,6 +55,7 @@ class Admission:
     def __init__(self, tokens: Path | None, limits: LimitSettings) -> None:
         self._tokens = ReloadedFiles((tokens,), lambda: read_tokens(tokens)) if tokens else None
         self._calls = TokenBuckets(limits.calls_per_second, "calls")
+        self._wrong = TokenBuckets(WRONG_PER_SECOND, "wrong tokens", WRONG_BURST_SECONDS)
         self.bytes = TokenBuckets(limits.bytes_per_second, "bytes")
 
     def reload_tokens(self) -> None:
@@ -50,12 +66,19 @@ class Admission:
     def admit(self, method: str, metadata: Metadata, peer: str) -> Caller:
         """Identify the caller and count the call.
 
+        Refused tokens are slowed down by address, and known ones are not: a secret of 256 random
+        bits cannot be guessed, so that nobody need be locked out for what others try.
+
         `method` is the full name, /package.Service/Call; `peer` is like "ipv4:10.0.0.1:5000".
 
         Raises:
             NotAuthenticated, NotAllowed, RateLimited: The call must not run.
         """
-        caller = self.identify(method, metadata, peer)
+        try:
+            caller = self.identify(method, metadata, peer)
+        except NotAuthenticated as error:
+            error.delay_seconds = self._wrong.queue(network_of(peer), WRONG_LONGEST_SECONDS)
+            raise
         self._calls.take(caller.name, 1)
         return caller
 
@@ -69,11 +92,15 @@ class Admission:
         """
         if self._tokens is None or method in METHODS_WITHOUT_TOKEN:
             roles = ALL_ROLES if self._tokens is None else frozenset()
-            return Caller(roles, name=peer.rpartition(":")[0])
+            return Caller(roles, name=network_of(peer))
         token = find_token(_bearer_token(metadata), self._tokens.current())
         if token is None:
             raise NotAuthenticated(
                 "a known token is needed: send the metadata `authorization: Bearer TOKEN`"
+            )
+        if token.expires is not None and token.expires <= datetime.now(UTC):
+            raise NotAuthenticated(
+                f"the token {token.name!r} expired at {token.expires.isoformat()}; use a new one"
             )
         caller = Caller.of_token(token.name, token.roles)
         if required := required_roles(method):

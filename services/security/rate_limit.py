@@ -21,14 +21,15 @@ class RateLimited(PropagationError):
 
 
 class TokenBuckets:
-    """A token bucket for each client, of two seconds' allowance.
+    """A token bucket for each client, of some seconds' allowance.
 
     Rate None limits nothing.
     """
 
-    def __init__(self, rate: float | None, unit: str) -> None:
+    def __init__(self, rate: float | None, unit: str, burst_seconds: float = BURST_SECONDS) -> None:
         self.rate = rate
         self._unit = unit
+        self._burst_seconds = burst_seconds
         self._buckets: LRUCache[str, tuple[float, float]] = LRUCache(CLIENTS)
 
     def take(self, client: str, amount: float) -> None:
@@ -46,9 +47,31 @@ class TokenBuckets:
         """
         if self.rate is None:
             return 0.0
-        now, capacity = time.monotonic(), self.rate * BURST_SECONDS
-        level, at = self._buckets.get(client, (capacity, now))
-        level = min(level + (now - at) * self.rate, capacity)
+        level, now, capacity = self._level(client, self.rate)
         missing = min(amount, capacity) - level
         self._buckets[client] = (level if missing > 0 else level - amount, now)
         return max(missing, 0.0) / self.rate
+
+    def queue(self, client: str, longest_seconds: float) -> float:
+        """Take 1 from the client's bucket as soon as it has filled up.
+
+        Returns:
+            Seconds until then, for which the caller is to wait.
+
+        Raises:
+            RateLimited: It would take longer than `longest_seconds`; nothing was taken.
+        """
+        if self.rate is None:
+            return 0.0
+        level, now, _ = self._level(client, self.rate)
+        wait = max(1 - level, 0.0) / self.rate
+        if wait > longest_seconds:
+            raise RateLimited(self._unit, wait - longest_seconds)
+        self._buckets[client] = (level - 1, now)
+        return wait
+
+    def _level(self, client: str, rate: float) -> tuple[float, float, float]:
+        """Return the bucket's level, the time, and how much it can have."""
+        now, capacity = time.monotonic(), rate * self._burst_seconds
+        level, at = self._buckets.get(client, (capacity, now))
+        return min(level + (now - at) * rate, capacity), now, capacity

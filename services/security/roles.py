@@ -64,8 +64,8 @@ def required_roles(method: str) -> tuple[Role, ...]:
         method: The full name, /package.Service/Call.
 
     Returns:
-        None of them where any token will do (reflection, metrics). A call of the service that is
-        not listed needs ADMIN.
+        None of them where any token will do (reflection). A call of the service that is not
+        listed needs ADMIN.
     """
     if not method.startswith(SERVICE_PREFIX):
         return ()

@@ -1,6 +1,6 @@
 """Tokens of callers.
 
-A secret is shown once; the file keeps its name, roles and hash.
+A secret is shown once; the file keeps its name, roles, hash and end.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from propagation.errors import PropagationError
@@ -19,8 +20,8 @@ SECRET_BYTES = 32
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 HASH = re.compile(r"[0-9a-f]{64}")
 HEADER = (
-    "# Tokens of the service, one a line: name, roles, SHA-256 of the secret."
-    " Made by `propagation token new`.\n"
+    "# Tokens of the service, one a line: name, roles, SHA-256 of the secret, and when it expires"
+    " (without: never). Made by `propagation token new`.\n"
 )
 
 
@@ -36,27 +37,31 @@ class Token:
     """A token as the file keeps it.
 
     `hashed` is the SHA-256 of the secret, in hex. The secret has 256 random bits: it cannot be
-    guessed, so it needs no salt.
+    guessed, so it needs no salt. A token without `expires` is valid until it is revoked.
     """
 
     name: str
     roles: frozenset[Role]
     hashed: str
+    expires: datetime | None = None
 
     @property
     def line(self) -> str:
         """The token's line in the file."""
-        return f"{self.name} {','.join(sorted(self.roles))} {self.hashed}\n"
+        end = f" {self.expires.isoformat()}" if self.expires else ""
+        return f"{self.name} {','.join(sorted(self.roles))} {self.hashed}{end}\n"
 
 
-def new_token(name: str, roles: Iterable[Role]) -> tuple[str, Token]:
+def new_token(
+    name: str, roles: Iterable[Role], expires: datetime | None = None
+) -> tuple[str, Token]:
     """Make a token with these roles.
 
     Returns:
         The secret for the caller, and the entry for the file.
     """
     secret = secrets.token_urlsafe(SECRET_BYTES)
-    return f"{name}.{secret}", Token(name, frozenset(roles), _hash(secret))
+    return f"{name}.{secret}", Token(name, frozenset(roles), _hash(secret), expires)
 
 
 def find_token(presented: str, tokens: Mapping[str, Token]) -> Token | None:
@@ -106,14 +111,32 @@ def write_tokens(path: Path, tokens: Iterable[Token]) -> None:
 
 def _parse_line(line: str, place: str) -> Token:
     parts = line.split()
-    if len(parts) != 3 or not NAME.fullmatch(parts[0]) or not HASH.fullmatch(parts[2]):
+    if len(parts) not in (3, 4) or not NAME.fullmatch(parts[0]) or not HASH.fullmatch(parts[2]):
         raise BrokenTokens(
-            f"{place}: is not `name roles hash`; make it again with `propagation token new`"
+            f"{place}: is not `name roles hash`, or with an end `name roles hash expires`; make it"
+            " again with `propagation token new`"
         )
     roles = parts[1].split(",")
     if unknown := sorted(set(roles) - set(Role)):
         raise BrokenTokens(f"{place}: {unknown[0]!r} is not a role; roles are {', '.join(Role)}")
-    return Token(parts[0], frozenset(Role(role) for role in roles), parts[2])
+    try:
+        expires = parse_moment(parts[3]) if len(parts) == 4 else None
+    except ValueError as error:
+        raise BrokenTokens(f"{place}: {parts[3]!r} is no time as 2027-01-31T00:00:00Z") from error
+    return Token(parts[0], frozenset(Role(role) for role in roles), parts[2], expires)
+
+
+def parse_moment(text: str) -> datetime:
+    """Parse a time in ISO 8601; without a zone it is one of UTC.
+
+    Raises:
+        ValueError: It is none.
+    """
+    moment = datetime.fromisoformat(text)
+    try:
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(str(error)) from error
 
 
 def _hash(secret: str) -> str:

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 from grpc import RpcError
 
-from propagation.adapters.qdrant.server import connect, exposes_key
+from propagation.adapters.qdrant.server import connect
+from propagation.adapters.shared.plain_secrets import PlainSecret
 
 AWAY_SECONDS = 25
 LAST_SECONDS = 10
@@ -34,26 +35,16 @@ async def test_a_server_that_is_away_is_tried_again_every_few_seconds_however_lo
     assert len([moment for moment in tried if moment > end - LAST_SECONDS]) >= 3
 
 
-@pytest.mark.parametrize(
-    ("url", "exposed"),
-    [
-        ("http://qdrant.example:6333", True),
-        ("http://10.0.0.7:6333", True),
-        ("https://qdrant.example:6333", False),
-        ("http://localhost:6333", False),
-        ("http://127.0.0.1:6333", False),
-        ("http://[::1]:6333", False),
-    ],
-)
-def test_a_key_is_exposed_on_a_network_without_tls(url, exposed):
-    assert exposes_key(url, "secret") is exposed
-    assert not exposes_key(url, None)
+async def test_a_key_for_this_machine_raises_no_warning_of_the_library():
+    await connect("http://127.0.0.1:6333", 6334, "very-secret", 1).close()
 
 
-@pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
-async def test_connecting_warns_of_an_exposed_key_and_does_not_show_it(caplog):
-    client = connect("http://qdrant.example:6333", 6334, "very-secret", 1)
-    await client.close()
-    (record,) = [record for record in caplog.records if "qdrant.api_key" in record.getMessage()]
-    assert record.levelname == "WARNING"
-    assert "very-secret" not in record.getMessage()
+async def test_a_key_for_another_machine_needs_tls_or_a_setting():
+    with pytest.raises(PlainSecret, match=r"qdrant\.api_key would cross .*qdrant\.insecure"):
+        connect("http://qdrant.example:6333", 6334, "very-secret", 1)
+    for client in (
+        connect("https://qdrant.example:6333", 6334, "very-secret", 1),
+        connect("http://qdrant.example:6333", 6334, "very-secret", 1, insecure=True),
+        connect("http://qdrant.example:6333", 6334, None, 1),
+    ):
+        await client.close()

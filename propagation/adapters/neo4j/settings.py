@@ -2,6 +2,7 @@
 
 from pydantic import Field, SecretStr
 
+from propagation.adapters.shared.plain_secrets import refuse_plain_secret
 from propagation.model import Term
 
 
@@ -11,6 +12,7 @@ class Neo4jSettings(Term):
     Attributes:
         uri: Scheme, host and port; without user and password.
         password: It has no default and is never shown.
+        insecure: Send the password to other machines without TLS.
         retry_seconds: For how long a transaction is repeated that the server asks to repeat (after
             a deadlock, during a restart).
         answer_seconds: The longest that any call may take, including repeats, and the longest
@@ -23,7 +25,18 @@ class Neo4jSettings(Term):
     )
     user: str = Field("neo4j", min_length=1)
     password: SecretStr = SecretStr("")
+    insecure: bool = False
     database: str = Field("neo4j", min_length=1)
     retry_seconds: float = Field(10.0, ge=0)
     answer_seconds: float = Field(120.0, gt=0)
     connections: int = Field(20, ge=1)
+
+    def credentials(self) -> tuple[str, str]:
+        """Return the user and the password for a connection to `uri`.
+
+        Raises:
+            PlainSecret: The password would cross a network in clear.
+        """
+        password = self.password.get_secret_value()
+        refuse_plain_secret("neo4j.password", password, self.uri, "neo4j", self.insecure)
+        return self.user, password

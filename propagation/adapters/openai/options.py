@@ -58,6 +58,7 @@ class OpenAIOptions(Term):
     """The endpoint and how it is asked.
 
     Attributes:
+        insecure: Send the key to other machines without TLS.
         timeout: Seconds that an answer may take.
         attempts: How often a call is tried that is not answered.
         temperature: None: the server's own.
@@ -72,6 +73,7 @@ class OpenAIOptions(Term):
     base_url: Address = "https://api.openai.com/v1"
     model: str = Field("gpt-4o-mini", min_length=1)
     key_variable: str = "OPENAI_API_KEY"
+    insecure: bool = False
     in_flight: int = Field(8, ge=1, le=1_000)
     calls_per_minute: int | None = Field(None, ge=1)
     tokens_per_minute: int | None = Field(None, ge=100)

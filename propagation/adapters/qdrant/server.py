@@ -5,21 +5,20 @@ which collection is in use. The other one also names the model, and queries use 
 still has the previous model finds no collection, instead of vectors that mean something else.
 """
 
-import ipaddress
-import logging
 import re
 import uuid
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
-from urllib.parse import urlsplit
 
 import grpc
 import numpy as np
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 
+from propagation.adapters.shared.plain_secrets import is_plain_loopback, refuse_plain_secret
 from propagation.model import IncompatibleSettings, IndexUnavailable
 from propagation.ports import Collection, Point
 
@@ -33,47 +32,35 @@ NAMES = uuid.UUID("6f6f2f0e-6d0b-5a53-9f0e-9f4b1f6f3c55")
 NAMED = frozenset({Collection.ATTRIBUTES})
 ATTRIBUTES, VERSION, NAME = "attributes", "version", "name"
 KEYWORDS = frozenset({Collection.USERS, Collection.ITEMS})
-log = logging.getLogger(__name__)
 
 
 def connect(
-    url: str, grpc_port: int, api_key: str | None, timeout_seconds: float
+    url: str, grpc_port: int, api_key: str | None, timeout_seconds: float, insecure: bool = False
 ) -> AsyncQdrantClient:
     """Create a client, which connects at its first call.
 
     It reconnects by itself.
 
-    A key that would cross a network without encryption is logged as a warning.
-
     Args:
         timeout_seconds: The longest that a call may take.
+        insecure: Send the key to other machines without TLS.
+
+    Raises:
+        PlainSecret: The key would cross a network in clear.
     """
-    if exposes_key(url, api_key):
-        log.warning(
-            "qdrant.api_key is sent to %s without encryption; use an https qdrant.url, unless only"
-            " trusted machines share that network",
-            urlsplit(url).hostname,
+    refuse_plain_secret("qdrant.api_key", api_key, url, "qdrant", insecure)
+    with warnings.catch_warnings():
+        # It warns of loopback, too, and of what the settings allow.
+        warnings.filterwarnings("ignore", "Api key is used with an insecure connection")
+        return AsyncQdrantClient(
+            url=url,
+            grpc_port=grpc_port,
+            prefer_grpc=True,
+            api_key=api_key,
+            timeout=max(round(timeout_seconds), 1),
+            check_compatibility=False,  # see check_version; it would ask over HTTP in a thread
+            grpc_options=RECONNECT | {"grpc.enable_http_proxy": int(not is_plain_loopback(url))},
         )
-    return AsyncQdrantClient(
-        url=url,
-        grpc_port=grpc_port,
-        prefer_grpc=True,
-        api_key=api_key,
-        timeout=max(round(timeout_seconds), 1),
-        check_compatibility=False,  # see check_version; the client would ask over HTTP in a thread
-        grpc_options=dict(RECONNECT),
-    )
-
-
-def exposes_key(url: str, api_key: str | None) -> bool:
-    """Return whether the key would cross a network without encryption."""
-    parts = urlsplit(url)
-    if api_key is None or parts.scheme == "https" or parts.hostname == "localhost":
-        return False
-    try:
-        return not ipaddress.ip_address(parts.hostname or "").is_loopback
-    except ValueError:
-        return True
 
 
 async def check_version(client: AsyncQdrantClient) -> None:

@@ -1,7 +1,9 @@
 """`propagation token`: tokens of callers."""
 
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,12 +12,13 @@ from services.cli.exits import Command
 from services.client.errors import UsageProblem
 from services.runtime.console import print_json, print_table
 from services.security.roles import Role
-from services.security.tokens import NAME, new_token, read_tokens, write_tokens
+from services.security.tokens import NAME, Token, new_token, parse_moment, read_tokens, write_tokens
 
 token = typer.Typer(
     no_args_is_help=True,
     help="Tokens of the service: made, listed, taken back. A running service follows.",
 )
+SPAN = re.compile(r"([0-9]{1,6})([dh])")
 Name = Annotated[str, typer.Argument(help="Whose it is: small letters, digits and hyphens.")]
 File = Annotated[
     Path | None,
@@ -36,6 +39,10 @@ def new(
             help="May be repeated.",
         ),
     ],
+    expires: Annotated[
+        str | None,
+        typer.Option(metavar="90d|12h|TIME", help="When it becomes invalid; default: never."),
+    ] = None,
     tokens: File = None,
     config: Config = None,
     assignments: Assignments = None,
@@ -48,7 +55,7 @@ def new(
     A front end needs application. persons includes read, analyst includes persons, and admin
     includes all but analyst, which alone sees users by id.
 
-    JSON: {"name", "roles", "token"}.
+    JSON: {"name", "roles", "expires", "token"}.
     """
     path = _file(tokens, config, assignments)
     if not NAME.fullmatch(name):
@@ -62,10 +69,10 @@ def new(
         raise UsageProblem(
             f"{path} has a token named {name}; `propagation token revoke {name}` takes it back"
         )
-    secret, made = new_token(name, [Role(value) for value in role])
+    end = _parse_end(expires) if expires else None
+    secret, made = new_token(name, [Role(value) for value in role], end)
     write_tokens(path, [*standing.values(), made])
-    document = {"name": name, "roles": sorted(made.roles), "token": secret}
-    print_json(document) if json else print(secret)
+    print_json(_document(made) | {"token": secret}) if json else print(secret)
 
 
 @token.command("list", cls=Command)
@@ -75,16 +82,20 @@ def list_(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """List names and roles.
+    """List names, roles and ends.
 
-    JSON: [{"name", "roles"}].
+    JSON: [{"name", "roles", "expires"}].
     """
-    standing = read_tokens(_file(tokens, config, assignments))
-    rows = [(entry.name, sorted(entry.roles)) for entry in standing.values()]
+    documents = [
+        _document(entry) for entry in read_tokens(_file(tokens, config, assignments)).values()
+    ]
     if json:
-        print_json([{"name": name, "roles": roles} for name, roles in rows])
+        print_json(documents)
     else:
-        print_table("", ("name", "roles"), [(name, ", ".join(roles)) for name, roles in rows])
+        rows = [
+            (one["name"], ", ".join(one["roles"]), one["expires"] or "never") for one in documents
+        ]
+        print_table("", ("name", "roles", "expires"), rows)
 
 
 @token.command(cls=Command)
@@ -100,6 +111,32 @@ def revoke(
         )
     write_tokens(path, standing.values())
     print(f"The token {name} is revoked in {path}; a running service refuses it in two seconds.")
+
+
+def _document(token: Token) -> dict[str, Any]:
+    expires = token.expires.isoformat() if token.expires else None
+    return {"name": token.name, "roles": sorted(token.roles), "expires": expires}
+
+
+def _parse_end(text: str) -> datetime:
+    """Parse a time in ISO 8601, or so many days or hours from now.
+
+    Raises:
+        UsageProblem: It is neither, or has passed.
+    """
+    now = datetime.now(UTC).replace(microsecond=0)
+    try:
+        span = SPAN.fullmatch(text)
+        hours = int(span[1]) * (24 if span[2] == "d" else 1) if span else 0
+        end = now + timedelta(hours=hours) if span else parse_moment(text)
+    except (ValueError, OverflowError):
+        end = now
+    if end <= now:
+        raise UsageProblem(
+            f"--expires is {text!r}, which is no time to come; give 90d, 12h or"
+            " 2027-01-31T00:00:00Z"
+        )
+    return end
 
 
 def _file(named: Path | None, config: Path | None, assignments: list[str] | None) -> Path:

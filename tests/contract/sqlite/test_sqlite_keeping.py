@@ -5,7 +5,7 @@ import asyncio
 import os
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 from hashlib import blake2b
 
 import numpy as np
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from propagation.adapters.sqlite.connection import schema
+from propagation.adapters.sqlite.connection import append_digest, backup_digest, schema
 from propagation.adapters.sqlite.maintenance import commands
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
@@ -47,6 +47,23 @@ from tests.contract.graph_store import (
 
 def silent(done, total):
     assert 0 <= done <= total
+
+
+def restored(copy):
+    """Return the database that a back-up makes."""
+    target = copy.with_name("restored.db")
+    SqliteFiles(target).restore(copy, silent)
+    return target
+
+
+@contextmanager
+def forged(copy):
+    """Yield a connection that changes a back-up, whose digest is made again."""
+    with copy.open("r+b") as file:
+        file.truncate(copy.stat().st_size - backup_digest.SIZE)
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        yield connection
+    append_digest(copy)
 
 
 def new(path):
@@ -190,7 +207,7 @@ async def test_a_back_up_of_a_database_that_is_written_is_one_moment_of_it(path,
     assert size == (tmp_path / "copy.db").stat().st_size
     after = await store.recorded_through()
     await store.close()
-    copy = new(tmp_path / "copy.db")
+    copy = new(restored(tmp_path / "copy.db"))
     await copy.open()
     assert await copy.check() == []
     assert await copy.recorded_through() == after - 3
@@ -221,7 +238,7 @@ async def test_a_back_up_holds_nothing_that_a_process_had_begun(path, tmp_path):
     await store.claim_reason("worker", 10, 10_000)
     SqliteFiles(path).backup(tmp_path / "copy.db", silent)
     await store.close()
-    assert SqliteFiles(tmp_path / "copy.db").leftovers() == []
+    assert SqliteFiles(restored(tmp_path / "copy.db")).leftovers() == []
     assert [found.split()[:2] for found in SqliteFiles(path).leftovers()] == [
         ["2", "leases"],
         ["1", "claim"],
@@ -315,13 +332,11 @@ async def test_what_is_not_sound_replaces_nothing(kept, tmp_path):
         theirs.execute("CREATE TABLE theirs (x)")
     theirs.close()
     SqliteFiles(kept).backup(tmp_path / "newer.db", silent)
-    with sqlite3.connect(tmp_path / "newer.db") as newer:
+    with forged(tmp_path / "newer.db") as newer:
         newer.execute("PRAGMA user_version=999")
-    newer.close()
     SqliteFiles(kept).backup(tmp_path / "broken.db", silent)
-    with sqlite3.connect(tmp_path / "broken.db") as broken:
+    with forged(tmp_path / "broken.db") as broken:
         broken.execute("DELETE FROM client")
-    broken.close()
     for name, error in (
         ("text", BrokenData),
         ("short.jsonl", BrokenData),
@@ -333,6 +348,59 @@ async def test_what_is_not_sound_replaces_nothing(kept, tmp_path):
             SqliteFiles(kept).restore(tmp_path / name, silent, replace=True)
     assert contents(kept) == before
     assert not list(tmp_path.glob("*.partial*"))
+
+
+async def test_a_back_up_with_one_changed_byte_is_refused_and_replaces_nothing(kept, tmp_path):
+    copy = tmp_path / "copy.db"
+    SqliteFiles(kept).backup(copy, silent)
+    before, whole = contents(kept), copy.read_bytes()
+    places = {*range(24), *range(len(whole) - backup_digest.SIZE, len(whole))}
+    places |= {int(place) for place in np.random.default_rng(1).integers(len(whole), size=100)}
+    for place in sorted(places):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << place % 8
+        copy.write_bytes(changed)
+        with pytest.raises(PropagationError, match=r"fetch .* again.*nothing was replaced"):
+            SqliteFiles(kept).restore(copy, silent, replace=True)
+    for cut in (whole[:-1], whole[: -backup_digest.SIZE], whole[:-5_000], whole + b"\n"):
+        copy.write_bytes(cut)
+        with pytest.raises(StoreCorrupt, match="has no digest at its end"):
+            SqliteFiles(kept).restore(copy, silent, replace=True)
+    assert contents(kept) == before
+    copy.write_bytes(whole)
+    SqliteFiles(kept).restore(copy, silent, replace=True)
+    assert contents(kept) == contents(copy)
+
+
+async def test_an_export_with_one_changed_byte_is_refused_and_replaces_nothing(kept, tmp_path):
+    source = tmp_path / "all.jsonl"
+    SqliteFiles(kept).export(source, silent)
+    before, whole = contents(kept), source.read_bytes()
+    places = {int(place) for place in np.random.default_rng(2).integers(len(whole), size=150)}
+    for place in sorted(places | set(range(len(whole) - 80, len(whole)))):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << place % 7
+        source.write_bytes(changed)
+        with pytest.raises(PropagationError):
+            SqliteFiles(kept).restore(source, silent, replace=True)
+    assert contents(kept) == before
+
+
+async def test_a_back_up_is_opened_by_no_command_before_it_is_restored(kept, tmp_path):
+    copy = tmp_path / "copy.db"
+    SqliteFiles(kept).backup(copy, silent)
+    whole, files = copy.read_bytes(), SqliteFiles(copy)
+    for work in (
+        files.leftovers,
+        files.compact,
+        lambda: files.backup(tmp_path / "second.db", silent),
+        lambda: files.export(tmp_path / "second.jsonl", silent),
+    ):
+        with pytest.raises(PropagationError, match="is a back-up; check it and make"):
+            work()
+    with pytest.raises(PropagationError, match="is a back-up"):
+        await new(copy).open()
+    assert copy.read_bytes() == whole
 
 
 HARMS = {
@@ -449,7 +517,8 @@ async def test_what_a_link_leads_to_is_replaced_and_the_link_stays(tmp_path):
     with pytest.raises(PropagationError, match="is there already"):
         files.backup(link, silent)
     files.backup(link, silent, replace=True)
-    SqliteFiles(link).restore(tmp_path / "graph.db", silent, replace=True)
+    SqliteFiles(tmp_path / "graph.db").backup(tmp_path / "other.db", silent)
+    SqliteFiles(link).restore(tmp_path / "other.db", silent, replace=True)
     assert (
         link.is_symlink(),
         [path.name for path in kept.parent.iterdir() if "lock" not in path.name],

@@ -69,8 +69,9 @@ async def test_what_was_backed_up_or_exported_under_a_running_service_is_restore
 
 
 async def test_doctor_finds_what_was_left_and_mends_it_when_told(copied, tmp_path):
-    copy, _, _ = copied
-    with sqlite3.connect(copy) as connection:
+    database = tmp_path / "restored.db"
+    answer("restore", copied[0], "--database", database)
+    with sqlite3.connect(database) as connection:
         connection.execute("UPDATE point SET version = version + 5 WHERE collection = 'users'")
         connection.execute("DELETE FROM point WHERE collection = 'attributes'")
         connection.execute("UPDATE lease SET expires = 1 << 50")
@@ -79,7 +80,7 @@ async def test_doctor_finds_what_was_left_and_mends_it_when_told(copied, tmp_pat
             "SELECT count(*) FROM point WHERE collection = 'users'"
         ).fetchone()[0]
     connection.close()
-    mended = answer("doctor", "--mend", "--database", copy, *SETTINGS)
+    mended = answer("doctor", "--mend", "--database", database, *SETTINGS)
     said = {
         finding["problem"]: finding["done"] for finding in mended["findings"] if finding["problem"]
     }
@@ -89,7 +90,7 @@ async def test_doctor_finds_what_was_left_and_mends_it_when_told(copied, tmp_pat
     assert any("leases of a process" in problem for problem in removed)
     (points,) = [problem for problem in said if "points of other versions" in problem]
     assert int(points.split()[0]) >= users
-    after = answer("doctor", "--database", copy, *SETTINGS)
+    after = answer("doctor", "--database", database, *SETTINGS)
     assert after["sound"]
     assert not [finding for finding in after["findings"] if finding["problem"]]
 

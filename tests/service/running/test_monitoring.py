@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client.parser import text_string_to_metric_families
 
 from propagation.adapters.openai.options import OpenAIOptions
+from propagation.adapters.shared.plain_secrets import PlainSecret
 from propagation.model import StoreUnreachable
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import WorkflowSettings
@@ -23,7 +24,7 @@ from services.fake_llm.server import fake_llm
 from services.monitoring import monitor
 from services.monitoring.traces import Traces, ids_of
 from services.runtime.errors import NotLoopback
-from services.security.roles import Role
+from services.security.roles import Caller, Role
 from services.security.tokens import new_token, write_tokens
 from services.server import running
 from tests.service.conftest import SMALL
@@ -224,12 +225,19 @@ async def test_other_paths_and_methods_are_refused_and_a_refused_call_is_counted
     assert found["propagation_rpc_seconds_count", "INVALID_ARGUMENT", "GetProfile"] == 1
 
 
-async def test_metrics_need_a_token_if_the_service_does(tmp_path):
-    secret, token = new_token("prometheus", [Role.READ])
-    write_tokens(tmp_path / "tokens", [token])
+async def test_metrics_need_the_role_of_the_status_if_the_service_asks_for_tokens(tmp_path):
+    made = {role: new_token(role, [role]) for role in Role}
+    write_tokens(tmp_path / "tokens", [token for _, token in made.values()])
     async with service(tmp_path, MonitoringSettings(port=0), tokens=tmp_path / "tokens") as started:
         assert (await fetch(started.metrics))[0] == 401
-        assert (await fetch(started.metrics, token=secret))[0] == 200
+        for role, (secret, token) in made.items():
+            allowed = Role.READ in Caller.of_token(role, token.roles).roles
+            status, text = await fetch(started.metrics, token=secret)
+            assert status == (200 if allowed else 403), role
+            assert ("propagation_sequence" in text) is allowed
+        assert (await fetch(started.metrics, token=made[Role.WRITE][0]))[1].startswith(
+            "GetStatus needs the role 'read'"
+        )
 
 
 async def test_metrics_are_not_served_beyond_loopback_by_default(tmp_path):
@@ -261,6 +269,19 @@ async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(tmp_path, 
     assert {span.context.trace_id for span in changed} <= {
         ids_of(sequence).trace for sequence in roots
     }
+
+
+def test_the_headers_of_a_collector_do_not_cross_a_network_in_clear(monkeypatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=very-secret")
+    with pytest.raises(PlainSecret, match="OTEL_EXPORTER_OTLP_HEADERS") as refused:
+        monitor._traces(MonitoringSettings(traces="http://collector.example:4317"), "me")
+    assert "very-secret" not in str(refused.value)
+    for allowed in (
+        MonitoringSettings(traces="http://collector.example:4317", insecure=True),
+        MonitoringSettings(traces="https://collector.example:4317"),
+        MonitoringSettings(traces="http://127.0.0.1:4317"),
+    ):
+        monitor._traces(allowed, "me").close()
 
 
 def test_a_share_of_interactions_is_traced_the_same_everywhere():

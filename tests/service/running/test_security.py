@@ -4,7 +4,9 @@ import asyncio
 import logging
 import ssl
 import time
+from collections import Counter
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 
 import grpc
 import pytest
@@ -26,6 +28,8 @@ from services.grpc import interceptor
 from services.runtime.errors import NotLoopback
 from services.security import reloaded_file
 from services.security.address import refuse_open_address
+from services.security.admission import Admission, NotAuthenticated
+from services.security.rate_limit import CLIENTS, RateLimited
 from services.security.roles import ROLES_BY_CALL, Role
 from services.security.tls import BrokenTls
 from services.security.tokens import BrokenTokens, new_token, read_tokens, write_tokens
@@ -225,6 +229,100 @@ async def test_a_changed_tokens_file_takes_effect_during_a_run(tmp_path, tokens,
         assert await status(fresh) == grpc.StatusCode.OK, "after a malformed file"
         path.unlink()
         assert await status(fresh) == grpc.StatusCode.OK, "after the file was removed"
+
+
+async def test_a_token_expires_during_a_run_for_calls_and_open_streams(tmp_path, monkeypatch):
+    monkeypatch.setattr(interceptor, "RECHECK_SECONDS", 0.05)
+    monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
+    path = tmp_path / "tokens"
+    write_tokens(path, [])
+    async with (
+        service(tmp_path, tokens=path) as started,
+        grpc.aio.insecure_channel(started.address) as channel,
+    ):
+        end = datetime.now(UTC) + timedelta(seconds=2)
+        short, token = new_token("short", [Role.READ], end)
+        write_tokens(path, [token])
+        assert read_tokens(path) == {"short": token}
+        stub = PropagationServiceStub(channel)
+        watching = stub.WatchPropagation(pb.WatchPropagationRequest(), metadata=bearer(short))
+        await watching.initial_metadata()
+        assert await code_of(stub.GetStatus(STATUS, metadata=bearer(short))) == grpc.StatusCode.OK
+        with pytest.raises(grpc.aio.AioRpcError, match="'short' expired at 2") as caught:
+            await asyncio.wait_for(to_its_end(watching), 10)
+        assert caught.value.code() == grpc.StatusCode.UNAUTHENTICATED
+        assert datetime.now(UTC) >= end
+        assert (
+            await code_of(stub.GetStatus(STATUS, metadata=bearer(short)))
+            == grpc.StatusCode.UNAUTHENTICATED
+        )
+
+
+@pytest.mark.slow  # five seconds, for which answers are held back
+async def test_wrong_tokens_are_slowed_down_and_right_ones_of_the_same_address_are_not(
+    tmp_path, tokens
+):
+    path, secrets = tokens
+    async with (
+        service(tmp_path, MonitoringSettings(port=0), tokens=path) as started,
+        grpc.aio.insecure_channel(started.address) as channel,
+    ):
+        stub = PropagationServiceStub(channel)
+        began = time.monotonic()
+
+        async def guess(number):
+            code = await code_of(stub.GetStatus(STATUS, metadata=bearer(f"my-read.guess-{number}")))
+            return code, time.monotonic() - began
+
+        guesses = [asyncio.create_task(guess(number)) for number in range(40)]
+        await asyncio.sleep(0.5)
+        for _ in range(20):
+            start = time.monotonic()
+            assert await stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ]))
+            assert time.monotonic() - start < 0.5
+        answers = await asyncio.gather(*guesses)
+        codes = Counter(code for code, _ in answers)
+        assert codes == {
+            grpc.StatusCode.UNAUTHENTICATED: 15,
+            grpc.StatusCode.RESOURCE_EXHAUSTED: 25,
+        }, "ten at once, five that wait, and no more that wait"
+        late = sorted(
+            at for code, at in answers if code == grpc.StatusCode.UNAUTHENTICATED and at > 0.8
+        )
+        assert len(late) == 5
+        assert late[-1] > 4.5
+        assert started.worker.timings.parts["GetStatus"].longest < 1, (
+            "what is held back is not what readers wait for"
+        )
+
+
+def test_wrong_tokens_are_counted_by_address_and_a_bounded_number_of_addresses_is_kept(tokens):
+    path, secrets = tokens
+    admission = Admission(path, LimitSettings())
+
+    def guess(peer):
+        """Return the delay; None if it is refused at once."""
+        try:
+            admission.admit("/x/y", bearer("my-read.guess"), peer)
+        except NotAuthenticated as error:
+            return error.delay_seconds
+        except RateLimited:
+            return None
+        raise AssertionError("a wrong token was admitted")
+
+    delays = [guess(f"ipv4:10.0.0.1:{port}") for port in range(100)]
+    assert delays[:10] == [0] * 10
+    assert [round(delay) for delay in delays[10:15]] == [1, 2, 3, 4, 5]
+    assert set(delays[15:]) == {None}
+    assert guess("ipv4:10.0.0.2:1") == 0
+    assert admission.admit("/x/y", bearer(secrets[Role.READ]), "ipv4:10.0.0.1:1").name == "my-read"
+    for host in range(20):
+        guess(f"ipv6:%5B2001:db8::{host:x}%5D:1")
+    assert guess("ipv6:%5B2001:db8::ffff%5D:1") is None, "one machine has a whole network"
+    assert guess("ipv6:%5B2001:db8:0:1::1%5D:1") == 0
+    for host in range(2 * CLIENTS):
+        guess(f"ipv4:10.{host >> 16}.{host >> 8 & 255}.{host & 255}:1")
+    assert len(admission._wrong._buckets) == CLIENTS
 
 
 async def to_its_end(stream):
@@ -446,6 +544,8 @@ async def test_unusable_tls_files_are_refused_at_start(tmp_path, pki):
         ("ann read\n", "line 1"),
         ("ann read,cook " + "0" * 64 + "\n", "cook"),
         ("ann read nothash\n", "line 1"),
+        ("ann read " + "0" * 64 + " tomorrow\n", "'tomorrow' is no time"),
+        ("ann read " + "0" * 64 + " 90d\n", "'90d' is no time"),
         ("a read " + "0" * 64 + "\na read " + "0" * 64 + "\n", "twice"),
     ],
 )

@@ -117,11 +117,15 @@ class Neo4jDatabase:
         return None if self._clock is None else self._clock.now_ms()
 
     def connect(self) -> AsyncDriver:
-        """Create the driver, which connects at the first statement."""
+        """Create the driver, which connects at the first statement.
+
+        Raises:
+            PlainSecret: The password would cross a network in clear.
+        """
         settings = self.settings
         self._driver = AsyncGraphDatabase.driver(
             settings.uri,
-            auth=(settings.user, settings.password.get_secret_value()),
+            auth=settings.credentials(),
             connection_timeout=CONNECT_SECONDS,
             max_transaction_retry_time=settings.retry_seconds,
             initial_retry_delay=FIRST_RETRY_SECONDS,

@@ -8,6 +8,7 @@ import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from propagation.adapters.openai.options import OpenAIOptions
+from propagation.adapters.shared.plain_secrets import is_plain_loopback, refuse_plain_secret
 from propagation.model import NO_USAGE, Usage
 
 REDIRECTS = 2
@@ -53,9 +54,14 @@ class Response:
 
 
 class ModelClient:
-    """An OpenAI-compatible server, asked once a call: retries are the endpoint's affair."""
+    """An OpenAI-compatible server, asked once a call: retries are the endpoint's affair.
+
+    Raises:
+        PlainSecret: The key would cross a network in clear.
+    """
 
     def __init__(self, options: OpenAIOptions, key: str | None) -> None:
+        refuse_plain_secret(options.key_variable, key, options.base_url, "openai", options.insecure)
         largest_embeddings = TEXTS_PER_CALL * options.embeddings.dimension * NUMBER_BYTES
         self._client = AsyncOpenAI(
             base_url=options.base_url,
@@ -65,6 +71,7 @@ class ModelClient:
             default_headers=UNCOMPRESSED,
             http_client=DefaultAsyncHttpxClient(
                 max_redirects=REDIRECTS,
+                trust_env=not is_plain_loopback(options.base_url),
                 event_hooks={"response": [_limit_body(max(BODY_BYTES, largest_embeddings))]},
             ),
         )

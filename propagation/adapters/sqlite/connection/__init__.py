@@ -6,6 +6,11 @@ from propagation.adapters.sqlite.connection.atomic_file import (
     partial_files_of,
     write_atomically,
 )
+from propagation.adapters.sqlite.connection.backup_digest import (
+    append_digest,
+    copy_checked,
+    is_backup,
+)
 from propagation.adapters.sqlite.connection.client_ids import (
     Directory,
     recorded_through,
@@ -31,6 +36,7 @@ from propagation.adapters.sqlite.connection.schema import (
     DEVELOPMENT_APPLICATION_ID,
     Reader,
     check_ours,
+    check_schema,
     connect,
     create_tables,
     errors_translated,
@@ -54,8 +60,11 @@ __all__ = [
     "Reader",
     "SqliteLeases",
     "SqlitePart",
+    "append_digest",
     "check_ours",
+    "check_schema",
     "connect",
+    "copy_checked",
     "counted",
     "create_tables",
     "drop_partial_files",
@@ -64,6 +73,7 @@ __all__ = [
     "fields",
     "free_all",
     "hold_database",
+    "is_backup",
     "many",
     "newest_version",
     "one",

@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
+from propagation.adapters.sqlite.connection.backup_digest import is_backup
 from propagation.model import PropagationError, SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
 
 DEVELOPMENT_APPLICATION_ID = 0x50525031
@@ -144,6 +145,21 @@ def connect(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlite3.C
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:
     """Check that this release can read a file as its database.
+
+    Raises:
+        StoreCorrupt, SchemaTooNew: As check_schema.
+        PropagationError: A development version wrote it, or it is a back-up.
+    """
+    if is_backup(path):
+        raise PropagationError(
+            f"{path} is a back-up; check it and make a database of it with `propagation restore"
+            f" {path} --database OTHER`"
+        )
+    check_schema(connection, path)
+
+
+def check_schema(connection: sqlite3.Connection, path: Path) -> None:
+    """Check that a database has a schema that this release knows.
 
     Raises:
         StoreCorrupt: It is another program's, or damaged.

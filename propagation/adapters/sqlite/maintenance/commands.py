@@ -16,11 +16,15 @@ from pathlib import Path
 
 from propagation.adapters.sqlite.connection import (
     SIDE_FILES,
+    append_digest,
     check_ours,
+    check_schema,
     connect,
+    copy_checked,
     drop_partial_files,
     errors_translated,
     hold_database,
+    is_backup,
     newest_version,
     open_file,
     open_reader,
@@ -54,7 +58,7 @@ class SqliteFiles:
         self._database = database
 
     def backup(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
-        """Copy the database as it is now to `target`.
+        """Copy the database as it is now to `target`, and append a digest.
 
         Args:
             progress: Called with (pages done, all pages).
@@ -77,6 +81,7 @@ class SqliteFiles:
                 reader.execute("SELECT count(*) FROM meta").fetchone()
                 _copy_beside_service(reader, partial, progress)
             _settle(partial)
+            append_digest(partial)
             return partial.stat().st_size
 
     def export(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
@@ -103,29 +108,24 @@ class SqliteFiles:
     def restore(self, source: Path, progress: OnProgress, *, replace: bool = False) -> None:
         """Check a back-up or an export, and replace the database by it.
 
-        They differ in their first bytes.
-
         Raises:
             StoreBusy: A service holds the database.
             PropagationError: The database exists and may not be replaced.
             SchemaTooNew: A newer release wrote `source`.
-            StoreCorrupt: `source` is not sound.
+            StoreCorrupt: `source` is not sound, or not as it was written.
             BrokenData: A line of an export cannot be read.
         """
-        with source.open("rb") as file:
-            is_copy = file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
+        is_copy = is_backup(source)
+        if not is_copy:
+            _refuse_other_copy(source)
         with (
             errors_translated(source if is_copy else self._database),
             _in_place_of(self._database, replace=replace) as partial,
         ):
             if is_copy:
-                with closing(open_reader(source)) as reader, closing(connect(partial)) as new:
-                    check_ours(reader, source)
-                    reader.backup(
-                        new,
-                        pages=PAGES_A_STEP,
-                        progress=lambda _, left, total: progress(total - left, total),
-                    )
+                copy_checked(source, partial, progress)
+                with closing(open_reader(partial)) as reader:
+                    check_schema(reader, source)
                 _settle(partial)
             else:
                 with source.open("rb") as file, closing(connect(partial)) as new:
@@ -194,6 +194,22 @@ class SqliteFiles:
         ):
             check_ours(connection, self._database)
             yield connection
+
+
+def _refuse_other_copy(source: Path) -> None:
+    """Refuse a database file that `backup` did not write, or not to its end.
+
+    Raises:
+        StoreCorrupt: It is one.
+    """
+    with source.open("rb") as file:
+        if file.read(len(SQLITE_HEADER)) == SQLITE_HEADER:
+            raise StoreCorrupt(
+                f"{source} has no digest at its end: it was cut short or changed, or"
+                " `propagation backup` did not write it; fetch it again, restore another back-up,"
+                " or, if it is the whole file of a stopped service, name it with --database:"
+                " nothing was replaced"
+            )
 
 
 def _older(connection: sqlite3.Connection) -> int | None:

@@ -113,7 +113,7 @@ def read_export(
         )
     create_tables(new)
     if tables != _tables(new):
-        raise BrokenData(str(source), 1, "tables", f"are not those of schema {schema}")
+        raise lines.broken("tables", f"are not those of schema {schema}")
     new.execute("PRAGMA journal_mode=OFF")
     new.execute("PRAGMA synchronous=OFF")
     new.execute("BEGIN")
@@ -125,12 +125,9 @@ def read_export(
         while part := [values for _, values in islice(rows, ROWS_A_STATEMENT)]:
             try:
                 new.executemany(put, part)
-            except sqlite3.IntegrityError as error:
-                raise BrokenData(
-                    str(source),
-                    lines.number,
-                    table,
-                    f"{error}, in this line or the {len(part) - 1:,} before it",
+            except (sqlite3.IntegrityError, OverflowError) as error:
+                raise lines.broken(
+                    table, f"{error}, in this line or the {len(part) - 1:,} before it"
                 ) from error
             progress(lines.done, total)
     new.execute("COMMIT")
@@ -159,11 +156,11 @@ class _Lines:
                 head[name] for name in ("form", "schema", "rows", "tables")
             )
         except (KeyError, TypeError) as error:
-            raise self._broken(
+            raise self.broken(
                 "", "is not the first line of what `propagation export` writes"
             ) from error
         if form != FORM or not isinstance(schema, int) or not isinstance(rows, int):
-            raise self._broken("form", f"is {form!r}; this release reads {FORM}")
+            raise self.broken("form", f"is {form!r}; this release reads {FORM}")
         return schema, rows, tables
 
     def rows(self, tables: Tables) -> Iterator[tuple[str, list[object]]]:
@@ -176,16 +173,16 @@ class _Lines:
             ((table, row),) = self._next().items()
             if table == "end":
                 if row != {"rows": self.done, "blake2b": digest}:
-                    raise self._broken(
+                    raise self.broken(
                         "end", "count or digest is another: lines were lost or changed"
                     )
                 return
             if table not in tables:
-                raise self._broken(table, "is no table of this schema")
+                raise self.broken(table, "is no table of this schema")
             try:
                 values = [_stored(table, column, row[column]) for column in tables[table]]
             except (KeyError, TypeError, ValueError) as error:
-                raise self._broken(table, f"the row is not whole: {error}") from error
+                raise self.broken(table, f"the row is not whole: {error}") from error
             self.done += 1
             yield table, values
 
@@ -193,17 +190,17 @@ class _Lines:
         line = self._file.readline()
         self.number += 1
         if not line.endswith(b"\n"):
-            raise self._broken(
-                "", "the file ends before its last line; export it again, or fetch it whole"
-            )
+            raise self.broken("", "the file ends before its last line")
         self._digest.update(line)
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            raise self._broken("", f"is not JSON: {error}") from error
+            raise self.broken("", f"is not JSON: {error}") from error
         if not isinstance(value, dict) or len(value) != 1:
-            raise self._broken("", "is not a row as `propagation export` writes it")
+            raise self.broken("", "is not a row as `propagation export` writes it")
         return value
 
-    def _broken(self, field: str, problem: str) -> BrokenData:
-        return BrokenData(str(self._source), self.number, field, problem)
+    def broken(self, field: str, problem: str) -> BrokenData:
+        """Return an error about the line that was read last."""
+        remedy = "fetch it again, or restore another: nothing was replaced"
+        return BrokenData(str(self._source), self.number, field, f"{problem}; {remedy}")

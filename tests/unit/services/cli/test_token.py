@@ -2,6 +2,7 @@
 
 import json
 import stat
+from datetime import UTC, datetime
 
 import pytest
 
@@ -42,8 +43,8 @@ def test_several_are_listed_and_one_is_taken_back(run):
     made = json.loads(run("new", "shop", "--role", "write", "--json"))
     run("new", "desk", "--role", "analyst")
     assert json.loads(run("list", "--json")) == [
-        {"name": "shop", "roles": ["write"]},
-        {"name": "desk", "roles": ["analyst"]},
+        {"name": "shop", "roles": ["write"], "expires": None},
+        {"name": "desk", "roles": ["analyst"], "expires": None},
     ]
     revoked = run("revoke", "shop")
     assert f"shop is revoked in {run.file}; " in revoked
@@ -53,11 +54,35 @@ def test_several_are_listed_and_one_is_taken_back(run):
 
 
 @pytest.mark.parametrize(
+    ("given", "seconds"),
+    [("90d", 90 * 86_400), ("12h", 12 * 3_600), ("2199-01-31T01:00:00+01:00", None)],
+)
+def test_a_token_is_given_an_end(run, given, seconds):
+    made = json.loads(run("new", "shop", "--role", "read", "--expires", given, "--json"))
+    kept = read_tokens(run.file)["shop"]
+    assert made["expires"] == kept.expires.isoformat()
+    assert json.loads(run("list", "--json"))[0]["expires"] == made["expires"]
+    if seconds is None:
+        assert made["expires"] == "2199-01-31T00:00:00+00:00"
+    else:
+        left = (kept.expires - datetime.now(UTC)).total_seconds()
+        assert seconds - 60 < left <= seconds
+    run("new", "desk", "--role", "read")
+    assert read_tokens(run.file)["shop"] == kept, "it is written again as it was"
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("new", "Shop!", "--role", "read"), "no name"),
         (("new", "desk", "--role", "cook"), "no role"),
         (("new", "shop", "--role", "read"), "revoke shop"),
+        (
+            ("new", "desk", "--role", "read", "--expires", "soon"),
+            "'soon', which is no time to come",
+        ),
+        (("new", "desk", "--role", "read", "--expires", "0d"), "give 90d, 12h or"),
+        (("new", "desk", "--role", "read", "--expires", "2001-01-01T00:00:00Z"), "to come"),
         (("revoke", "nobody"), "no token named nobody"),
     ],
 )

@@ -8,6 +8,7 @@ from services.config.sources import (
     load_settings,
     parse_assignments,
     setting_fields,
+    variable_of,
 )
 
 
@@ -123,7 +124,29 @@ def test_the_preset_and_every_setting_has_a_key_of_its_own():
 
 @pytest.mark.parametrize("key", ["qdrant.api_key", "neo4j.password"])
 def test_secrets_are_masked(load, key):
-    assert "hunter2" not in str(load(flags=[f"{key}=hunter2"]).rows())
+    assert "hunter2" not in str(load(environment={variable_of(key): "hunter2"}).rows())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "neo4j.password=hunter2",
+        " qdrant.api_key =hunter2",
+        "openai.base_url=http://me:hunter2@host/v1",
+    ],
+)
+def test_a_secret_on_the_command_line_is_refused_and_the_other_way_is_named(load, given):
+    with pytest.raises(SettingsError, match="give it as the variable PROPAGATION_") as refused:
+        load(flags=[given])
+    assert "hunter2" not in str(refused.value)
+    assert variable_of(given.partition("=")[0].strip()) in str(refused.value)
+
+
+def test_a_secret_can_be_taken_back_on_the_command_line(load):
+    environment = {"PROPAGATION_QDRANT__API_KEY": "hunter2"}
+    assert (
+        load(environment=environment, flags=["qdrant.api_key=none"]).settings.qdrant.api_key is None
+    )
 
 
 @pytest.mark.parametrize("key", ["schedule.evolution", "update_size"])
