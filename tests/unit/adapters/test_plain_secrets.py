@@ -11,7 +11,7 @@ import threading
 import pytest
 from openai import APIConnectionError
 
-from propagation.adapters.neo4j.connection import Neo4jSettings
+from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.openai.endpoint.client import ModelClient
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.qdrant.server import connect

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from propagation.adapters.shared.plain_secrets import PlainSecret
+from services.assembly import qdrant_index, sqlite_store
 from services.client import stub
-from services.config.sources import PREFIX, setting_fields
+from services.config.sources import PREFIX, load_settings, setting_fields
 
 ROOT = Path(__file__).parents[3]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -100,6 +102,24 @@ def test_every_variable_of_the_service_is_a_setting():
     assert {name.removeprefix(PREFIX).replace("__", ".").lower() for name in told} <= set(
         setting_fields()
     )
+
+
+def test_passwords_are_sent_without_tls_only_because_both_settings_allow_it():
+    environment = {
+        name: VARIABLE.sub("very-secret", value)
+        for name, value in SERVICES["propagation"]["environment"].items()
+        if name.startswith(f"{PREFIX}NEO4J__") or name.startswith(f"{PREFIX}QDRANT__")
+    }
+    settings = load_settings(None, environment, {}).settings
+    assert settings.neo4j.credentials() == ("neo4j", "very-secret")
+    qdrant_index(settings, sqlite_store(settings))
+    for part, connection in (
+        ("NEO4J", lambda given: given.neo4j.credentials()),
+        ("QDRANT", lambda given: qdrant_index(given, sqlite_store(given))),
+    ):
+        strict = load_settings(None, environment | {f"{PREFIX}{part}__INSECURE": "false"}, {})
+        with pytest.raises(PlainSecret):
+            connection(strict.settings)
 
 
 def test_dependencies_of_the_service_exist_and_have_a_health_check():
