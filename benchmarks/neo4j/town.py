@@ -53,7 +53,7 @@ async def _mark_reasoned(store: Neo4jStore) -> None:
     async with (
         AsyncGraphDatabase.driver(
             settings.uri,
-            auth=(settings.user, settings.password.get_secret_value()),
+            auth=settings.credentials(),
             notifications_min_severity="OFF",
         ) as driver,
         driver.session() as session,
