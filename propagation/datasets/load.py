@@ -208,7 +208,8 @@ Loader = Callable[[Path, int], Dataset]
 class Format(NamedTuple):
     """A format: its loader and the files that it reads.
 
-    One of the `main` files must exist; the `further` files may be missing.
+    One of the `main` files, the last of which holds the events, must exist; the `further` files may
+    be missing.
     """
 
     load: Loader
@@ -217,7 +218,7 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    "MovieLens 100k": Format(load_movielens_100k, ("u.data", "u.item"), ("u.user", "u.genre")),
+    "MovieLens 100k": Format(load_movielens_100k, ("u.item", "u.data"), ("u.user", "u.genre")),
     "MovieLens 1M and 10M": Format(
         partial(load_movielens, ending=".dat"),
         ("movies.dat", "ratings.dat"),
@@ -230,10 +231,7 @@ FORMATS = {
 }
 FILES_SHOWN = 4
 ATOMIC = (".inter", ".item", ".user")
-KNOWN = (
-    "MovieLens (u.data, movies.dat or movies.csv), RecBole (.inter, .item, .user), or clients.jsonl"
-    " and events.jsonl"
-)
+DOCUMENTS = ("README", "LICENSE", "CHANGELOG")
 
 
 def load_dataset(folder: Path, seed: int) -> Dataset:
@@ -269,7 +267,14 @@ def _loader(folder: Path) -> Loader:
     if any(not file.endswith(".user") for file in present["RecBole"]):
         loaders["RecBole"] = load_recbole
     if not loaders:
-        raise BrokenData(str(folder), 0, "", f"holds no data that is known: {KNOWN}")
+        known = "; ".join(f"{name}: {', '.join(one.main)}" for name, one in FORMATS.items())
+        raise BrokenData(
+            str(folder),
+            0,
+            "",
+            "holds no data that is known. Looked for, each plain or as .gz, were"
+            f" {known}; RecBole: *.inter, *.item",
+        )
     found = [f"{name} ({_shown(files)})" for name, files in present.items() if files]
     if len(found) > 1:
         raise BrokenData(
@@ -279,7 +284,34 @@ def _loader(folder: Path) -> Loader:
             f"holds files of {' and of '.join(found)}, and one would be ignored; "
             "move those of one format into a folder of their own",
         )
-    return next(iter(loaders.values()))
+    ((name, loader),) = loaders.items()
+    _check_events(folder, name, present[name])
+    return loader
+
+
+def _check_events(folder: Path, name: str, read: list[str]) -> None:
+    """Refuse a folder whose events may stand in a file of another name.
+
+    A catalogue alone is fine, with documents beside it.
+    """
+    events = FORMATS[name].main[-1] if name in FORMATS else ".inter"
+    if any(file.endswith(events) for file in read):
+        return
+    ignored = sorted(
+        path.name
+        for path in find_all(folder, "")
+        if plain_name(path) not in read and not path.name.startswith((".", *DOCUMENTS))
+    )
+    if ignored:
+        sought = events if name in FORMATS else "*.inter"
+        raise BrokenData(
+            str(folder),
+            0,
+            "",
+            f"looks like {name}, and its events are looked for in {sought} or {sought}.gz, which is"
+            f" not there; it holds {_shown(ignored)}, which would be ignored. Rename the file of"
+            " the events, or move away what is none",
+        )
 
 
 def _shown(files: list[str]) -> str:

@@ -17,7 +17,7 @@ from propagation.datasets.line_reader import (
     plain_name,
     split_list,
 )
-from propagation.model import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind
+from propagation.model import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind, pluralize
 
 TYPES = ("token", "token_seq", "float", "float_seq")
 # Names in RecBole's published atomic files.
@@ -250,7 +250,7 @@ def _merged(first: ClientChange, second: ClientChange) -> ClientChange:
 
 
 def _events(folder: Path, ids: IdChecker) -> tuple[Events, tuple[str, ...]]:
-    log, untimed = Events("recbole"), []
+    log, untimed, notes = Events("recbole"), [], []
     for path in find_all(folder, ".inter"):
         table = Table(path)
         user, item = table.id_field(USER_IDS), table.id_field(ITEM_IDS)
@@ -262,20 +262,47 @@ def _events(folder: Path, ids: IdChecker) -> tuple[Events, tuple[str, ...]]:
             for name, kind in table.types.items()
             if name not in (user, item, time) and kind in ("float", "token")
         ]
+        lists = [
+            name
+            for name, kind in table.types.items()
+            if kind == "token_seq" and name.casefold() == f"{item.casefold()}_list"
+        ]
+        listed: set[tuple[str, str]] = set()
         for place, row in table.rows():
             metadata = {
                 name: text[:METADATA_CHARS] for name in others if (text := row[name].strip())
             }
+            for name in lists:
+                listed.update((row[user].strip(), one) for one in row[name].split())
             log.append(
                 ids.check(row[user], place, user),
                 ids.check(row[item], place, item),
                 table.time(row[time], place, time) if time else 0,
                 place.metadata(metadata),
             )
-    if not untimed:
-        return log, ()
-    note = f"{', '.join(untimed)} has no time field: its events are in a seeded random order."
-    return log, (note,)
+        if lists:
+            notes.append((plain_name(path), lists[0], listed))
+    users, items = log.users.values, log.items.values
+    logged = {
+        (users[user], items[item])
+        for user, item in (zip(log.users.codes, log.items.codes, strict=True) if notes else ())
+    }
+    return log, (
+        *_untimed_note(untimed),
+        *(
+            f"{file}: {pluralize(left, 'event')} left out, each an item that stands only in"
+            f" {field} and on no line of its own (such as the first of each user's sequence);"
+            " only the last item of a line is read as an event."
+            for file, field, listed in notes
+            if (left := len(listed - logged))
+        ),
+    )
+
+
+def _untimed_note(files: Sequence[str]) -> tuple[str, ...]:
+    if not files:
+        return ()
+    return (f"{', '.join(files)} has no time field: its events are in a seeded random order.",)
 
 
 def fixed_candidates(folder: Path) -> Mapping[str, Sequence[str]] | None:

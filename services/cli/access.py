@@ -58,9 +58,14 @@ Folder = Annotated[
         help="MovieLens, RecBole atomic files, or clients.jsonl and events.jsonl: docs/data.md."
     ),
 ]
-First = Annotated[int | None, typer.Option(metavar="N", min=1, help="The earliest N events only.")]
+First = Annotated[
+    int | None,
+    typer.Option(
+        "-n", "--first", "--limit", metavar="N", min=1, help="The earliest N events only."
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
-Count = Annotated[int, typer.Option("-n", "--count", min=1, max=1000, help="How many.")]
+Count = Annotated[int, typer.Option("-n", "--count", "--limit", min=1, max=1000, help="How many.")]
 T = TypeVar("T")
 LOOPBACK = "127.0.0.1:50051"
 

@@ -13,6 +13,7 @@ from typer.exceptions import TyperException
 
 from propagation.errors import NotFound, NotReached, PropagationError, StoreBusy, StoreUnreachable
 from services.client.errors import ChildFailed, Refused, Unreachable, UsageProblem
+from services.runtime.console import print_error
 
 
 class ExitCode(IntEnum):
@@ -112,6 +113,6 @@ def _usage(error: TyperException) -> str:
 
 def _report_error(message: str, code: ExitCode, debug: bool) -> ExitCode:
     if debug:
-        traceback.print_exc()
-    print("propagation:", " ".join(message.split()), file=sys.stderr)
+        print_error(*traceback.format_exc().splitlines())
+    print_error(f"propagation: {' '.join(message.split())}")
     return code

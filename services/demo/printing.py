@@ -12,6 +12,7 @@ from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data import DemoScript, Reach
 from services.demo.story import BEYOND, DEEP, Advice, Showcase, Story, wave_of
+from services.runtime.console import printable
 
 WIDTH, BAR = 110, 10
 NAME_CHARS, GROUP_CHARS = 30, 18
@@ -49,12 +50,12 @@ def new_console() -> Console:
 def heading(console: Console, text: str) -> None:
     """Print a heading."""
     console.print()
-    console.rule(f"[bold]{escape(text)}", align="left")
+    console.rule(f"[bold]{escape(printable(text))}", align="left")
 
 
 def say(console: Console, text: str) -> None:
     """Print a paragraph."""
-    console.print(text, markup=False)
+    console.print(printable(text), markup=False)
 
 
 def show_data(console: Console, script: DemoScript) -> None:
@@ -82,8 +83,8 @@ def show_profiles(console: Console, story: Story) -> None:
     """Print the profile before and after, with new lines marked."""
     known = {line.text for line in story.before.lines}
     table = Table(show_header=True, expand=True, box=None, padding=(0, 2, 0, 0))
-    table.add_column(f"{story.user}, before", ratio=1, overflow="fold")
-    table.add_column(f"{story.user}, after", ratio=1, overflow="fold")
+    table.add_column(escape(printable(f"{story.user}, before")), ratio=1, overflow="fold")
+    table.add_column(escape(printable(f"{story.user}, after")), ratio=1, overflow="fold")
     table.add_row(
         "\n".join(_line(line, False) for line in story.before.lines) or "nothing yet",
         "\n".join(_line(line, line.text not in known) for line in story.after.lines)
@@ -93,7 +94,7 @@ def show_profiles(console: Console, story: Story) -> None:
 
 
 def _line(line: pb.Line, new: bool) -> str:
-    text = escape(f"[{AUTHORS.get(line.author, '?')}] {line.text}")
+    text = escape(printable(f"[{AUTHORS.get(line.author, '?')}] {line.text}"))
     return f"[bold green]+ {text}[/]" if new else f"- {text}"
 
 
@@ -126,7 +127,9 @@ def show_path(console: Console, script: DemoScript, story: Story) -> None:
         return
     for hop in story.path.hops:
         console.print(
-            textwrap.indent(textwrap.fill(hop.text, WIDTH - 6), "    ").replace("    ", "  → ", 1),
+            textwrap.indent(textwrap.fill(printable(hop.text), WIDTH - 6), "    ").replace(
+                "    ", "  → ", 1
+            ),
             markup=False,
         )
 
@@ -148,7 +151,7 @@ def show_reach(console: Console, reach: Reach) -> None:
         name = shorten(reach.names.get(router, f"router {router}"), NAME_CHARS, placeholder=" …")
         table.add_row(
             _most(reach, router, 0),
-            escape(name),
+            escape(printable(name)),
             _most(reach, router, 2),
             f"{carried[router]:>4} {bar}",
         )
@@ -167,7 +170,7 @@ def _most(reach: Reach, router: int, end: int) -> str:
             lines[name] = lines.get(name, 0) + count
     names: Sequence[str] = sorted(lines, key=lambda name: (-lines[name], name))
     return escape(
-        shorten(names[0], GROUP_CHARS, placeholder=" …")
+        shorten(printable(names[0]), GROUP_CHARS, placeholder=" …")
         + (f" and {len(names) - 1} more" if len(names) > 1 else "")
     )
 
@@ -213,7 +216,8 @@ def show_advice(console: Console, advice: Advice, showcase: Showcase | None) -> 
     for place, one in enumerate(advice.best, 1):
         say(console, f"  {place}. {one.title or one.item_id}")
     if showcase is not None:
-        say(console, "\n" + how_chosen(showcase))
+        console.print()
+        say(console, how_chosen(showcase))
         say(console, where_it_stands(advice, showcase))
     say(console, f"Why: {advice.chosen.explanation.text}")
     parts, without = _parts(advice.chosen), _parts(advice.without)
@@ -226,7 +230,7 @@ def show_advice(console: Console, advice: Advice, showcase: Showcase | None) -> 
         table.add_column(column, justify="left" if column.startswith("part") else "right")
     for name in sorted(largest, key=lambda name: (-largest[name], name))[:PARTS_SHOWN]:
         table.add_row(
-            escape(name),
+            escape(printable(name)),
             *(f"{side[name]:+.2f}" if name in side else "-" for side in (parts, without)),
         )
     console.print(table)

@@ -87,10 +87,11 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
             await search(stub, console, script.dataset, loaded.sequence)
         else:
             await _with_events(stub, console, script, report, seed)
+    console.print()
     say(
         console,
         (
-            f"\nDone in {time.monotonic() - started:.0f} s; the service is stopped and its "
+            f"Done in {time.monotonic() - started:.0f} s; the service is stopped and its "
             "database "
             "removed."
         ),
@@ -118,7 +119,8 @@ async def _with_events(
     show_ranking(console, await ranking())
     OUT.mkdir(parents=True, exist_ok=True)
     PAGE.write_text(render_page(await collect_report(stub)), encoding="utf-8")
-    say(console, f"\nAll of it on one page, with the routers' lineage: {PAGE.resolve()}")
+    console.print()
+    say(console, f"All of it on one page, with the routers' lineage: {PAGE.resolve()}")
 
 
 async def _tell(

@@ -4,7 +4,7 @@ Every refusal is an InvalidInput that names the field, the value's problem and t
 """
 
 import base64
-import contextlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -36,6 +36,8 @@ KINDS = {number: kind for kind, number in CLIENT_KINDS.items()}
 ITEMS_A_CALL = 1_000
 LIMIT_MAX = 1_000
 PAGE_SIZE = 100
+PAGE_TOKEN = re.compile(r"[\w-]{16}\.([1-9][0-9]{0,17})", re.ASCII)
+SHOWN_CHARS = 60
 CLIENT_FIELDS: dict[str, Callable[[Any, str], object]] = {
     "title": check_text,
     "description": check_text,
@@ -123,13 +125,14 @@ def parse_field_mask(mask: FieldMask) -> frozenset[str] | None:
     """
     if not mask.paths:
         return None
+    check_count(mask.paths, "field_mask.paths", len(CLIENT_FIELDS))
     if list(mask.paths) == ["*"]:
         return frozenset(CLIENT_FIELDS)
     for place, path in enumerate(mask.paths):
         if path not in CLIENT_FIELDS:
             raise InvalidInput(
                 f"field_mask.paths[{place}]",
-                f"is {path!r}; give some of {', '.join(CLIENT_FIELDS)}, or *",
+                f"is {path[:SHOWN_CHARS]!r}; give some of {', '.join(CLIENT_FIELDS)}, or *",
             )
     return frozenset(mask.paths)
 
@@ -193,8 +196,12 @@ class Page:
         return self.start + self.size
 
     def next_token(self, start: int) -> str:
-        """Make the token of another page of the same list."""
-        return base64.urlsafe_b64encode(f"{self.question}|{start}".encode()).decode()
+        """Make the token of another page of the same list.
+
+        A digest of both makes an altered token, or one of another list, show.
+        """
+        digest = blake2b(f"{self.question}|{start}".encode(), digest_size=12).digest()
+        return base64.urlsafe_b64encode(digest).decode() + f".{start}"
 
 
 def parse_page(request: Any, question: str) -> Page:
@@ -210,11 +217,10 @@ def parse_page(request: Any, question: str) -> Page:
     size = parse_limit(request, "page_size", PAGE_SIZE)
     if not request.page_token:
         return Page(question, 0, size)
-    with contextlib.suppress(ValueError):
-        token = base64.urlsafe_b64decode(request.page_token.encode()).decode()
-        token_question, _, start = token.rpartition("|")
-        if token_question == question:
-            return Page(question, int(start), size)
+    if match := PAGE_TOKEN.fullmatch(request.page_token):
+        page = Page(question, int(match[1]), size)
+        if page.next_token(page.start) == request.page_token:
+            return page
     raise InvalidInput(
         "page_token",
         "does not belong to this question; give next_page_token of the last answer, or nothing",

@@ -4,7 +4,9 @@ Progress is shown on terminals only.
 """
 
 import json
+import re
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -20,6 +22,50 @@ if TYPE_CHECKING:
 
 AnswerT = TypeVar("AnswerT", bound=Message)
 PIPED_WIDTH = 160
+# Letters and marks that show nothing, beside what Unicode itself calls a format character.
+INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\U000e0100-\U000e01ef]"
+)
+
+
+def printable(text: str) -> str:
+    """Return foreign text as it may appear on a terminal, on one line.
+
+    Control and format characters (escapes, line breaks, direction marks, zero width, tags) are
+    written as Python escapes; spaces of every kind stay.
+    """
+    return _escape(text, lambda letter: ascii(letter)[1:-1])
+
+
+def _escape(text: str, escaped: Callable[[str], str]) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        letter
+        if (letter.isprintable() or unicodedata.category(letter) == "Zs")
+        and not INVISIBLE.match(letter)
+        else escaped(letter)
+        for letter in text
+    )
+
+
+def printable_json(document: str) -> str:
+    """Escape a JSON document for a terminal; a parser reads the same values from it."""
+    return "\n".join(
+        _escape(line, lambda letter: json.dumps(letter)[1:-1]) for line in document.split("\n")
+    )
+
+
+def print_text(*lines: str, wrap: bool = True) -> None:
+    """Print lines that may hold foreign text, on stdout."""
+    for line in lines:
+        console().print(printable(line), markup=False, soft_wrap=not wrap)
+
+
+def print_error(*lines: str) -> None:
+    """Print lines that may hold foreign text, on stderr."""
+    for line in lines:
+        print(printable(line), file=sys.stderr)
 
 
 def console() -> "Console":
@@ -31,11 +77,8 @@ def console() -> "Console":
 
 def print_json(value: object) -> None:
     """Print one JSON document: a line when piped, indented on a terminal."""
-    print(
-        json.dumps(
-            value, ensure_ascii=False, default=_plain, indent=2 if sys.stdout.isatty() else None
-        )
-    )
+    indent = 2 if sys.stdout.isatty() else None
+    print(printable_json(json.dumps(value, ensure_ascii=False, default=_plain, indent=indent)))
 
 
 def print_result(document: object, sentence: str, *, json: bool) -> None:
@@ -43,7 +86,7 @@ def print_result(document: object, sentence: str, *, json: bool) -> None:
     if json:
         print_json(document)
     else:
-        console().print(sentence, markup=False)
+        print_text(sentence)
 
 
 def print_answer(answer: AnswerT, show: Callable[[AnswerT], None], *, json: bool) -> None:
@@ -56,7 +99,7 @@ def print_answer(answer: AnswerT, show: Callable[[AnswerT], None], *, json: bool
 
 def print_json_line(value: object) -> None:
     """Print one of several JSON documents as a line, and flush it."""
-    print(json.dumps(value, ensure_ascii=False, default=_plain), flush=True)
+    print(printable_json(json.dumps(value, ensure_ascii=False, default=_plain)), flush=True)
 
 
 def print_table(
@@ -70,11 +113,18 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title=Text(printable(title), "table.title") if title else None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
     for name in columns:
-        table.add_column(name, justify="right" if name in numbers else "left", overflow="fold")
+        table.add_column(
+            Text(printable(name)), justify="right" if name in numbers else "left", overflow="fold"
+        )
     for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
+        table.add_row(*(Text(printable(str(cell))) for cell in row))
     console().print(table)
 
 
@@ -90,7 +140,7 @@ def progress_bar() -> "Progress":
     )
 
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -107,7 +157,7 @@ def progress_of(name: str) -> Iterator[Callable[[int, int | None], None]]:
     Yields a function that takes done and total.
     """
     with progress_bar() as bar:
-        task = bar.add_task(name, total=None)
+        task = bar.add_task(printable(name), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 

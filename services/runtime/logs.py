@@ -1,10 +1,13 @@
 """Logs of a process: structlog's and the standard library's, on standard error."""
 
+import io
 import logging
 import sys
-from typing import Literal
+from typing import Literal, TextIO
 
 import structlog
+
+from services.runtime.console import printable
 
 
 def configure_logging(log_format: Literal["console", "json"]) -> None:
@@ -27,9 +30,10 @@ def configure_logging(log_format: Literal["console", "json"]) -> None:
         ]
     else:
         last = [
+            _escape_texts,
             structlog.dev.ConsoleRenderer(
-                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
-            )
+                colors=sys.stderr.isatty(), exception_formatter=_escaped_traceback
+            ),
         ]
     structlog.configure(
         processors=[*shared, *last],
@@ -47,3 +51,15 @@ def configure_logging(log_format: Literal["console", "json"]) -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     # The driver logs an unreachable server at every attempt; whoever called it logs it, too.
     logging.getLogger("neo4j").setLevel(logging.CRITICAL)
+
+
+def _escape_texts(
+    logger: object, name: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    return {key: printable(text) if isinstance(text, str) else text for key, text in event.items()}
+
+
+def _escaped_traceback(stream: TextIO, error: structlog.typing.ExcInfo) -> None:
+    lines = io.StringIO()
+    structlog.dev.plain_traceback(lines, error)
+    stream.write("\n".join(map(printable, lines.getvalue().split("\n"))))

@@ -18,7 +18,7 @@ from services.cli.access import (
 )
 from services.cli.exits import ExitCode
 from services.client.errors import UsageProblem
-from services.runtime.console import console, print_json, print_table
+from services.runtime.console import print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
@@ -79,7 +79,7 @@ def doctor(
             ("looked at", "found", "what to do"),
             [(f.looked_at, f.problem or "sound", f.done or f.remedy) for f in findings],
         )
-        console().print("Everything is sound." if sound else "Something is wrong.")
+        print_text("Everything is sound." if sound else "Something is wrong.")
     if not sound:
         raise typer.Exit(ExitCode.WRONG)
 

@@ -10,7 +10,7 @@ import typer
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.access import LOOPBACK, Address, AsJson, ask
 from services.client.errors import UsageProblem
-from services.runtime.console import console, print_answer, print_json, print_table
+from services.runtime.console import print_answer, print_json, print_table, print_text
 
 GOES_ON = "the service goes on with it; `propagation evolve --list` shows what came of it"
 
@@ -48,7 +48,7 @@ def evolve(
 
 
 def _print_run(run: pb.EvolutionRun) -> None:
-    console().print(run_in_words(run), markup=False)
+    print_text(run_in_words(run))
     if run.changes:
         print_table(
             "",

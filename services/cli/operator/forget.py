@@ -15,7 +15,7 @@ from services.cli.access import LOOPBACK, Address, AsJson, Force, ask, client_ke
 from services.cli.exits import ExitCode
 from services.client.errors import UsageProblem
 from services.runtime.atomic_file import write_atomically
-from services.runtime.console import console, print_answer, print_result
+from services.runtime.console import print_answer, print_result, print_text, printable_json
 
 User = Annotated[str | None, typer.Option("--user", metavar="ID", help="A user.")]
 Item = Annotated[str | None, typer.Option("--item", metavar="ID", help="An item.")]
@@ -58,16 +58,14 @@ def retract(
 
 def _print_retracted(answer: pb.RetractInteractionsResponse) -> None:
     done = sum(outcome.retracted for outcome in answer.outcomes)
-    console().print(
+    print_text(
         f"{done:,} retracted, at sequence {answer.sequence:,}."
         if done
         else "Nothing was retracted."
     )
     for outcome in answer.outcomes:
         if not outcome.retracted:
-            console().print(
-                f"{outcome.event_id}: {WORDS.get(outcome.reason, outcome.reason)}", markup=False
-            )
+            print_text(f"{outcome.event_id}: {WORDS.get(outcome.reason, outcome.reason)}")
 
 
 def forget(
@@ -158,7 +156,7 @@ def _open_output(output: Path | None, force: bool) -> AbstractContextManager[Tex
 
 async def _write(answers: AsyncIterable[pb.ExportClientResponse], file: TextIO) -> None:
     async for answer in answers:
-        print(answer.json_line, file=file)
+        print(printable_json(answer.json_line), file=file)
 
 
 def _key(user: str | None, item: str | None) -> pb.ClientKey:

@@ -26,7 +26,7 @@ from services.cli.access import (
 )
 from services.cli.exits import Command
 from services.client.errors import UsageProblem
-from services.runtime.console import console, print_json, print_result, print_table, progress_of
+from services.runtime.console import print_json, print_result, print_table, print_text, progress_of
 
 if TYPE_CHECKING:
     from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
@@ -253,7 +253,7 @@ dead_letters = typer.Typer(
 @dead_letters.command("list", cls=Command)
 def list_dead_letters(
     count: Annotated[
-        int, typer.Option("-n", "--count", min=1, help="At most so many, oldest first.")
+        int, typer.Option("-n", "--count", "--limit", min=1, help="At most so many, oldest first.")
     ] = 100,
     database: Database = None,
     config: Config = None,
@@ -281,7 +281,7 @@ def list_dead_letters(
     elif letters:
         print_table("", ("sequence", "reason"), letters, ("sequence",))
     else:
-        console().print("No dead letters.")
+        print_text("No dead letters.")
 
 
 @dead_letters.command("replay", cls=Command)

@@ -8,7 +8,7 @@ from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.access import LOOPBACK, Address, AsJson, ask, kind_name
 from services.client.errors import UsageProblem
-from services.runtime.console import console, print_json_line, print_result
+from services.runtime.console import print_json_line, print_result, print_text
 
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
@@ -59,7 +59,8 @@ def watch(
         typer.Option(metavar="TOKEN", help="Go on after the event that bore this resume_token."),
     ] = "",
     count: Annotated[
-        int | None, typer.Option("-n", "--count", min=1, help="Stop after so many events.")
+        int | None,
+        typer.Option("-n", "--count", "--limit", min=1, help="Stop after so many events."),
     ] = None,
     address: Address = LOOPBACK,
     json: AsJson = False,
@@ -86,9 +87,7 @@ def watch(
         go_on_token = str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, ""))
         shown = 0
         async for event in call:
-            print_json_line(event) if json else console().print(
-                event_in_words(event), markup=False, soft_wrap=True
-            )
+            print_json_line(event) if json else print_text(event_in_words(event), wrap=False)
             go_on_token = event.resume_token
             shown += 1
             if shown == count:
@@ -99,11 +98,7 @@ def watch(
         ask(address, follow)
     finally:  # however it ends, a service that was killed and Ctrl-C included
         if go_on_token and not json:
-            console().print(
-                f"Go on with: propagation watch --resume {go_on_token}",
-                markup=False,
-                soft_wrap=True,
-            )
+            print_text(f"Go on with: propagation watch --resume {go_on_token}", wrap=False)
 
 
 def event_in_words(event: pb.WatchPropagationResponse) -> str:

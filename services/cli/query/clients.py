@@ -17,7 +17,7 @@ from services.cli.access import (
     kind_name,
     parse_as_of,
 )
-from services.runtime.console import console, print_answer, print_table
+from services.runtime.console import print_answer, print_table, print_text
 
 Kind = Annotated[str, typer.Argument(metavar="user|item", help="Which id space.")]
 Id = Annotated[str, typer.Argument(help="The client's id.")]
@@ -81,7 +81,7 @@ def _print_profile(answer: pb.GetProfileResponse) -> None:
             *(f"  {message.router_name}: {message.text}" for message in profile.waiting),
         ]
     for text in out:
-        console().print(text, markup=False)
+        print_text(text)
 
 
 def _through(line: pb.Line) -> str:
@@ -171,9 +171,8 @@ def recommend(
 def _print(user: str, answer: pb.RecommendResponse) -> None:
     note = " (no history yet: the catalogue's own order)" if answer.cold else ""
     if not answer.recommendations:
-        console().print(
-            f"Nothing is left to recommend to {user}: no visible item passes what was asked for.",
-            markup=False,
+        print_text(
+            f"Nothing is left to recommend to {user}: no visible item passes what was asked for."
         )
     else:
         print_table(
@@ -189,9 +188,7 @@ def _print(user: str, answer: pb.RecommendResponse) -> None:
         if one.HasField("explanation"):
             _explain(one)
     if answer.unknown_candidate_ids:
-        console().print(
-            f"Left out, unknown or hidden: {', '.join(answer.unknown_candidate_ids)}", markup=False
-        )
+        print_text(f"Left out, unknown or hidden: {', '.join(answer.unknown_candidate_ids)}")
 
 
 def _explain(one: pb.Recommendation) -> None:
@@ -229,7 +226,7 @@ def _explain(one: pb.Recommendation) -> None:
             ("share of the user", "lift of the item", "adopters"),
         )
     for message in why.messages:
-        console().print(f"  heard: {message.text}", markup=False)
+        print_text(f"  heard: {message.text}")
 
 
 def bank_name(bank: int) -> str:

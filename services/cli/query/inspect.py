@@ -1,6 +1,7 @@
 """`propagation inspect`: questions to the graph on Neo4j."""
 
 import csv
+import re
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -10,8 +11,11 @@ import typer
 
 from services.cli.access import AsJson, Assignments, Config, settings_of
 from services.inspection.queries import format_parameters, load_queries, load_query
-from services.runtime.console import print_json, print_table
+from services.runtime.console import print_error, print_json, print_table, printable
 from services.runtime.errors import NotInstalled
+
+# A spreadsheet reads such a text as a formula; white space and quotes before it do not help.
+FORMULA = re.compile(r"[\s'\"]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 
 
 def inspect(
@@ -68,12 +72,26 @@ def inspect(
         raise NotInstalled("propagation inspect", "inspect") from error
     columns, rows = run_query(settings_of(config, assignments).neo4j, question, parameters)
     if not rows:
-        print(f"nothing was found with {format_parameters(parameters)}", file=sys.stderr)
+        print_error(f"nothing was found with {format_parameters(parameters)}")
     if json:
         print_json({"columns": columns, "rows": rows})
     elif to is not None:
         stdout = str(to) == "-"
         with nullcontext(sys.stdout) if stdout else to.open("w", newline="", encoding="utf-8") as f:
-            csv.writer(f).writerows([columns, *rows])
+            csv.writer(f).writerows(
+                [[_cell(cell, stdout) for cell in row] for row in (columns, *rows)]
+            )
     else:
         print_table(question.about.splitlines()[0], columns, rows)
+
+
+def _cell(cell: object, shown: bool) -> object:
+    """Return a cell of the CSV; a text that is a formula begins with an apostrophe.
+
+    Args:
+        shown: On stdout, where control characters are escaped, too.
+    """
+    if cell is None or isinstance(cell, int | float):
+        return cell
+    text = printable(str(cell)) if shown else str(cell)
+    return f"'{text}" if FORMULA.match(text) else text

@@ -19,7 +19,7 @@ from services.cli.access import (
 )
 from services.cli.query.clients import bank_name
 from services.client.errors import UsageProblem
-from services.runtime.console import console, print_answer, print_json, print_table
+from services.runtime.console import print_answer, print_json, print_table, print_text
 
 NOTHING_LEFT = "Nothing is left of what it said: that was taken back."
 
@@ -85,19 +85,15 @@ def _print_one(answer: pb.GetRouterResponse) -> None:
         f"router {router.number} ({bank_name(router.bank)}), {router.name or 'not named yet'},"
         f" version {router.version}"
     )
-    console().print(title, markup=False)
-    console().print(
-        router.text or (NOTHING_LEFT if router.version else "It has sent nothing yet."),
-        markup=False,
-    )
+    print_text(title)
+    print_text(router.text or (NOTHING_LEFT if router.version else "It has sent nothing yet."))
     for step in answer.lineage:
         if step.before == router.number and step.after != router.number:
-            console().print(
-                f"Part of it, or all, became router {step.after} in evolution run {step.run}.",
-                markup=False,
+            print_text(
+                f"Part of it, or all, became router {step.after} in evolution run {step.run}."
             )
     if router.written_by:
-        console().print(f"Written by {router.written_by}.", markup=False)
+        print_text(f"Written by {router.written_by}.")
     print_table(
         pluralize(router.members, "member"),
         ("member", "title", "score"),
@@ -136,7 +132,8 @@ def trace(
         ),
     ] = None,
     count: Annotated[
-        int, typer.Option("-n", "--count", min=1, max=1000, help="At most so many paths.")
+        int,
+        typer.Option("-n", "--count", "--limit", min=1, max=1000, help="At most so many paths."),
     ] = 10,
     address: Address = LOOPBACK,
     json: AsJson = False,
@@ -165,19 +162,14 @@ def trace(
 
 def _print(count: int, answer: pb.TracePropagationResponse) -> None:
     if not answer.paths:
-        console().print(
-            (
-                "It reached nobody yet: run a round (`propagation round --drain`), or wait for the "
-                "next one."
-            ),
-            markup=False,
+        print_text(
+            "It reached nobody yet: run a round (`propagation round --drain`), or wait for the "
+            "next one."
         )
     for place, path in enumerate(answer.paths, 1):
-        console().print(
-            f"{place}. {path.text or ' -> '.join(hop.text for hop in path.hops)}\n", markup=False
-        )
+        print_text(f"{place}. {path.text or ' -> '.join(hop.text for hop in path.hops)}", "")
     if answer.truncated:
-        console().print(f"There are more than {count}; ask for them with -n.", markup=False)
+        print_text(f"There are more than {count}; ask for them with -n.")
 
 
 def _line(text: str) -> pb.LineOfProfile:

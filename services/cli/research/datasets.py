@@ -24,7 +24,14 @@ from services.cli.access import (
 )
 from services.cli.exits import ExitCode
 from services.client.errors import UsageProblem
-from services.runtime.console import console, print_json, progress_bar, progress_of
+from services.runtime.console import (
+    print_error,
+    print_json,
+    print_text,
+    printable,
+    progress_bar,
+    progress_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -76,7 +83,7 @@ def import_(
         )
     else:
         for line in in_words(dataset, report):
-            console().print(line, markup=False)
+            print_text(line)
     if report.outcomes["rejected"]:
         raise typer.Exit(ExitCode.WRONG)
 
@@ -88,7 +95,7 @@ def _uploaded(dataset: "Dataset", address: str) -> "UploadReport":
     if not clients:
         raise UsageProblem(f"{dataset.name} holds nothing to import")
     with progress_bar() as bar:
-        task = bar.add_task(dataset.name, total=clients + len(dataset))
+        task = bar.add_task(printable(dataset.name), total=clients + len(dataset))
         return ask(
             address,
             lambda stub: upload(
@@ -147,6 +154,7 @@ def replay(
 
     settings = settings_of(config, assignments, database=database)
     dataset = load_dataset(folder, settings.workflow.seed).first(first)
+    print_error(*dataset.notes)
     started = time.monotonic()
     clients = list(checked_clients(dataset.clients))
     report = with_engine(
@@ -167,11 +175,10 @@ def replay(
         )
     else:
         counts = ", ".join(f"{count:,} {status}" for status, count in outcomes.items()) or "none"
-        console().print(
+        print_text(
             f"{dataset.name}: {pluralize(report.clients, 'client')},"
             f" {pluralize(report.rounds, 'round')}; events: {counts}; {seconds:.1f} s; in"
-            f" {settings.graph}",
-            markup=False,
+            f" {settings.graph}"
         )
 
 

@@ -8,7 +8,7 @@ import typer
 
 from services.cli.access import AsJson, Assignments, Config, First, Folder, settings_of
 from services.client.errors import UsageProblem
-from services.runtime.console import print_json
+from services.runtime.console import print_error, print_json
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -101,6 +101,7 @@ def evaluate(
     else:
         shown = _arms(arms)
         dataset = load_dataset(folder, settings.workflow.seed)
+        print_error(*dataset.notes)
         stream = stream_of(dataset.first(first))
         options = protocols.evaluation_settings(settings, seeds, report_from, every)
         if vary:

@@ -33,7 +33,7 @@ from propagation.workflow.engine import Engine
 from services.cli.access import with_engine
 from services.cli.research.datasets import checked, checked_clients
 from services.config.settings import Settings
-from services.runtime.console import console, print_table, progress_of
+from services.runtime.console import print_error, print_table, print_text, progress_of
 from services.runtime.process import release
 
 
@@ -162,8 +162,8 @@ def leave_one_out(
 def print_cost(seconds: float, embedder: str, footnote: str = "") -> None:
     """Print a footnote to the figures, and the time that they took."""
     if footnote:
-        console().print(footnote, markup=False)
-    console().print(f"{seconds:.0f} s; {embedder}; {release()}", markup=False)
+        print_text(footnote)
+    print_text(f"{seconds:.0f} s; {embedder}; {release()}")
 
 
 RANKER_HEADERS = ("candidates", "targets", "N@1", "N@5", "N@10", "ranked by numbers")
@@ -186,6 +186,7 @@ def by_reasoner(folder: Path, settings: Settings, seeds: int, first: int | None)
     done before an error stays there: a stopped run goes on where it was.
     """
     dataset = load_dataset(folder, settings.workflow.seed).first(first)
+    print_error(*dataset.notes)
     fixed = fixed_candidates(folder)
 
     async def run(engine: Engine) -> ByReasonerReport:
@@ -241,9 +242,7 @@ def show_by_reasoner(report: ByReasonerReport) -> None:
     took = f"{report.seconds:.0f} s"
     if report.runs > 1:
         took = f"{report.seconds_in_all:.0f} s in {report.runs} runs, {took} the last"
-    console().print(
-        f"{pluralize(report.dead_letters, 'dead letter')}; {took}; {report.commit}", markup=False
-    )
+    print_text(f"{pluralize(report.dead_letters, 'dead letter')}; {took}; {report.commit}")
 
 
 def _cost_rows(costs: Sequence[NamedPromptCost]) -> list[tuple[str, ...]]:

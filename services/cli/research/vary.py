@@ -30,7 +30,7 @@ from services.cli.research.datasets import checked
 from services.cli.research.protocols import Outcome, print_cost, rank_stream
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
-from services.runtime.console import console, print_table, progress_of
+from services.runtime.console import print_table, print_text, progress_of
 from services.runtime.process import release
 
 LOOP_EVENTS = 10_000
@@ -76,7 +76,7 @@ def measured(
         ):
             print_table(named, headers, rows, headers)
         if of == "evolution" and not any(point.counts["published"] for point in effect.points):
-            console().print(NOTHING_EVOLVED, markup=False)
+            print_text(NOTHING_EVOLVED)
         print_cost(effect.seconds, HashedEmbedder(settings.workflow.seed).name, FOOTNOTE)
 
     return Outcome(effect, show, lambda path: plot_effect(effect, path))

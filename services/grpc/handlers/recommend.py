@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from propagation.model import check_id
+from propagation.model import check_id, check_list
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.explanation import Explanation
 from propagation.workflow.read.reasoner_ranking import RERANKED_ITEMS
@@ -13,7 +13,6 @@ from services.grpc.requests import check_count, parse_choice, parse_limit
 
 LIMIT = 10
 CANDIDATES_MAX = 10_000
-FILTERS_MAX = 64
 BY_REASONER = {
     pb.RANKER_UNSPECIFIED: False,
     pb.RANKER_NUMBERS: False,
@@ -84,8 +83,6 @@ class RecommendHandler(Servicer):
         )
 
     def _parse(self, request: pb.RecommendRequest) -> RecommendRequest:
-        check_count(request.attributes, "attributes", FILTERS_MAX)
-        check_count(request.categories, "categories", FILTERS_MAX)
         check_count(request.candidate_ids, "candidate_ids", CANDIDATES_MAX)
         candidates = [
             check_id(name, f"candidate_ids[{place}]")
@@ -95,8 +92,8 @@ class RecommendHandler(Servicer):
             user_id=check_id(request.user_id, "user_id"),
             limit=parse_limit(request, "limit", LIMIT),
             candidates=candidates or None,
-            attributes=request.attributes,
-            categories=request.categories,
+            attributes=check_list(request.attributes, "attributes"),
+            categories=check_list(request.categories, "categories"),
             explain=request.explain,
             exclude_seen=request.exclude_seen if request.HasField("exclude_seen") else True,
             propagate=self._propagates(request),

@@ -70,7 +70,8 @@ class RoutersHandler(Servicer):
             problem = "is missing" if number is None else f"is {number}"
             raise InvalidInput("number", f"{problem}; routers are numbered from 0")
         at = await self._parse_as_of(request)
-        page = parse_page(request, f"members {bank} {number} {at}")
+        sees_users = admitted_caller.get().sees_users
+        page = parse_page(request, f"members {bank} {number} {at} {sees_users}")
         await self._wait_for(request, context)
         reflects = await self._reflects()
         routers = await (

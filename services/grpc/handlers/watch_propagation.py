@@ -81,8 +81,8 @@ class ResumeTokens:
             valid = (
                 format_ == FORMAT
                 and len(numbers) == len(fields(Position))
-                and kinds == [str(kind) for kind in kinds]
-                and all(type(number) is int for number in (created, *numbers))
+                and kinds == sorted({WatchEventKind(kind) for kind in kinds})
+                and all(type(number) is int and number >= -1 for number in (created, *numbers))
             )
         except (ValueError, TypeError):
             valid = False

@@ -236,3 +236,40 @@ async def test_an_unknown_kind_differs_from_a_missing_one(service, kind, problem
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.stub.GetProfile(pb.GetProfileRequest(key=pb.ClientKey(kind=kind, id="x")))
     assert field_violation(caught.value).description.startswith(problem)
+
+
+LONG = "x" * 20_000
+
+
+@pytest.mark.parametrize(
+    ("call", "request_", "field"),
+    [
+        ("Recommend", pb.RecommendRequest(user_id=LONG), "user_id"),
+        ("Recommend", pb.RecommendRequest(user_id="u", attributes=[LONG]), "attributes[0]"),
+        ("Recommend", pb.RecommendRequest(user_id="u", categories=["x"] * 65), "categories"),
+        ("Recommend", pb.RecommendRequest(user_id="u", categories=["a", LONG]), "categories[1]"),
+        (
+            "Recommend",
+            pb.RecommendRequest(user_id="u", candidate_ids=[LONG]),
+            "candidate_ids[0]",
+        ),
+        ("TracePropagation", pb.TracePropagationRequest(attribute=LONG), "attribute"),
+        ("TracePropagation", pb.TracePropagationRequest(event_id=LONG), "event_id"),
+        ("RetractInteractions", pb.RetractInteractionsRequest(event_ids=[LONG]), "event_ids[0]"),
+        ("WatchPropagation", pb.WatchPropagationRequest(resume_token=LONG), "resume_token"),
+        ("ListRouters", pb.ListRoutersRequest(page_token=LONG), "page_token"),
+        ("GetRouter", pb.GetRouterRequest(number=0, page_token=LONG), "page_token"),
+        ("ListEvolutionRuns", pb.ListEvolutionRunsRequest(page_token=LONG), "page_token"),
+        (
+            "UpsertClients",
+            pb.UpsertClientsRequest(field_mask=FieldMask(paths=["title"] * 7)),
+            "field_mask.paths",
+        ),
+    ],
+)
+async def test_every_text_of_a_request_has_a_limit(service, call, request_, field):
+    answer = getattr(service.stub, call)(request_)
+    with pytest.raises(grpc.aio.AioRpcError) as refusal:
+        await (answer.read() if call == "WatchPropagation" else answer)
+    assert refusal.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert field_violation(refusal.value).field == field

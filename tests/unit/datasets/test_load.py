@@ -60,3 +60,29 @@ def test_events_without_a_catalogue_say_so(tmp_path, name):
 
 def test_a_catalogue_that_names_them_all_needs_no_note(tmp_path):
     assert load_dataset(folder_of(tmp_path, "movies.csv", "ratings.csv"), SEED).notes == ()
+
+
+def test_a_folder_of_nothing_known_names_what_was_looked_for(tmp_path):
+    (tmp_path / "interactions.parquet").write_bytes(b"")
+    with pytest.raises(BrokenData) as refusal:
+        load_dataset(tmp_path, SEED)
+    sought = ("u.data", "ratings.dat", "ratings.csv", "events.jsonl", "*.inter")
+    assert all(name in str(refusal.value) for name in sought)
+
+
+@pytest.mark.parametrize(
+    ("catalogue", "text", "other", "sought"),
+    [
+        ("movies.csv", FILES["movies.csv"], "rating.csv", "ratings.csv"),
+        ("clients.jsonl", '{"kind": "item", "id": "i"}\n', "interactions.jsonl", "events.jsonl"),
+        ("x.item", "item_id:token\ni\n", "x.interactions", "*.inter"),
+    ],
+)
+def test_events_in_a_file_of_another_name(tmp_path, catalogue, text, other, sought):
+    (tmp_path / catalogue).write_text(text)
+    assert len(load_dataset(tmp_path, SEED)) == 0  # a catalogue alone is data
+    (tmp_path / other).write_text("x")
+    with pytest.raises(BrokenData) as refusal:
+        load_dataset(tmp_path, SEED)
+    assert sought in str(refusal.value)
+    assert other in str(refusal.value)

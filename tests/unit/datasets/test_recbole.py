@@ -146,3 +146,16 @@ def test_a_title_that_the_service_would_refuse_names_its_place(tmp_path):
     with pytest.raises(BrokenData, match="8001 characters long; at most 8000") as refusal:
         load_dataset(tmp_path, SEED)
     assert (refusal.value.file, refusal.value.line, refusal.value.field) == ("x.item", 3, "title")
+
+
+def test_items_that_only_a_sequence_names_are_counted(tmp_path):
+    write(
+        tmp_path,
+        s__inter="session_id:token\titem_id_list:token_seq\titem_id:token\ttimestamp:float\n"
+        "u\ta\tb\t1\nu\ta b\tc\t2\nv\tb\td\t1\n",
+    )
+    data = load_dataset(tmp_path, SEED)
+    assert len(data) == 3
+    (note,) = [note for note in data.notes if "left out" in note]
+    assert note.startswith("s.inter: 2 events left out")
+    assert "item_id_list" in note

@@ -1,0 +1,58 @@
+"""Page tokens that were not given out, and texts without a limit."""
+
+import base64
+
+import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from propagation.model import InvalidInput, WatchEventKind
+from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.history.watch import Position
+from services.grpc.handlers.watch_propagation import ResumeTokens
+from services.grpc.requests import parse_field_mask, parse_page
+
+
+def page_of(token, question="routers 1 None"):
+    return parse_page(pb.ListRoutersRequest(page_token=token), question)
+
+
+def test_a_token_that_was_given_out_is_taken():
+    assert page_of(page_of("").next_token(100)).start == 100
+
+
+def test_altered_forged_and_other_tokens_are_refused():
+    good = page_of("").next_token(100)
+    forged = [
+        good[:-1],
+        good + "0",
+        good[:-3] + "200",
+        good[:-3] + "-10",
+        "A" + good[1:] if good[0] != "A" else "B" + good[1:],
+        good + "\n",
+        good.replace(".100", ".１００"),
+        page_of("", "routers 2 None").next_token(100),
+        page_of("", "members taste 1 None True").next_token(100),
+        *(
+            base64.urlsafe_b64encode(f"routers 1 None|{start}".encode()).decode()
+            for start in (100, -1, 10**30)
+        ),
+        "x" * 100_000,
+        "é",
+    ]
+    for token in forged:
+        with pytest.raises(InvalidInput, match="page_token"):
+            page_of(token)
+
+
+def test_a_resume_token_with_a_negative_number_is_refused():
+    tokens = ResumeTokens(frozenset(WatchEventKind), 5)
+    newest = Position(9, 9, 9, 9, 9)
+    assert tokens.decode(tokens.encode(Position()), newest) == Position()
+    with pytest.raises(InvalidInput, match="malformed"):
+        tokens.decode(tokens.encode(Position(-7, 0, -1, 0, 0)), newest)
+
+
+def test_a_long_path_is_cut_in_the_message():
+    with pytest.raises(InvalidInput) as refusal:
+        parse_field_mask(FieldMask(paths=["x" * 100_000]))
+    assert len(str(refusal.value)) < 300

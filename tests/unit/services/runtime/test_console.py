@@ -1,0 +1,98 @@
+"""Foreign text on a terminal: nothing in it moves the cursor, hides, or turns around."""
+
+import json
+import logging
+
+import pytest
+import structlog
+
+from propagation.errors import InvalidInput
+from propagation.v1 import propagation_pb2 as pb
+from services.cli.exits import ExitCode, run_command
+from services.cli.query import clients, inspect, routing
+from services.runtime.console import print_json, print_table, print_text, printable
+from services.runtime.logs import configure_logging
+
+NASTY = "\x1b]0;owned\x07\x9b2J\x7f\r\n\u202e\u2066\u200b\u200f\ufeff\U000e0041\u2028\u3164"
+
+
+@pytest.fixture
+def shown(capsys):
+    def check():
+        streams = capsys.readouterr()
+        assert not set(NASTY.replace("\n", "")) - set("]0;owned2J") & set(streams.out + streams.err)
+        return streams.out + streams.err
+
+    return check
+
+
+def test_printable_escapes_each_and_keeps_words_of_any_script():
+    assert printable(NASTY) == (
+        r"\x1b]0;owned\x07\x9b2J\x7f\r\n\u202e\u2066\u200b\u200f\ufeff\U000e0041\u2028\u3164"
+    )
+    assert printable("Café\u00a0· 東京\u3000שלום ❤️ [red]") == "Café\u00a0· 東京\u3000שלום ❤️ [red]"
+
+
+def test_lines_tables_and_their_titles(shown):
+    print_text(f"[bold]{NASTY}[/bold]")
+    print_table(f"[red]{NASTY}", (f"[b]{NASTY}",), [(f"[i]{NASTY}",)])
+    out = shown()
+    assert all(mark in out for mark in ("[bold]", "[red]", "[b]", "[i]"))
+
+
+def test_json_is_escaped_and_means_the_same(shown):
+    print_json({"title": NASTY})
+    assert json.loads(shown()) == {"title": NASTY}
+
+
+def test_answers_of_the_service(shown):
+    line = pb.Line(text=NASTY, author=pb.AUTHOR_RECEPTION)
+    clients._print_profile(pb.GetProfileResponse(profile=pb.Profile(title=NASTY, lines=[line])))
+    clients._print(
+        NASTY,
+        pb.RecommendResponse(
+            recommendations=[pb.Recommendation(item_id=NASTY, title=NASTY)],
+            unknown_candidate_ids=[NASTY],
+        ),
+    )
+    routing._print_one(pb.GetRouterResponse(router=pb.Router(name=NASTY, text=NASTY)))
+    routing._print(1, pb.TracePropagationResponse(paths=[pb.Path(text=NASTY)]))
+    assert "\\x1b" in shown()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [InvalidInput("x", NASTY), OSError(2, NASTY, NASTY), Exception(NASTY)],
+)
+def test_errors_that_quote_it_and_their_stack_traces(shown, error):
+    def fail():
+        raise error
+
+    assert run_command(fail, debug=True) != ExitCode.DONE
+    shown()
+
+
+def test_logs(shown):
+    try:
+        configure_logging("console")
+        try:
+            raise ValueError(NASTY)
+        except ValueError:
+            structlog.get_logger().exception("failed", item=NASTY)
+        logging.getLogger("other").warning("about %s", NASTY)
+    finally:
+        structlog.reset_defaults()
+        logging.getLogger().handlers.clear()
+    shown()
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\uff1d1", "\r=1", "\n=1"]
+)
+def test_a_formula_in_a_csv_is_text(text):
+    assert inspect._cell(text, False) == f"'{text}"
+
+
+def test_other_cells_stay():
+    assert [inspect._cell(cell, False) for cell in (-1, 2.5, None, "a=b")] == [-1, 2.5, None, "a=b"]
+    assert inspect._cell(NASTY, True).isprintable()
