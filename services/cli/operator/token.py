@@ -10,7 +10,7 @@ import typer
 from services.cli.access import AsJson, Assignments, Config, settings_of
 from services.cli.exits import Command
 from services.client.errors import UsageProblem
-from services.runtime.console import print_json, print_table
+from services.runtime.console import print_json, print_table, print_text
 from services.security.roles import Role
 from services.security.tokens import NAME, Token, new_token, parse_moment, read_tokens, write_tokens
 
@@ -110,7 +110,9 @@ def revoke(
             f"{path} has no token named {name}; `propagation token list` shows those it has"
         )
     write_tokens(path, standing.values())
-    print(f"The token {name} is revoked in {path}; a running service refuses it in two seconds.")
+    print_text(
+        f"The token {name} is revoked in {path}; a running service refuses it in two seconds."
+    )
 
 
 def _document(token: Token) -> dict[str, Any]:
