@@ -21,6 +21,7 @@ from services.config.settings import (
 from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, new_server
 from services.monitoring.monitoring import Monitoring
+from services.runtime.interruption import STOP_SIGNALS, interruption
 from services.runtime.kernel_cache import StartCancelled, fill_kernel_cache, has_compiled_kernels
 from services.runtime.logs import configure_logging
 from services.runtime.process import SystemClock, collect_garbage_rarely, process_name
@@ -32,7 +33,6 @@ from services.worker.worker import Worker
 
 THREAD_SWITCH_SECONDS = 0.0005
 SLOW_START_SECONDS = 10.0
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 log = structlog.get_logger()
 
 
@@ -66,7 +66,8 @@ class Running:
 async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT.
 
-    A second signal does not wait for running calls. If the graph's server or the embedder does
+    A signal during the start ends it within two seconds. Later the first one lets running calls
+    end, and a second one does not wait for them. If the graph's server or the embedder does
     not answer, the start waits for it.
 
     Args:
@@ -79,8 +80,10 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """
     configure_logging(settings.server.log_format)
     stopping, at_once = asyncio.Event(), asyncio.Event()
+    interruption.exit_code = 0
     with _signals_set(stopping, at_once), contextlib.suppress(StartCancelled):
         async with running(settings, stopping=stopping) as service:
+            interruption.drain()
             announce(service.address)
             asyncio.get_running_loop().add_signal_handler(
                 signal.SIGHUP, service.admission.reload_tokens
@@ -226,10 +229,14 @@ def _signals_set(stopping: asyncio.Event, at_once: asyncio.Event) -> Iterator[No
     def handle() -> None:
         (at_once if stopping.is_set() else stopping).set()
 
-    for number in STOP_SIGNALS:
-        loop.add_signal_handler(number, handle)
+    # Not loop.add_signal_handler: that would take the pipe by which `interruption` learns of them.
+    before = {
+        number: signal.signal(number, lambda *_: loop.call_soon_threadsafe(handle))
+        for number in STOP_SIGNALS
+    }
     try:
         yield
     finally:
-        for number in (*STOP_SIGNALS, signal.SIGHUP):
-            loop.remove_signal_handler(number)
+        loop.remove_signal_handler(signal.SIGHUP)
+        for number, handler in before.items():
+            signal.signal(number, handler)

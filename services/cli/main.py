@@ -2,7 +2,7 @@
 
 import sys
 
-INTERRUPTED = 130
+from services.runtime.interruption import INTERRUPTED, interruption
 
 
 def run() -> None:
@@ -11,6 +11,7 @@ def run() -> None:
     --debug may stand anywhere.
     """
     try:
+        interruption.start()
         from services.runtime.kernel_cache import use_kernel_cache
 
         use_kernel_cache()

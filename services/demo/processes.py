@@ -4,19 +4,19 @@ import asyncio
 import os
 import shutil
 import signal
-import sys
-import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from propagation.forced_exit import clean_up_by, temporary_folder
 from services.client.errors import ChildFailed, Refused, Unreachable
+from services.runtime.bound_process import bound_command
 
 OUT = Path("demo-out")
 READY = "listening on "
 # A first start compiles kernels, which a busy machine takes minutes for; a service that dies is
 # noticed at once.
-START_SECONDS, STOP_SECONDS, ENDING_SECONDS = 900.0, 10.0, 1.0
+START_SECONDS, ENDING_SECONDS = 900.0, 1.0
 LAST_WORDS = 300
 
 
@@ -32,10 +32,10 @@ async def demo_service(settings: Sequence[str]) -> AsyncIterator[str]:
     Raises:
         ChildFailed: It did not start, or ended by itself.
     """
-    with tempfile.TemporaryDirectory(prefix="propagation-demo-") as folder:
+    with temporary_folder("propagation-demo-") as folder:
         assigned = [part for value in settings for part in ("--set", value)]
-        command = ("serve", "--database", str(Path(folder) / "demo.db"), "--port", "0", *assigned)
-        log = Path(folder) / "service.log"
+        command = ("serve", "--database", str(folder / "demo.db"), "--port", "0", *assigned)
+        log = folder / "service.log"
         with log.open("w+b") as errors:
             async with child("services.cli.main", command, errors.fileno()) as process:
                 address = await _address(process, log)
@@ -81,16 +81,11 @@ async def child(
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run `python -m module arguments` in a session of its own.
 
-    The terminal's Ctrl-C reaches only the demo, which then ends the child. If the demo is killed,
-    services/demo/bound_process.py ends it.
+    The terminal's Ctrl-C reaches only the demo. The child is killed at the end of the block, since
+    it has nothing to keep, and when the demo is killed.
     """
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "services.demo.bound_process",
-        str(os.getpid()),
-        module,
-        *arguments,
+        *bound_command(module, *arguments),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL if errors is None else errors,
@@ -98,9 +93,10 @@ async def child(
         env=dict(os.environ),
     )
     try:
-        yield process
+        with clean_up_by(lambda: _kill(process)):
+            yield process
     finally:
-        await _end(process)
+        await process.wait()
 
 
 def exit_in_words(code: int) -> str:
@@ -147,14 +143,8 @@ def keep_log(log: Path) -> Path:
     return Path(shutil.copy(log, OUT / log.name)).resolve()
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """End the process with SIGTERM, then SIGKILL; cancellation only shortens the wait."""
-    if process.returncode is not None:
-        return
-    process.terminate()
-    try:
-        async with asyncio.timeout(STOP_SECONDS):
-            await process.wait()
-    except (TimeoutError, asyncio.CancelledError):
-        os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """Kill the process and those that it started."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

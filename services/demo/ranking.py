@@ -5,7 +5,6 @@ Propagation is off, on and placebo.
 
 import asyncio
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from propagation.evaluation.protocols.metrics import ArmReport, Paired
 from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.reports.table import FOOTNOTE
 from propagation.evaluation.stream import EvaluationSettings, stream_of
+from propagation.forced_exit import temporary_folder
 from propagation.model import InvalidInput, pluralize
 from services.client.errors import ChildFailed
 from services.demo.data import make_script
@@ -44,8 +44,8 @@ async def start_ranking(folder: Path | None, seed: int) -> AsyncIterator[Ranking
     Raises:
         ChildFailed: The process failed.
     """
-    with tempfile.TemporaryDirectory(prefix="propagation-demo-") as place:
-        log = Path(place) / "evaluation.log"
+    with temporary_folder("propagation-demo-") as place:
+        log = place / "evaluation.log"
         with log.open("wb") as errors:
             async with child(
                 MEASURE, [str(seed), *([str(folder)] if folder else [])], errors.fileno()

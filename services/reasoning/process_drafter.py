@@ -6,7 +6,6 @@ Messages in both directions are pickles, since both processes are one program.
 import asyncio
 import pickle
 import signal
-import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -19,8 +18,9 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientText, PropagationError, ReasonClaim, ReasonWork
 from propagation.workflow.reason.drafting import DraftedPart
 from propagation.workflow.settings import WorkflowSettings
+from services.runtime.bound_process import bound_command
 
-COMMAND = (sys.executable, "-m", "services.reasoning.child_process")
+MODULE = "services.reasoning.child_process"
 UNREAD_BYTES = 64 << 20
 CLOSING_SECONDS = 5.0
 PART_TIMEOUT_SECONDS = 30.0
@@ -127,7 +127,7 @@ class ProcessDrafter:
     async def _start(self) -> Process:
         self._unread, self._length = False, None
         self._process = await asyncio.create_subprocess_exec(
-            *COMMAND, stdin=PIPE, stdout=PIPE, limit=UNREAD_BYTES
+            *bound_command(MODULE), stdin=PIPE, stdout=PIPE, limit=UNREAD_BYTES
         )
         self._send(self._process, self._begin)
         return self._process

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from propagation.forced_exit import clean_up_by
+
 
 @contextmanager
 def write_atomically(path: Path) -> Iterator[TextIO]:
@@ -19,12 +21,11 @@ def write_atomically(path: Path) -> Iterator[TextIO]:
     """
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(handle, "w", encoding="utf-8") as file:
-        try:
-            yield file
-            file.flush()
-            os.fsync(handle)
-            partial.replace(path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+    with (
+        clean_up_by(lambda: partial.unlink(missing_ok=True)),
+        open(handle, "w", encoding="utf-8") as file,
+    ):
+        yield file
+        file.flush()
+        os.fsync(handle)
+        partial.replace(path)

@@ -6,13 +6,16 @@ import hashlib
 import os
 import shutil
 import sys
-import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
+from propagation.forced_exit import temporary_folder
+from services.runtime.bound_process import bound_command
+from services.runtime.interruption import INTERRUPTED, interruption
+
 KERNELS = ("evaluation/kernels", "numbers")
-COMMAND = (sys.executable, "-m", "services.runtime.kernel_cache")
-INTERRUPTED = 130
+MODULE = "services.runtime.kernel_cache"
 
 
 class StartCancelled(Exception):
@@ -40,8 +43,9 @@ def use_kernel_cache() -> None:
         return
     folder = os.path.join(parent, digest)
     if os.path.isdir(folder) and not os.access(folder, os.W_OK):
-        temporary = tempfile.mkdtemp(prefix="kernels-")
-        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+        until_exit = ExitStack()
+        atexit.register(until_exit.close)
+        temporary = until_exit.enter_context(temporary_folder("kernels-"))
         folder = shutil.copytree(folder, os.path.join(temporary, digest))
     os.environ["NUMBA_CACHE_DIR"] = folder
 
@@ -67,7 +71,7 @@ async def fill_kernel_cache(stopping: asyncio.Event) -> None:
     from propagation.workflow.concurrency import background_task  # not needed by the command line
 
     child = await asyncio.create_subprocess_exec(
-        *COMMAND,
+        *bound_command(MODULE),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
@@ -104,6 +108,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     try:
+        interruption.start()
         main()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -1,10 +1,8 @@
 """`propagation evaluate --vary`: one setting at several values, on the same events."""
 
 import asyncio
-import tempfile
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.dataset import Dataset
@@ -23,6 +21,7 @@ from propagation.evaluation.protocols.whole_loop import LoopRanking, rank_in_loo
 from propagation.evaluation.reports.plot import plot_effect
 from propagation.evaluation.reports.table import FOOTNOTE, effect_gains, effect_levels
 from propagation.evaluation.stream import EvaluationSettings, Stream
+from propagation.forced_exit import temporary_folder
 from propagation.model import EvolutionKind, pluralize
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
@@ -188,8 +187,8 @@ async def _looped(
     of: str, dataset: Dataset, settings: Settings, progress: Callable[[int, int | None], None]
 ) -> tuple[LoopRanking, dict[str, int]]:
     events = list(checked(dataset.events))
-    with tempfile.TemporaryDirectory(prefix="propagation-effect-") as folder:
-        engine = build_engine(settings.model_copy(update={"database": Path(folder) / "loop.db"}))
+    with temporary_folder("propagation-effect-") as folder:
+        engine = build_engine(settings.model_copy(update={"database": folder / "loop.db"}))
         await engine.open()
         try:
             looped = await rank_in_loop(

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from propagation.forced_exit import clean_up_by
 from propagation.model import PropagationError
 
 PARTIAL = ".partial"
@@ -33,13 +34,11 @@ def write_atomically(final: Path, *, replace: bool) -> Iterator[Path]:
     drop_partial_files(final)
     partial = final.with_name(final.name + PARTIAL)
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT, 0o600))
-    try:
+    with clean_up_by(lambda: drop_partial_files(final)):
         yield partial
         _sync(partial)
         os.replace(partial, final)
         _sync(final.parent)
-    finally:
-        drop_partial_files(final)
 
 
 def partial_files_of(final: Path) -> Sequence[Path]:

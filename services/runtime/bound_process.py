@@ -1,0 +1,52 @@
+"""Run a module as a program that ends with its parent.
+
+`python -m services.runtime.bound_process PARENT MODULE ARGUMENTS`. The child asks the kernel for
+this itself: a preexec_fn would make the parent fork, which a process with open gRPC channels must
+not do.
+"""
+
+import ctypes
+import os
+import runpy
+import signal
+import sys
+import threading
+import time
+
+PR_SET_PDEATHSIG = 1
+PARENT_CHECK_SECONDS = 0.5
+
+
+def bound_command(module: str, *arguments: str) -> tuple[str, ...]:
+    """Return the command that runs a module until it ends or this process does."""
+    bound = ("-m", "services.runtime.bound_process", str(os.getpid()), module)
+    return (sys.executable, *bound, *arguments)
+
+
+def bind_to_parent(parent: int) -> None:
+    """Let this process be killed when its parent ends.
+
+    The kernel does it on Linux; elsewhere a thread looks at the parent.
+
+    Args:
+        parent: Process id of the parent.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    else:
+        threading.Thread(target=_watch_parent, args=(parent,), daemon=True).start()
+    if os.getppid() != parent:  # it ended before the kernel was asked
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _watch_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(PARENT_CHECK_SECONDS)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    _, number, name, *rest = sys.argv
+    sys.argv = [name, *rest]
+    bind_to_parent(int(number))
+    runpy.run_module(name, run_name="__main__", alter_sys=True)

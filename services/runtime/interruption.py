@@ -1,0 +1,66 @@
+"""The end of a process by SIGTERM or Ctrl-C, within a time limit."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+
+from propagation.forced_exit import clean_up_now
+
+INTERRUPTED = 130
+FORCED_SECONDS = 1.5
+SHOW_CURSOR = "\x1b[?25h"
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Interruption:
+    """Ends the process some time after its first SIGTERM or SIGINT.
+
+    Python's own handlers unwind the stack, but only between two of its instructions in the main
+    thread, and asyncio waits for its threads afterwards. So another thread counts the seconds. It
+    learns of a signal at once, from a pipe.
+
+    Attributes:
+        exit_code: Of a process that was ended by force.
+    """
+
+    def __init__(self) -> None:
+        self.exit_code = INTERRUPTED
+        self._forced = True
+
+    def start(self) -> None:
+        """Handle SIGTERM as Ctrl-C from now on, both within FORCED_SECONDS.
+
+        Call it in the main thread.
+        """
+        read, write = os.pipe()
+        os.set_blocking(write, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGTERM, _handle_as_ctrl_c)
+        threading.Thread(target=self._watch, args=(read,), daemon=True).start()
+
+    def drain(self) -> None:
+        """Let a signal take as long as the process needs to drain."""
+        self._forced = False
+
+    def _watch(self, pipe: int) -> None:
+        while os.read(pipe, 1)[0] not in STOP_SIGNALS:
+            pass
+        time.sleep(FORCED_SECONDS)
+        if not self._forced:
+            return
+        clean_up_now()
+        if sys.stderr.isatty():
+            os.write(sys.stderr.fileno(), SHOW_CURSOR.encode())  # a progress bar hides it
+        os._exit(self.exit_code)
+
+
+def _handle_as_ctrl_c(_: int, frame: FrameType | None) -> None:
+    """Do what Ctrl-C does, also in a background job, whose Ctrl-C is ignored."""
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
+
+
+interruption = Interruption()
