@@ -16,7 +16,7 @@ import zstandard
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
 from propagation.datasets.generated_town import generate_town
 from services.assembly import build_engine
-from services.cli.research.datasets import checked
+from services.cli.research.datasets import check_events
 from services.config.settings import Settings
 from services.runtime.kernel_cache import use_kernel_cache
 
@@ -43,7 +43,7 @@ async def _replayed(database: Path, seed: int) -> None:
     try:
         dataset = generate_town(seed=seed).dataset.first(EVENTS)
         await engine.upsert_clients(list(dataset.clients))
-        events = list(checked(dataset.events))
+        events = list(check_events(dataset.events))
         for start in range(0, len(events), BATCH):
             await engine.record(events[start : start + BATCH])
             await engine.drain()

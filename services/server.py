@@ -140,7 +140,7 @@ async def running(
         readiness.declare()
 
         metrics = await stack.enter_async_context(
-            monitoring.shown(engine, worker, settings.server, service.admission)
+            monitoring.serve(engine, worker, settings.server, service.admission)
         )
         log.info("ready", address=service.address, graph=settings.graph, metrics=metrics)
         yield replace(service, metrics=metrics)

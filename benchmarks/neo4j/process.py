@@ -13,7 +13,7 @@ from benchmarks.service.process import worked_off
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.datasets.dataset import Dataset
 from services.assembly import build_engine
-from services.cli.research.datasets import checked
+from services.cli.research.datasets import check_events
 from services.config.settings import Settings
 from services.runtime.process import SystemClock, collect_garbage_rarely
 from services.worker.call_priority import CallPriority
@@ -54,7 +54,7 @@ async def _processed(settings: Settings, dataset: Dataset) -> tuple[float, int]:
     try:
         await engine.upsert_clients(list(dataset.clients))
         await engine.drain()
-        sent, events = database.sent, list(checked(dataset.events))
+        sent, events = database.sent, list(check_events(dataset.events))
         for start in range(0, len(events), INGEST_BATCH):
             await engine.record(events[start : start + INGEST_BATCH])
         seconds = await worked_off(engine, Worker(engine, priority, settings.schedule, clock))

@@ -9,7 +9,7 @@ import asyncio
 
 from benchmarks.run import Figures, Run
 from propagation.datasets.dataset import Dataset
-from propagation.evaluation.protocols.metrics import level, paired
+from propagation.evaluation.protocols.metrics import level, pair_up
 from propagation.evaluation.protocols.whole_loop import (
     PLAIN,
     RULES,
@@ -18,7 +18,7 @@ from propagation.evaluation.protocols.whole_loop import (
     rank_in_loop,
 )
 from services.assembly import build_engine
-from services.cli.research.datasets import checked
+from services.cli.research.datasets import check_events
 from services.config.settings import Settings
 
 EVENTS, SHORT_EVENTS = 10_000, 800
@@ -29,7 +29,7 @@ def measure_live(run: Run, dataset: Dataset) -> Figures:
     looped = asyncio.run(_looped(run, dataset.first(SHORT_EVENTS if run.short else EVENTS)))
     plain = looped.values[:, PLAIN]
     for place, name in ((TEXT, "text"), (RULES, "rules")):
-        difference = paired(looped.values[:, place], plain, looped.user)
+        difference = pair_up(looped.values[:, place], plain, looped.user)
         if difference is not None and difference.t is not None:
             run.note(
                 f"with {name}: {difference.mean:+.4f} by user (t = {difference.t:.1f}) against"
@@ -44,6 +44,6 @@ async def _looped(run: Run, dataset: Dataset) -> LoopRanking:
     engine = build_engine(Settings(database=run.scratch / "loop.db"))
     await engine.open()
     try:
-        return await rank_in_loop(engine, dataset.clients, list(checked(dataset.events)))
+        return await rank_in_loop(engine, dataset.clients, list(check_events(dataset.events)))
     finally:
         await engine.close()

@@ -18,7 +18,7 @@ from propagation.model import ClientChange, ClientKey, ClientKind, NewInteractio
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
-from services.cli.research.datasets import checked
+from services.cli.research.datasets import check_events
 from services.config.settings import ScheduleSettings, Settings
 from services.grpc.requests import parse_interaction
 from services.runtime.process import SystemClock, collect_garbage_rarely
@@ -41,7 +41,9 @@ def measure(run: Run) -> Figures:
     dataset = ml100k(run, EVENTS_SHORT)
     if dataset is not None:
         seconds = asyncio.run(
-            _processed(run.scratch / "ml100k.db", list(dataset.clients), checked(dataset.events))
+            _processed(
+                run.scratch / "ml100k.db", list(dataset.clients), check_events(dataset.events)
+            )
         )
         run.note(f"ML-100k: {len(dataset):,} interactions in {seconds:.1f} s")
         yield "process_interactions_per_s", len(dataset) / seconds

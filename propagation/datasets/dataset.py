@@ -257,7 +257,7 @@ class Dataset:
         )
 
 
-def assembled(
+def assemble(
     name: str,
     items: Mapping[str, ClientChange],
     users: Mapping[str, ClientChange],

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from propagation.datasets.dataset import Dataset, Events, assembled
+from propagation.datasets.dataset import Dataset, Events, assemble
 from propagation.datasets.town_words import ADJECTIVES, FASHIONS, KINDS, NAMES, QUARTERS
 from propagation.model import ClientChange, ClientKey, ClientKind
 
@@ -92,7 +92,7 @@ def generate_town(seed: int) -> Town:
     note = (
         f"All of it is generated: {len(QUARTERS)} communities and {len(waves)} waves are planted."
     )
-    dataset = assembled(
+    dataset = assemble(
         f"generated town, seed {seed}",
         {item.key.id: item for item in plan.items},
         clients,

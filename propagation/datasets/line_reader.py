@@ -34,7 +34,7 @@ ENTITY_ROUNDS = 3
 ENTRY_MAX_CHARS = 120
 
 
-def cleaned(text: str) -> str:
+def clean(text: str) -> str:
     """Return the text as one line without entities and mark-up.
 
     Entities that were escaped twice are unescaped twice.
@@ -52,7 +52,7 @@ def entries(parts: Iterable[str], placeholders: Collection[str] = ()) -> tuple[s
     Args:
         placeholders: Case-folded words that this dataset writes for "none"; they are left out.
     """
-    found = (cleaned(part)[:ENTRY_MAX_CHARS].strip() for part in parts)
+    found = (clean(part)[:ENTRY_MAX_CHARS].strip() for part in parts)
     return tuple(
         dict.fromkeys(part for part in found if part and part.casefold() not in placeholders)
     )[:LIST_MAX]
@@ -106,7 +106,7 @@ class Place(NamedTuple):
 
     def title(self, value: str, field: str) -> str:
         """Clean a title and check its length."""
-        return self.check(check_text, cleaned(value), field)
+        return self.check(check_text, clean(value), field)
 
     def number(self, value: str, field: str) -> float:
         """Parse a finite number."""

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from propagation.datasets.dataset import Dataset, Events, assembled
+from propagation.datasets.dataset import Dataset, Events, assemble
 from propagation.datasets.line_reader import IdChecker, Place, find, find_all, lines_of, plain_name
 from propagation.datasets.movielens import load_movielens, load_movielens_100k
 from propagation.datasets.recbole import load_recbole
@@ -84,7 +84,7 @@ class EventObject(JsonObject):
             return place.iso_time(self.time, "time")
         return place.unix_time(repr(self.time), "time")
 
-    def checked_weight(self, place: Place) -> float:
+    def read_weight(self, place: Place) -> float:
         """Check the weight; it is 1 if missing."""
         if self.weight is None:
             return 1.0
@@ -105,7 +105,7 @@ def load_json_lines(folder: Path, seed: int) -> Dataset:
     ids = IdChecker(strip=False)
     clients = _clients(folder, ids)
     events = _events(folder, ids)
-    return assembled(folder.name, clients[ClientKind.ITEM], clients[ClientKind.USER], events, seed)
+    return assemble(folder.name, clients[ClientKind.ITEM], clients[ClientKind.USER], events, seed)
 
 
 def _objects(path: Path | None, kind: type[Kind]) -> Iterator[tuple[Place, Kind]]:
@@ -192,7 +192,7 @@ def _events(folder: Path, ids: IdChecker) -> Events:
             row.metadata_texts(place),
             event_id=event_id,
             negative=place.check(partial(check_negative, item), negative, "negative_item_id"),
-            weight=row.checked_weight(place),
+            weight=row.read_weight(place),
         )
     log.timed = timed is not False
     return log
@@ -275,7 +275,7 @@ def _loader(folder: Path) -> Loader:
             "holds no data that is known. Looked for, each plain or as .gz, were"
             f" {known}; RecBole: *.inter, *.item",
         )
-    found = [f"{name} ({_shown(files)})" for name, files in present.items() if files]
+    found = [f"{name} ({_show(files)})" for name, files in present.items() if files]
     if len(found) > 1:
         raise BrokenData(
             str(folder),
@@ -309,10 +309,10 @@ def _check_events(folder: Path, name: str, read: list[str]) -> None:
             0,
             "",
             f"looks like {name}, and its events are looked for in {sought} or {sought}.gz, which is"
-            f" not there; it holds {_shown(ignored)}, which would be ignored. Rename the file of"
+            f" not there; it holds {_show(ignored)}, which would be ignored. Rename the file of"
             " the events, or move away what is none",
         )
 
 
-def _shown(files: list[str]) -> str:
+def _show(files: list[str]) -> str:
     return ", ".join(files[:FILES_SHOWN]) + (", ..." if len(files) > FILES_SHOWN else "")

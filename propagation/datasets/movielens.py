@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from propagation.datasets.dataset import Dataset, Events, assembled
+from propagation.datasets.dataset import Dataset, Events, assemble
 from propagation.datasets.line_reader import (
     IdChecker,
     Place,
-    cleaned,
+    clean,
     csv_rows,
     entries,
     find,
@@ -74,9 +74,9 @@ Rows = Iterable[tuple[Place, Sequence[str]]]
 """The rows of a file: their places, and one value for each field."""
 
 
-def shown_title(raw: str) -> str:
+def natural_title(raw: str) -> str:
     """Return "Usual Suspects, The (1995)" as "The Usual Suspects (1995)"."""
-    return ARTICLE_LAST.sub(lambda found: f"{found[2]} {found[1]}", cleaned(raw))
+    return ARTICLE_LAST.sub(lambda found: f"{found[2]} {found[1]}", clean(raw))
 
 
 def title_key(title: str) -> str:
@@ -84,7 +84,7 @@ def title_key(title: str) -> str:
 
     That is: letters and digits, without article, accents, year and names in brackets.
     """
-    plain = unicodedata.normalize("NFKD", shown_title(YEAR.sub("", title)).casefold())
+    plain = unicodedata.normalize("NFKD", natural_title(YEAR.sub("", title)).casefold())
     plain = re.sub(r"\([^)]*\)", " ", plain)
     words = re.findall(r"[^\W_]+", re.sub(r"[̀-ͯ']", "", plain))
     return " ".join(words[1:] if len(words) > 1 and words[0] in ("the", "a", "an") else words)
@@ -101,7 +101,7 @@ def load_movielens_100k(folder: Path, seed: int) -> Dataset:
     users = _users(_rows(folder, "u.user", USERS_100K, "|"), USERS_100K, ids)
     # Any white space: there are copies of u.data in which some tabs became spaces.
     log = _ratings("ml-100k", _rows(folder, "u.data", RATINGS_100K, None), RATINGS_100K, ids)
-    return assembled(folder.name, items, users, log, seed, _note(items, descriptions))
+    return assemble(folder.name, items, users, log, seed, _note(items, descriptions))
 
 
 def load_movielens(folder: Path, seed: int, ending: str) -> Dataset:
@@ -121,7 +121,7 @@ def load_movielens(folder: Path, seed: int, ending: str) -> Dataset:
     if ending == ".dat":
         users = _users(_rows(folder, "users.dat", USERS), USERS, ids)
     log = _ratings("ml", _rows(folder, f"ratings{ending}", RATINGS), RATINGS, ids)
-    return assembled(folder.name, items, users, log, seed, _note(items, descriptions))
+    return assemble(folder.name, items, users, log, seed, _note(items, descriptions))
 
 
 def _rows(
@@ -166,7 +166,7 @@ def _film(
     year = YEAR.search(raw_title)
     return ClientChange(
         key=ClientKey(kind=ClientKind.ITEM, id=item),
-        title=shown_title(raw_title) or None,
+        title=natural_title(raw_title) or None,
         description=descriptions.get(title_key(raw_title)),
         attributes=attributes or None,
         categories=genres or None,
@@ -212,7 +212,7 @@ def _descriptions(folder: Path) -> dict[str, str]:
     for _, row in csv_rows(find(folder, DESCRIPTIONS), ("title", "description")):
         # The file marks titles as <Title>.
         text = MARKED_TITLE.sub(lambda marked: marked[1].strip(), row["description"])
-        text = cleaned(text)[:TEXT_MAX_CHARS]
+        text = clean(text)[:TEXT_MAX_CHARS]
         if text and (key := title_key(row["title"])):
             found.setdefault(key, text)
     return found
@@ -294,11 +294,11 @@ def _films_of_100k(
         flags = dict(zip(names[len(BEFORE_GENRES) :], values[len(BEFORE_GENRES) :], strict=True))
         title = place.title(values[1], names[1])
         shown = "" if title.casefold() in UNKNOWN else title
-        items[item] = place.client(_film(item, shown, _flagged(flags, place), descriptions))
+        items[item] = place.client(_film(item, shown, _genres(flags, place), descriptions))
     return items
 
 
-def _flagged(flags: dict[str, str], place: Place) -> tuple[str, ...]:
+def _genres(flags: dict[str, str], place: Place) -> tuple[str, ...]:
     """Return the genres whose flag is 1."""
     for name, flag in flags.items():
         if flag.strip() not in ("0", "1"):

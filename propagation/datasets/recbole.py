@@ -6,11 +6,11 @@ They are tab-separated, with a heading of `name:type`.
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from propagation.datasets.dataset import Dataset, Events, assembled
+from propagation.datasets.dataset import Dataset, Events, assemble
 from propagation.datasets.line_reader import (
     IdChecker,
     Place,
-    cleaned,
+    clean,
     entries,
     find_all,
     lines_of,
@@ -158,7 +158,7 @@ def load_recbole(folder: Path, seed: int) -> Dataset:
     items = _clients(folder, ".item", ClientKind.ITEM, ITEM_IDS, ids)
     users = _clients(folder, ".user", ClientKind.USER, USER_IDS, ids)
     log, notes = _events(folder, ids)
-    return assembled(folder.name, items, users, log, seed, notes)
+    return assemble(folder.name, items, users, log, seed, notes)
 
 
 def _clients(
@@ -183,7 +183,7 @@ def _clients(
         }
         for name, (place, row) in rows.items():
             change = _client(ClientKey(kind=kind_of_client, id=name), place, row, table, separators)
-            found[name] = _merged(found[name], change) if name in found else change
+            found[name] = _merge(found[name], change) if name in found else change
     return found
 
 
@@ -206,22 +206,22 @@ def _client(
     separators: Mapping[str, str],
 ) -> ClientChange:
     title = place.title(row[table.title], table.title) if table.title else ""
-    description = cleaned(row[table.description])[:TEXT_MAX_CHARS] if table.description else ""
+    description = clean(row[table.description])[:TEXT_MAX_CHARS] if table.description else ""
     metadata = {
-        name: text[:METADATA_CHARS] for name in table.metadata if (text := cleaned(row[name]))
+        name: text[:METADATA_CHARS] for name in table.metadata if (text := clean(row[name]))
     }
     change = ClientChange(
         key=key,
         title=title or None,
         description=description or None,
-        categories=_listed(row, table.categories, separators) or None,
-        attributes=_listed(row, table.attributes, separators) or None,
+        categories=_collect(row, table.categories, separators) or None,
+        attributes=_collect(row, table.attributes, separators) or None,
         metadata=metadata or None,
     )
     return place.client(change)
 
 
-def _listed(
+def _collect(
     row: Mapping[str, str], names: Sequence[str], separators: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Collect the entries of several columns.
@@ -241,7 +241,7 @@ def _listed(
     return entries(found)
 
 
-def _merged(first: ClientChange, second: ClientChange) -> ClientChange:
+def _merge(first: ClientChange, second: ClientChange) -> ClientChange:
     """Fill the missing fields of the first from the second."""
     missing = {
         name: value for name, value in second if value is not None and getattr(first, name) is None

@@ -89,13 +89,13 @@ class PointToPointPolicy:
     async def route(
         self, changed: Sequence[int], versions: Sequence[RouterVersion]
     ) -> RoutingTable:
-        rows = await asyncio.gather(*(self._reached(version.router) for version in versions))
+        rows = await asyncio.gather(*(self._reach(version.router) for version in versions))
         return RoutingTable(
             scores={key: score for row in rows for key, score in row.items()},
             routers=[version.router for version in versions],
         )
 
-    async def _reached(self, router: int) -> dict[tuple[int, int], float]:
+    async def _reach(self, router: int) -> dict[tuple[int, int], float]:
         sender = router - FIRST_SENDER
         own = Collection.USERS if kind_of(sender) == ClientKind.USER else Collection.ITEMS
         vector = (await self._index.vectors(own, [sender])).get(sender)

@@ -89,7 +89,7 @@ class Stream:
                 f" {LEAST_ITEMS}",
             )
 
-    def shuffled(self, seed: int) -> "Stream":
+    def shuffle(self, seed: int) -> "Stream":
         """Return the stream in time order, with shuffled rows and ties.
 
         So neither a row number nor the order of a file can tell anything.

@@ -89,7 +89,7 @@ async def canonical_names(
     for row, name in enumerate(names):
         older = None
         if vectors[row].any():
-            older = _most_alike(name, await _stored(index, vectors[row]), least, likeness)
+            older = _most_alike(name, await _read_stored(index, vectors[row]), least, likeness)
             older = older or _most_alike(
                 name, _among(fresh, names, vectors, vectors[row]), least, likeness
             )
@@ -105,7 +105,7 @@ def _most_alike(name: str, near: Near, least: float, likeness: Likeness | None) 
     return near[best][0] if best is not None and alike[best] >= least else None
 
 
-async def _stored(index: VectorIndex, vector: NDArray[np.float32]) -> Near:
+async def _read_stored(index: VectorIndex, vector: NDArray[np.float32]) -> Near:
     return [
         (str(hit.key), hit.score)
         for hit in await index.nearest(Collection.ATTRIBUTES, vector, NEAREST)

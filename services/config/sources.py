@@ -79,7 +79,7 @@ class LoadedSettings:
             (key, value, source) of each setting.
         """
         return [
-            (key, _masked(reduce(getattr, setting_fields()[key].path, self.settings)), source)
+            (key, _mask(reduce(getattr, setting_fields()[key].path, self.settings)), source)
             for key, source in self.sources.items()
         ]
 
@@ -122,7 +122,7 @@ def load_settings(
     if "policy" in entries:
         _refuse_unknown_policy(entries["policy"])
     sources = {key: entries[key].source if key in entries else DEFAULT for key in setting_fields()}
-    return LoadedSettings(_validated(entries), sources)
+    return LoadedSettings(_validate(entries), sources)
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, Entry]:
@@ -166,13 +166,13 @@ def _read_file(config: Path | None) -> dict[str, Entry]:
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: not TOML: {error}") from error
-    return {key: Entry(value, f"file {path}") for key, value in _flattened(tables)}
+    return {key: Entry(value, f"file {path}") for key, value in _flatten(tables)}
 
 
-def _flattened(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
+def _flatten(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
     for name, value in tables.items():
         if isinstance(value, Mapping):
-            yield from _flattened(value, f"{prefix}{name}.")
+            yield from _flatten(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
 
@@ -219,7 +219,7 @@ def _refuse_unknown_policy(entry: Entry) -> None:
         )
 
 
-def _validated(entries: Mapping[str, Entry]) -> Settings:
+def _validate(entries: Mapping[str, Entry]) -> Settings:
     tree: dict[str, Any] = {}
     for key, entry in entries.items():
         *parents, name = setting_fields()[key].path
@@ -256,11 +256,11 @@ def _sentence(error: ErrorDetails, entries: Mapping[str, Entry]) -> str:
     if entry is None:
         return f"{key or 'settings'}: {problem}"
     secret = SecretStr in setting_fields()[key].types
-    value = "a secret" if secret else repr(_masked(entry.value))
+    value = "a secret" if secret else repr(_mask(entry.value))
     return f"{key} is {value} ({entry.source}): {problem}"
 
 
-def _masked(value: object) -> object:
+def _mask(value: object) -> object:
     """Hide a secret, and a password within a URL (http://name:password@host)."""
     if isinstance(value, SecretStr):
         return str(value)

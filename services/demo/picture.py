@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.demo.data import Reach
-from services.report.force_layout import force_layout, shortened, spread_labels
+from services.report.force_layout import force_layout, shorten, spread_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -198,12 +198,12 @@ def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, NDArray[np.fl
             linewidths=1.1,
             zorder=4,
         )
-    named = _apart(
+    named = _choose_names(
         [router for router, _ in carried.most_common() if router in at_router], at_router
     )
     if not named:
         return
-    texts = [shortened(reach.names[router], LABEL_CHARS) for router in named]
+    texts = [shorten(reach.names[router], LABEL_CHARS) for router in named]
     sizes = np.array([(LETTER_WIDTH * len(text) + 0.04, LABEL_HEIGHT) for text in texts])
     wanted = np.array([at_router[router] + (0.0, LABEL_RISE) for router in named])
     for router, text, place in zip(named, texts, spread_labels(wanted, sizes), strict=True):
@@ -226,7 +226,7 @@ def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, NDArray[np.fl
         )
 
 
-def _apart(routers: Sequence[int], at_router: dict[int, NDArray[np.float64]]) -> list[int]:
+def _choose_names(routers: Sequence[int], at_router: dict[int, NDArray[np.float64]]) -> list[int]:
     """Return the routers to name in the picture.
 
     Of those that lie close together, only the first is named.
@@ -261,7 +261,7 @@ def _matrix(axes: "Axes", reach: Reach) -> None:
                 fontsize=9,
                 color="white" if dark else INK,
             )
-    names = [shortened(name, LABEL_CHARS) for name in reach.order]
+    names = [shorten(name, LABEL_CHARS) for name in reach.order]
     axes.set_xticks(range(len(names)), names, rotation=40, ha="right", fontsize=9)
     axes.set_yticks(range(len(names)), names, fontsize=9)
     axes.set_xlabel("… reached profiles of", fontsize=10)

@@ -172,12 +172,12 @@ async def _picture(
     reach = await collect_reach(stub, script)
     show_reach(console, reach)
     if reach.tables:
-        file = draw(reach, script.dataset.name, _traced(story), PICTURE, seed)
+        file = draw(reach, script.dataset.name, _trace(story), PICTURE, seed)
         say(console, f"The picture: {file.resolve()}")
     return reach
 
 
-def _traced(story: Story | None) -> TracedPath | None:
+def _trace(story: Story | None) -> TracedPath | None:
     """Return the path that the story told, over its own router."""
     routers = (
         [hop.attribute.router for hop in story.path.hops if hop.HasField("attribute")]

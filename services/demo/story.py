@@ -69,7 +69,7 @@ async def find_stories(
                     line,
                     not concepts.intersection(news),
                     path,
-                    carried(path) or frozenset(line.attributes),
+                    carried_attributes(path) or frozenset(line.attributes),
                 )
             )
     return [story for story in stories if story.told & wave] or stories
@@ -84,11 +84,13 @@ async def _path_of(stub: Stub, user: str, line: pb.Line, wanted: frozenset[str])
     origin = pb.LineOfProfile(client=user_key(user), line_id=line.id)
     answer = await stub.TracePropagation(pb.TracePropagationRequest(line=origin, limit=DEEP))
     return max(
-        answer.paths, default=None, key=lambda path: (bool(carried(path) & wanted), len(path.hops))
+        answer.paths,
+        default=None,
+        key=lambda path: (bool(carried_attributes(path) & wanted), len(path.hops)),
     )
 
 
-def carried(path: pb.Path | None) -> frozenset[str]:
+def carried_attributes(path: pb.Path | None) -> frozenset[str]:
     """Return the attributes that a path carried from profiles to routers."""
     return frozenset(
         hop.attribute.name for hop in (path.hops if path else ()) if hop.HasField("attribute")
@@ -190,13 +192,13 @@ async def advice_for(stub: Stub, user: str, item: str | None) -> Advice | None:
     if not best:
         return None
     chosen, without = [
-        await _explained(stub, user, item or best[0].item_id, propagate)
+        await _explain(stub, user, item or best[0].item_id, propagate)
         for propagate in (True, False)
     ]
     return Advice(best, chosen, without)
 
 
-async def _explained(stub: Stub, user: str, item: str, propagate: bool) -> pb.Recommendation:
+async def _explain(stub: Stub, user: str, item: str, propagate: bool) -> pb.Recommendation:
     request = pb.RecommendRequest(
         user_id=user, candidate_ids=[item], explain=True, propagate=propagate
     )

@@ -109,10 +109,10 @@ def answer(
     """
     data = data_of(messages)
     if not data:
-        return _probed(response_format)
+        return _answer_probe(response_format)
     answers = _answers(data)
     if obeying:
-        answers = _obeyed(data, answers)
+        answers = _obey(data, answers)
     again = AGAIN.findall(text_of(messages))
     names = json.loads(f"[{again[-1]}]") if again else list(answers)
     return {name: value for name, value in answers.items() if name in names}
@@ -124,7 +124,7 @@ def data_of(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return json.loads(found.group(1)) if found else {}
 
 
-def _probed(response_format: Mapping[str, Any] | None) -> dict[str, Any]:
+def _answer_probe(response_format: Mapping[str, Any] | None) -> dict[str, Any]:
     schema = ((response_format or {}).get("json_schema") or {}).get("schema") or {}
     const = schema.get("properties", {}).get("word", {}).get("const")
     return {"word": const or "harbour"}
@@ -134,10 +134,10 @@ def _answers(data: Mapping[str, Any]) -> dict[str, Any]:
     if "outcome" in data:
         return _backward(data)
     if "candidates" in data:
-        return {"ranking": {"order": _ranked(data["user"], list(data["candidates"].values()))}}
+        return {"ranking": {"order": _rank(data["user"], list(data["candidates"].values()))}}
     first = next(iter(data), "")
     if first.startswith("client_"):
-        return {name: {"lines": _described(own)} for name, own in data.items()}
+        return {name: {"lines": _describe(own)} for name, own in data.items()}
     if first.startswith("router_"):
         return {name: _summary(one) for name, one in data.items()}
     return _forward(data)
@@ -151,7 +151,7 @@ def _forward(data: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(one, dict) and isinstance(one.get("messages"), list)
     }
     if "candidate_2" in data:
-        order = _ranked(data["user"], [data["candidate_1"], data["candidate_2"]])
+        order = _rank(data["user"], [data["candidate_1"], data["candidate_2"]])
         taste, item = _telling(data["user"])[:4], _telling(data[f"candidate_{order[0]}"])[:4]
         out["prediction"] = {
             "why": WHY.format(taste=", ".join(taste) or "little", item=", ".join(item) or "little"),
@@ -263,7 +263,7 @@ def _credit(data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _described(own: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _describe(own: Mapping[str, Any]) -> list[dict[str, Any]]:
     names = [name.lower() for name in own.get("listed_under", [])] or _words(own.get("title", ""))[
         :2
     ]
@@ -290,7 +290,7 @@ def _summary(one: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _ranked(user: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> list[int]:
+def _rank(user: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> list[int]:
     """Rank candidates by the words they share with the user.
 
     Equals are ordered by a checksum of what they say.
@@ -306,7 +306,7 @@ def _ranked(user: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) ->
     )
 
 
-def _obeyed(data: Mapping[str, Any], answers: Mapping[str, Any]) -> dict[str, Any]:
+def _obey(data: Mapping[str, Any], answers: Mapping[str, Any]) -> dict[str, Any]:
     """Answer like a model that takes orders from titles.
 
     It chooses and writes as told.

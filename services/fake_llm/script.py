@@ -183,7 +183,7 @@ class Script:
         if sum(self.faults.values()) > 1:
             raise ValueError("the shares of faults add up to more than 1")
 
-    def drawn(self, random: Random) -> str | None:
+    def draw(self, random: Random) -> str | None:
         """Draw the fault of the next call, if any."""
         shares = [*self.faults.values(), 1 - sum(self.faults.values())]
         return random.choices([*self.faults, None], shares)[0]

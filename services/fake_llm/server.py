@@ -144,7 +144,7 @@ class FakeLLM:
     ) -> None:
         messages = body["messages"]
         label = prompt_of(data_of(messages), body.get("response_format"))
-        fault = self.script.drawn(self._random) if label != "probe" else None
+        fault = self.script.draw(self._random) if label != "probe" else None
         self.seen.calls[label] += 1
         self.seen.faults[fault or "none"] += 1
         prompt = text_of(messages)

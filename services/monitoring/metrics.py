@@ -262,10 +262,10 @@ class InstrumentedPort:
         value = getattr(self._port, name)
         if not asyncio.iscoroutinefunction(value):
             return value
-        self.__dict__[name] = self._instrumented(name, value)
+        self.__dict__[name] = self._instrument(name, value)
         return self.__dict__[name]
 
-    def _instrumented(
+    def _instrument(
         self, name: str, call: Callable[..., Awaitable[Any]]
     ) -> Callable[..., Awaitable[Any]]:
         observe = self._metrics.seconds[self._part].labels(name).observe

@@ -133,7 +133,7 @@ class Monitor(Monitoring):
         self._metrics.seconds["rpc"].labels(rpc, code).observe(seconds)
 
     @contextlib.asynccontextmanager
-    async def shown(
+    async def serve(
         self, engine: Engine, worker: Worker, server: ServerSettings, admission: Admission
     ) -> AsyncIterator[str | None]:
         """Serve the metrics within the block.

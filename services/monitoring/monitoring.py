@@ -25,7 +25,7 @@ class Monitoring:
         """
 
     @contextlib.asynccontextmanager
-    async def shown(
+    async def serve(
         self, engine: Engine, worker: Worker, server: ServerSettings, admission: Admission
     ) -> AsyncIterator[str | None]:
         """Serve the metrics within the block.

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.interaction_reader import SqliteInteractionReader
-from propagation.adapters.sqlite.reason.reasoned_rows import packed, texts_of
+from propagation.adapters.sqlite.reason.reasoned_rows import pack_reasoned, texts_of
 from propagation.adapters.sqlite.reason.texts import bodies_now
 from propagation.model import PropagationError, StoreBusy, StoreCorrupt, StoreFull
 from propagation.workflow.reason.drafting import ClaimDrafter, DraftedPart
@@ -114,7 +114,7 @@ class DraftingChild:
         async with aclosing(drafted) as parts:
             async for part in parts:
                 self.drafter.keep(newest_texts(part.reasoned))
-                rows = packed(part.reasoned, bodies_now(texts_of(part.reasoned)))
+                rows = pack_reasoned(part.reasoned, bodies_now(texts_of(part.reasoned)))
                 is_last = part.is_last or self._end_early
                 self._send(DraftedPart(part.summaries, rows, part.texts, is_last))
                 if is_last:

@@ -79,7 +79,7 @@ def spread_labels(centres: NDArray[np.float64], sizes: NDArray[np.float64]) -> N
     return places
 
 
-def shortened(label: str, most: int) -> str:
+def shorten(label: str, most: int) -> str:
     """Cut a label to at most so many characters.
 
     A longer one ends in an ellipsis.

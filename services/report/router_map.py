@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from propagation.v1 import propagation_pb2 as pb
 from services.report.collect import ReportData
-from services.report.force_layout import force_layout, shortened, spread_labels
+from services.report.force_layout import force_layout, shorten, spread_labels
 from services.report.html import drawing, element, with_tooltip
 
 WIDTH, HEIGHT, MARGIN = 1130.0, 640.0, 70.0
@@ -137,7 +137,7 @@ def _names(
     named = [place for place, router in enumerate(routers) if router.name][:MAX_NAMES]
     if not named:
         return []
-    names = [shortened(routers[place].name, MAX_NAME_CHARS) for place in named]
+    names = [shorten(routers[place].name, MAX_NAME_CHARS) for place in named]
     sizes = np.array([(LETTER_WIDTH * len(name) + 8, LABEL_HEIGHT) for name in names])
     below = np.array([places[place] + (0.0, radii[place] + 11.0) for place in named])
     centres = np.clip(spread_labels(below, sizes), sizes / 2, np.array([WIDTH, HEIGHT]) - sizes / 2)

@@ -20,7 +20,7 @@ from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.cli.research.datasets import checked
+from services.cli.research.datasets import check_events
 from services.runtime.process import SystemClock
 from tests.neo4j_server.shared import server_for
 
@@ -149,6 +149,6 @@ async def test_the_first_of_movielens(tmp_path):
     await same_on_both(
         tmp_path,
         list(dataset.clients),
-        list(checked(dataset.events)),
+        list(check_events(dataset.events)),
         WorkflowSettings(auto_create=True),
     )

@@ -218,7 +218,7 @@ class NumpyWriter:
         self._shelves = shelves
 
     async def upsert(self, collection: Collection, points: Sequence[Point]) -> None:
-        shelves = self._found()
+        shelves = self._require_shelves()
         for point in points:
             check_vector(point.vector, shelves.dimension, f"{collection} {point.key!r}")
         if points:
@@ -226,14 +226,14 @@ class NumpyWriter:
             await shelves.put(collection, points)
 
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
-        shelves = self._found()
+        shelves = self._require_shelves()
         await self._points.drop_points(shelves.name(collection), keys)
         await shelves.run(collection, lambda shelf: shelf.drop(keys))
 
     async def versions(self, collection: Collection) -> dict[int | str, int]:
-        return await self._found().run(collection, Shelf.versions)
+        return await self._require_shelves().run(collection, Shelf.versions)
 
-    def _found(self) -> Shelves:
+    def _require_shelves(self) -> Shelves:
         if self._shelves is None:
             raise IndexUnavailable("the vector index was not found yet; it is looked for again")
         return self._shelves
@@ -261,7 +261,7 @@ class NumpyIndex(NumpyWriter):
     async def nearest(
         self, collection: Collection, vector: NDArray[np.float32], limit: int
     ) -> Sequence[Hit]:
-        shelves = self._found()
+        shelves = self._require_shelves()
         check_vector(vector, shelves.dimension, "the query")
         return await shelves.run(collection, lambda shelf: shelf.nearest(vector, limit))
 
@@ -272,14 +272,14 @@ class NumpyIndex(NumpyWriter):
         tau: float,
         sharing: frozenset[str],
     ) -> Sequence[Hit]:
-        shelves = self._found()
+        shelves = self._require_shelves()
         check_vector(vector, shelves.dimension, "the query")
         return await shelves.run(collection, lambda shelf: shelf.search_above(vector, tau, sharing))
 
     async def vectors(
         self, collection: Collection, keys: Sequence[int | str]
     ) -> dict[int | str, NDArray[np.float32]]:
-        return await self._found().run(collection, lambda shelf: shelf.vectors(keys))
+        return await self._require_shelves().run(collection, lambda shelf: shelf.vectors(keys))
 
     async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
         kept = await self._points.get_description()
@@ -310,7 +310,7 @@ class _NumpySuccessor(NumpyWriter):
         self._description = description
 
     async def publish(self) -> None:
-        await self._index.serve(self._found(), self._description)
+        await self._index.serve(self._require_shelves(), self._description)
 
 
 def _description(embedder: str, dimension: int, generation: int) -> bytes:

@@ -67,11 +67,11 @@ def _differ(case: RouterCase) -> bool:
     return (
         enough
         and min(one.share, other.share) >= SMALLEST_HALF
-        and _shared(one.choices, other.choices) <= MOST_SHARED
+        and _overlap(one.choices, other.choices) <= MOST_SHARED
     )
 
 
-def _shared(one: Mapping[str, int], other: Mapping[str, int]) -> float:
+def _overlap(one: Mapping[str, int], other: Mapping[str, int]) -> float:
     """Return the overlap (0..1) of two tallies as distributions."""
     here, there = sum(one.values()), sum(other.values())
     return sum(min(count / here, other.get(name, 0) / there) for name, count in one.items())

@@ -117,7 +117,7 @@ def merge_messages(party: Party, room: int) -> MergeAnswer:
             )
             continue
         found.append(_heard(message, factor, own))
-    groups = _grouped(sorted(found, key=lambda heard: -heard.value))
+    groups = _group(sorted(found, key=lambda heard: -heard.value))
     for place, group in enumerate(groups):
         for heard in group:
             outcomes[heard.message.router, heard.message.version] = (
@@ -156,7 +156,7 @@ def _attributes_in_text(
     return apart, tuple(one for one in in_text if one in name)
 
 
-def _grouped(found: Sequence[Heard]) -> list[list[Heard]]:
+def _group(found: Sequence[Heard]) -> list[list[Heard]]:
     """Group messages that say the same.
 
     The groups are in the order of the first message of each.

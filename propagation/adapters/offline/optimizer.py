@@ -164,16 +164,16 @@ def _router_rule(
     new = FilterRule(router=message.router, factor=1.0, text="")
     old = next((rule for rule in memory.rules if rule.router == message.router), new)
     about = f"what the {message.name} community passes on"
-    return _changed(old, RAISE if raised else LOWER, about, sequence)
+    return _change_rule(old, RAISE if raised else LOWER, about, sequence)
 
 
 def _attribute_rule(memory: FilterMemory, name: str, change: float, sequence: int) -> FilterRule:
     new = FilterRule(attribute=name, factor=1.0, text="")
     old = next((rule for rule in memory.rules if rule.attribute == name), new)
-    return _changed(old, change, f"news of {join_names([name])}", sequence)
+    return _change_rule(old, change, f"news of {join_names([name])}", sequence)
 
 
-def _changed(rule: FilterRule, change: float, about: str, sequence: int) -> FilterRule:
+def _change_rule(rule: FilterRule, change: float, about: str, sequence: int) -> FilterRule:
     factor = rule.factor * change
     return FilterRule(
         router=rule.router,

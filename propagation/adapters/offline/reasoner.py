@@ -82,7 +82,7 @@ class OfflineReasoner:
         ]
         if len(candidates) == 1:
             return ForwardAnswer(merges, None)
-        first, second = scores or (_shared(user, candidates[0]), _shared(user, candidates[1]))
+        first, second = scores or (_overlap(user, candidates[0]), _overlap(user, candidates[1]))
         return ForwardAnswer(merges, Prediction(chose_first=first > second))
 
     async def backward(
@@ -131,5 +131,5 @@ class OfflineReasoner:
         return decide(case)
 
 
-def _shared(user: Party, item: Party) -> float:
+def _overlap(user: Party, item: Party) -> float:
     return float(len(user.profile.attributes & item.profile.attributes))

@@ -109,7 +109,7 @@ def parse_answer(
     expected = {plain(name) for name in names}
     objects = list(_valid_objects(spoken, expected))
     if objects:
-        return ParsedAnswer(cleaned(_best_object(objects, expected)))
+        return ParsedAnswer(clean(_best_object(objects, expected)))
     if REFUSAL.match(spoken.strip()) or reason in FILTERED_FINISHES:
         return ParsedAnswer({}, Fault.REFUSED)
     start = spoken.find("{")
@@ -119,8 +119,8 @@ def parse_answer(
     closed = not truncated and broken.rfind("}") > max(broken.rfind("{"), broken.rfind('"'))
     repaired = _repair(broken[: broken.rfind("}") + 1], expected) if closed else None
     if repaired is not None:
-        return ParsedAnswer(cleaned(repaired))
-    members = cleaned(_whole_members(broken, names))
+        return ParsedAnswer(clean(repaired))
+    members = clean(_whole_members(broken, names))
     return ParsedAnswer(members, Fault.BROKEN if closed else Fault.TRUNCATED)
 
 
@@ -139,7 +139,7 @@ def find_members(value: Mapping[str, Any], names: Collection[str]) -> dict[str, 
     return {**near, **{name: value[name] for name in names if name in value}}
 
 
-def cleaned(value: Any, depth: int = 0) -> Any:
+def clean(value: Any, depth: int = 0) -> Any:
     """Replace characters that break stores, and numbers that are too large.
 
     A number too large to be a count becomes infinity.
@@ -149,11 +149,9 @@ def cleaned(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return UNUSABLE.sub(" ", value)
     if isinstance(value, list):
-        return [cleaned(one, depth + 1) for one in value]
+        return [clean(one, depth + 1) for one in value]
     if isinstance(value, dict):
-        return {
-            UNUSABLE.sub(" ", str(name)): cleaned(one, depth + 1) for name, one in value.items()
-        }
+        return {UNUSABLE.sub(" ", str(name)): clean(one, depth + 1) for name, one in value.items()}
     if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
         return math.inf
     return value

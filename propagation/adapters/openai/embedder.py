@@ -61,17 +61,17 @@ class OpenAIEmbedder(EndpointAdapter):
                     text[:TEXT_CHARS].encode("utf-8", "replace").decode()
                 )  # a lone surrogate is no text on the wire
                 places.setdefault(plain, []).append(place)
-        kept = await asyncio.gather(*map(self._kept, places))
+        kept = await asyncio.gather(*map(self._look_up, places))
         vectors = dict(zip(places, kept, strict=True))
         missing = [text for text, vector in vectors.items() if vector is None]
         for start in range(0, len(missing), TEXTS_PER_CALL):
             part = missing[start : start + TEXTS_PER_CALL]
-            vectors.update(zip(part, await self._embedded(part), strict=True))
+            vectors.update(zip(part, await self._embed_call(part), strict=True))
         for text, rows in places.items():
             out[rows] = vectors[text]
         return out
 
-    async def _embedded(self, part: Sequence[str]) -> NDArray[np.float32]:
+    async def _embed_call(self, part: Sequence[str]) -> NDArray[np.float32]:
         """Embed and keep one call's texts.
 
         Texts that the server refuses are halved down to the one that it refuses, which gets zeros.
@@ -80,16 +80,16 @@ class OpenAIEmbedder(EndpointAdapter):
             Vectors [len(part), dimension].
         """
         try:
-            found = await self._asked(part)
+            found = await self._ask(part)
         except ReasonerGaveUp as error:
             try:
-                await self._asked([PLAIN_TEXT])
+                await self._ask([PLAIN_TEXT])
             except ReasonerGaveUp:  # it embeds nothing at all
                 raise error from None
             if len(part) > 1:
                 middle = len(part) // 2
                 return np.concatenate(
-                    [await self._embedded(part[:middle]), await self._embedded(part[middle:])]
+                    [await self._embed_call(part[:middle]), await self._embed_call(part[middle:])]
                 )
             log.warning(
                 "the server does not embed a text of %d characters, which counts as none: %s",
@@ -106,7 +106,7 @@ class OpenAIEmbedder(EndpointAdapter):
         )
         return found
 
-    async def _asked(self, part: Sequence[str]) -> NDArray[np.float32]:
+    async def _ask(self, part: Sequence[str]) -> NDArray[np.float32]:
         """Ask for the vectors of some texts and check them.
 
         Servers send vectors of single tokens, other lengths, other orders, and NaN.
@@ -140,7 +140,7 @@ class OpenAIEmbedder(EndpointAdapter):
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32)
 
-    async def _kept(self, text: str) -> NDArray[np.float32] | None:
+    async def _look_up(self, text: str) -> NDArray[np.float32] | None:
         if _digest(text) in self._refused:
             return np.zeros(self.dimension, np.float32)
         blob = await self._cache.get(self._key(text))

@@ -97,10 +97,10 @@ class PaperReasoner(OpenAIReasoner):
         parts = [answered.parts["client"] for answered in optimized]
         rules = dict(zip(hearing, parts[len(parties) :], strict=True))
         clients = [
-            _joined(part, rules.get(name, OptimizeAnswer(())))
+            _join(part, rules.get(name, OptimizeAnswer(())))
             for name, part in zip(parties, parts[: len(parties)], strict=True)
         ]
-        return BackwardAnswer(_once(gradients), clients, total_usage(credited + optimized))
+        return BackwardAnswer(_drop_repeats(gradients), clients, total_usage(credited + optimized))
 
 
 def _gradients_of(party: Party, gradients: Sequence[Gradient]) -> list[Gradient]:
@@ -110,7 +110,7 @@ def _gradients_of(party: Party, gradients: Sequence[Gradient]) -> list[Gradient]
     ]
 
 
-def _joined(
+def _join(
     profile: AnswerPart[OptimizeAnswer], rules: AnswerPart[OptimizeAnswer]
 ) -> AnswerPart[OptimizeAnswer]:
     """Join a profile's edits and a filter memory's rules.
@@ -132,7 +132,7 @@ def _after(party: Party, answer: AnswerPart[MergeAnswer]) -> Party:
     return Party(client=party.client, profile=profile, filter_memory=party.filter_memory)
 
 
-def _once(gradients: Sequence[Gradient]) -> list[Gradient]:
+def _drop_repeats(gradients: Sequence[Gradient]) -> list[Gradient]:
     """Keep one gradient for each module and owner.
 
     A router that several clients heard is judged by the first.

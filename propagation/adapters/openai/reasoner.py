@@ -138,7 +138,7 @@ class OpenAIReasoner(EndpointAdapter):
         Raises:
             ReasonerUnavailable: Nothing is answered now.
         """
-        calls = self._shared_out(things, question, most)
+        calls = self._share_out(things, question, most)
         found = await self._ask_all([question(some) for some in calls])
         parts = [part for answered in found for part in answered.parts.values()]
         return parts, total_usage(found)
@@ -158,7 +158,7 @@ class OpenAIReasoner(EndpointAdapter):
         except ReasonerFailed as error:
             return Answered(dict.fromkeys(question.parts, error), error.usage)
 
-    def _shared_out(
+    def _share_out(
         self, things: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
     ) -> list[list[T]]:
         room = self.endpoint.options.context_tokens * SHARE_FOR_DATA

@@ -20,7 +20,7 @@ from propagation.adapters.qdrant.server import (
     model_of,
     put_in_use,
     sharing_one_of,
-    translated_errors,
+    translate_errors,
     upsert_operations,
 )
 from propagation.model import IncompatibleSettings, IndexUnavailable
@@ -46,14 +46,14 @@ class QdrantWriter:
         name = self._name(collection)
         for point in points:
             check_vector(point.vector, self._dimension, f"{collection} {point.key!r}")
-        with translated_errors():
+        with translate_errors():
             for start in range(0, len(points), POINTS_PER_CALL):
                 await self._client.batch_update_points(
                     name, upsert_operations(points[start : start + POINTS_PER_CALL])
                 )
 
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
-        with translated_errors():
+        with translate_errors():
             for start in range(0, len(keys), POINTS_PER_CALL):
                 ids = [id_of(key) for key in keys[start : start + POINTS_PER_CALL]]
                 await self._client.delete(self._name(collection), models.PointIdsList(points=ids))
@@ -61,7 +61,7 @@ class QdrantWriter:
     async def versions(self, collection: Collection) -> dict[int | str, int]:
         found: dict[int | str, int] = {}
         fields, offset = [VERSION, NAME] if collection in NAMED else [VERSION], None
-        with translated_errors():
+        with translate_errors():
             while True:
                 records, offset = await self._client.scroll(
                     self._name(collection),
@@ -94,7 +94,7 @@ class QdrantIndex(QdrantWriter):
         self._prefix = prefix
 
     async def ensure_collections(self, embedder: str, dimension: int) -> bool:
-        with translated_errors():
+        with translate_errors():
             await check_version(self._client)
             standing = await collections_in_use(self._client, self._prefix)
             for name in standing.values():
@@ -166,7 +166,7 @@ class QdrantIndex(QdrantWriter):
             hits = await self._search(collection, vector, limit, below, matching)
             if len(hits) < limit:
                 return [hit for hit in hits if np.float32(hit.score) > bound]
-            with translated_errors():
+            with translate_errors():
                 counted = await self._client.count(self._name(collection), matching, exact=True)
             limit = max(2 * limit, counted.count + FIRST_LIMIT)
 
@@ -182,7 +182,7 @@ class QdrantIndex(QdrantWriter):
 
         The server orders ties arbitrarily.
         """
-        with translated_errors():
+        with translate_errors():
             answer = await self._client.query_points(
                 self._name(collection),
                 query=vector.tolist(),
@@ -203,7 +203,7 @@ class QdrantIndex(QdrantWriter):
     ) -> dict[int | str, NDArray[np.float32]]:
         found: dict[int | str, NDArray[np.float32]] = {}
         by_id = {str(id_of(key)): key for key in keys}
-        with translated_errors():
+        with translate_errors():
             for start in range(0, len(keys), POINTS_PER_CALL):
                 records = await self._client.retrieve(
                     self._name(collection),
@@ -217,7 +217,7 @@ class QdrantIndex(QdrantWriter):
         return found
 
     async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
-        with translated_errors():
+        with translate_errors():
             await check_version(self._client)
             await delete_unused(self._client, self._prefix)
             names = {
@@ -231,7 +231,7 @@ class QdrantIndex(QdrantWriter):
 
     async def serve(self, names: Mapping[Collection, str], embedder: str, dimension: int) -> None:
         """Put these collections into use, and delete the old ones."""
-        with translated_errors():
+        with translate_errors():
             await self._put_in_use(names, embedder, dimension)
             await delete_unused(self._client, self._prefix)
 

@@ -78,7 +78,7 @@ async def check_version(client: AsyncQdrantClient) -> None:
 
 
 @contextmanager
-def translated_errors() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Translate the client's errors.
 
     Raises:
@@ -231,7 +231,7 @@ async def put_in_use(
             for alias in (f"{prefix}-{collection}", aliases[collection])
         ]
     try:
-        with translated_errors():
+        with translate_errors():
             await client.update_collection_aliases(steps)
     except ValueError as error:
         raise IncompatibleSettings(

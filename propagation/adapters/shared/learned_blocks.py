@@ -22,14 +22,14 @@ FORM = (
 )
 
 
-def packed(block: LearnedBlock) -> bytes:
+def pack_columns(block: LearnedBlock) -> bytes:
     """Return the columns as bytes."""
     return b"".join(
         np.ascontiguousarray(getattr(block, name), dtype).tobytes() for name, dtype, _ in FORM
     )
 
 
-def unpacked(
+def unpack_block(
     after: int,
     through: int,
     epoch: int,
@@ -130,7 +130,7 @@ def places_of(sequence: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray
     return places[known]
 
 
-def written_in(block: LearnedBlock, places: NDArray[np.int64], learned: int) -> LearnedWeights:
+def weights_of_rows(block: LearnedBlock, places: NDArray[np.int64], learned: int) -> LearnedWeights:
     """Return what the rows at these places of a block wrote.
 
     Args:
@@ -145,7 +145,7 @@ def written_in(block: LearnedBlock, places: NDArray[np.int64], learned: int) -> 
     )
 
 
-def joined(parts: Sequence[LearnedWeights]) -> LearnedWeights:
+def join_weights(parts: Sequence[LearnedWeights]) -> LearnedWeights:
     """Join parts that are in the order of sequences."""
     if not parts:
         nothing = np.empty(0, np.int64)

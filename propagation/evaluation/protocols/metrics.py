@@ -32,7 +32,7 @@ class Paired(Term):
     t: float | None
 
 
-def paired(left: F64, right: F64, user: NDArray[np.int64]) -> Paired | None:
+def pair_up(left: F64, right: F64, user: NDArray[np.int64]) -> Paired | None:
     """Return the differences left - right, paired by user.
 
     Events in which either is NaN are left out.
@@ -133,7 +133,7 @@ def against(name: str, base: str, passes: Sequence[Ranked]) -> Paired | None:
     one, other = RANKINGS.index(name), RANKINGS.index(base)
     return seed_median_pair(
         [
-            paired(ranked.values[:, one, N10], ranked.values[:, other, N10], ranked.user)
+            pair_up(ranked.values[:, one, N10], ranked.values[:, other, N10], ranked.user)
             for ranked in passes
         ]
     )

@@ -46,7 +46,7 @@ class Schedule:
     def __len__(self) -> int:
         return len(self.user)
 
-    def known(self) -> tuple[I64, I64]:
+    def count_known(self) -> tuple[I64, I64]:
         """Count what was learned before each event of its user and item.
 
         Only events that are learned before it count.
@@ -191,7 +191,7 @@ def run_pass(
             out[part],
         )
         progress(min(start + BLOCK, events))
-    return Ranked(schedule.user, out, *schedule.known())
+    return Ranked(schedule.user, out, *schedule.count_known())
 
 
 def start_state(
@@ -277,7 +277,7 @@ async def run_passes(
 
     try:
         for seed in settings.seeds:
-            shuffled = stream.shuffled(seed)
+            shuffled = stream.shuffle(seed)
             content, attributes = await item_vectors(shuffled, embedder, seed)
             for schedule in plan(shuffled, seed):
                 await room.acquire()

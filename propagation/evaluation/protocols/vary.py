@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from propagation.evaluation.protocols.metrics import Measured, Paired, level, paired
+from propagation.evaluation.protocols.metrics import Measured, Paired, level, pair_up
 from propagation.evaluation.protocols.prequential import Report
 from propagation.evaluation.protocols.whole_loop import RULES, WAYS, LoopRanking
 from propagation.model import Term
@@ -86,12 +86,13 @@ def loop_point(
     """
     columns = dict(zip(WAYS, looped.values.T, strict=True))
     gains = {
-        name: paired(columns[name], columns[base], looped.user) for name, base in LOOP_BASES.items()
+        name: pair_up(columns[name], columns[base], looped.user)
+        for name, base in LOOP_BASES.items()
     }
     if unevolved is not None:
         if not np.array_equal(looped.user, unevolved.user):
             raise ValueError("the two passes ranked different events; nothing can be paired")
-        gains[EVOLVED] = paired(looped.values[:, RULES], unevolved.values[:, RULES], looped.user)
+        gains[EVOLVED] = pair_up(looped.values[:, RULES], unevolved.values[:, RULES], looped.user)
     return EffectPoint(
         value=value,
         n10={name: level(column) for name, column in columns.items()},

@@ -76,7 +76,7 @@ def over_time(report: Report, path: Path) -> None:
     picture.figure.savefig(path)
 
 
-def left_out(report: LeaveOneOutReport, path: Path) -> None:
+def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
     """Plot N@10 by arm, for each state of knowledge.
 
     One half of the picture is of 10 candidates, the other of 100.
@@ -154,7 +154,7 @@ def plot_effect(effect: Effect, path: Path) -> None:
         gains.errorbar(
             places + offset,
             _numbers([pair.mean if pair else None for pair in pairs]),
-            [_twice_error(pair) for pair in pairs],
+            [_double_error(pair) for pair in pairs],
             marker="o",
             capsize=3,
             color=COLOURS.get(name),
@@ -172,7 +172,7 @@ def plot_effect(effect: Effect, path: Path) -> None:
     picture.figure.savefig(path)
 
 
-def _twice_error(pair: Paired | None) -> float:
+def _double_error(pair: Paired | None) -> float:
     return 2 * abs(pair.mean / pair.t) if pair and pair.t else 0.0
 
 

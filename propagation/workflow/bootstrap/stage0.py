@@ -166,7 +166,7 @@ class Stage0:
         number = current.number + 1 if current else 1
         on_step("fitting the embedder on the catalogue")
         catalogue = await catalogue_of(self.store)
-        embedder, state = await self._fitted([content_text(item) for item in catalogue])
+        embedder, state = await self._fit([content_text(item) for item in catalogue])
         on_step("finding the routers' centres")
         view = await self._new_view(embedder, catalogue, number)
         on_step("learning all interactions again")
@@ -186,7 +186,7 @@ class Stage0:
         sequence = await self.store.open_epoch(lease, epoch, take_checkpoint(view, barrier=True))
         return epoch.model_copy(update={"sequence": sequence})
 
-    async def _fitted(self, texts: list[str]) -> tuple[Embedder, bytes | None]:
+    async def _fit(self, texts: list[str]) -> tuple[Embedder, bytes | None]:
         if not isinstance(self.embedder, FittableEmbedder):
             return self.embedder, None
         state = await asyncio.to_thread(self.embedder.fit, texts, self.settings.seed)

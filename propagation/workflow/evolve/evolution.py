@@ -68,7 +68,7 @@ class Evolution:
         if epoch is None:
             return await self._save(EvolutionRun(verdict=NOT_YET), dry_run)
         maps = await self.store.router_maps()
-        plan, verdict, run = await self._judged_plan(maps, epoch)
+        plan, verdict, run = await self._plan_and_judge(maps, epoch)
         if dry_run or verdict is None or not verdict.published:
             return await self._save(run, dry_run)
         await gather(self.store, maps, plan.written, plan.asked, await self._synchronize())
@@ -105,7 +105,7 @@ class Evolution:
         runs = await self.store.evolution_runs(1)
         return await self._last_round() - (runs[0].round if runs else 0) >= every
 
-    async def _judged_plan(
+    async def _plan_and_judge(
         self, maps: RouterMaps, epoch: Epoch
     ) -> tuple[Plan, Verdict | None, EvolutionRun]:
         """Plan and judge; without a verdict the run says why."""

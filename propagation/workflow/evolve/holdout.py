@@ -218,7 +218,7 @@ def judge_plan(plan: Plan, snapshot: Snapshot, holdout: Holdout) -> Verdict | No
     )
     written = {router: division.mass for router, division in divisions.items()}
     before, bins = replay_holdout(copied(snapshot.tastes), snapshot)
-    after, _ = replay_holdout(_evolved(snapshot, change, written), snapshot)
+    after, _ = replay_holdout(_evolve(snapshot, change, written), snapshot)
     rows = np.flatnonzero(
         (holdout.negatives >= 0) & np.isfinite(holdout.scores).all(axis=1) & snapshot.known
     )
@@ -253,7 +253,7 @@ def replay_holdout(
     return readings, bins
 
 
-def _evolved(snapshot: Snapshot, change: RouterMap, written: dict[int, Written]) -> Tastes:
+def _evolve(snapshot: Snapshot, change: RouterMap, written: dict[int, Written]) -> Tastes:
     rows = {
         router: Written(both.first[snapshot.items], both.second[snapshot.items])
         for router, both in written.items()

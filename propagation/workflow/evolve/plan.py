@@ -161,13 +161,13 @@ def _add(division: Division, written: tuple[NDArray[np.int64], NDArray[np.int64]
     second = division.halves.of(users) == division.halves.second
     return Written(
         *(
-            _grown(part, items[mine], weights[mine])
+            _grow(part, items[mine], weights[mine])
             for part, mine in zip(division.mass, (~second, second), strict=True)
         )
     )
 
 
-def _grown(mass: F64, items: NDArray[np.int64], weights: F64) -> F64:
+def _grow(mass: F64, items: NDArray[np.int64], weights: F64) -> F64:
     """Add weights to mass [I].
 
     It becomes longer where an item is newer than the mass.

@@ -93,7 +93,7 @@ class Publisher:
                 decided = await catch_up(self.store, decided, view.applied_through)
                 shares = decided.shares(view.state.taste.total)
                 change = replace(change, through=decided.through, start_shares=shares)
-                state = await asyncio.to_thread(_evolved, view.state, change, decided, centres)
+                state = await asyncio.to_thread(_evolve, view.state, change, decided, centres)
                 evolved = NumbersView.of_state(
                     state, view.combiner, epoch.number + 1, decided.through
                 )
@@ -282,7 +282,7 @@ def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> NDArray[n
     return centres
 
 
-def _evolved(
+def _evolve(
     state: State, change: RouterMap, decided: DecidedPlan, centres: NDArray[np.float32]
 ) -> State:
     """Build the state with the next epoch's taste bank.

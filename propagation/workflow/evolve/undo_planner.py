@@ -46,7 +46,7 @@ async def plan_undo(store: GraphStore, view: NumbersView, run: int, through: int
     maps = await store.router_maps()
     change = find_undoable(maps.maps, run)
     numbering = reverse_numbering(change)
-    before, since = await _written(store, maps, change, numbering, through)
+    before, since = await _gather_written(store, maps, change, numbering, through)
     texts = await _earlier_texts(store, change)
     say = "says" if len(texts) == 1 else "say"
     return DecidedPlan(
@@ -76,7 +76,7 @@ async def plan_undo(store: GraphStore, view: NumbersView, run: int, through: int
     )
 
 
-async def _written(
+async def _gather_written(
     store: GraphStore, maps: RouterMaps, change: RouterMap, numbering: Numbering, through: int
 ) -> tuple[WrittenRows, WrittenRows]:
     """Gather what was written to what a run changed, before and since.

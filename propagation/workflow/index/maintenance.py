@@ -69,7 +69,7 @@ class IndexMaintenance:
             await self._join(START_WAIT_SECONDS)
             await self._fill_view()
         except (IndexUnavailable, LeaseHeld) as error:
-            self._feed.failed(error)
+            self._feed.stop(error)
             await self._vectors.fill_view()
 
     def put_off(self, reason: str) -> None:
@@ -98,7 +98,7 @@ class IndexMaintenance:
             changes = await self._store.pending_changes(MIN_AGE_MS, CLIENTS_A_CALL)
             await self._repair.carry_over(self._index, changes)
         except IndexUnavailable as error:
-            self._feed.failed(error)
+            self._feed.stop(error)
             return 0
         except LeaseHeld:  # another process repairs it; the problem stands until it has
             return 0
@@ -128,7 +128,7 @@ class IndexMaintenance:
         try:
             await self._repair.repair_routers(self._index)
         except IndexUnavailable as error:
-            self._feed.failed(error)
+            self._feed.stop(error)
 
     async def follow_withdrawal(
         self, deleted: Mapping[Collection, Sequence[int | str]], changed: Sequence[IndexChange]
@@ -148,7 +148,7 @@ class IndexMaintenance:
                 await self._index.delete(collection, keys)
             await self._repair.carry_over(self._index, changed)
         except IndexUnavailable as error:
-            self._feed.failed(error)
+            self._feed.stop(error)
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """Make all of the index again from the graph, and serve it.
@@ -185,7 +185,7 @@ class IndexMaintenance:
             async with self._leases.require(FIND_LEASE):
                 await self._ensure()
         except IndexUnavailable as error:
-            self._feed.failed(error)
+            self._feed.stop(error)
             return False
         except LeaseHeld:
             return False

@@ -42,7 +42,7 @@ class OutboxFeed:
                 *(self._index.upsert(collection, found) for collection, found in points.items())
             )
         except IndexUnavailable as error:
-            self.failed(error)
+            self.stop(error)
         else:
             self._written.extend(
                 IndexChange(collection, point.key, point.version, round_)
@@ -50,7 +50,7 @@ class OutboxFeed:
                 for point in found
             )
 
-    def failed(self, error: IndexUnavailable | LeaseHeld) -> None:
+    def stop(self, error: IndexUnavailable | LeaseHeld) -> None:
         """Stop writing until maintenance has found the index again, and compared it."""
         if not self.problem:
             log.warning("%s; its changes wait in the outbox", error)

@@ -69,7 +69,7 @@ async def _embed_items(
         count = 0
         for place, client in enumerate(clients):
             row = index_of(client.ref)
-            if not only_refused or (content[place].any() and _drawn(view, row, row + 1)):
+            if not only_refused or (content[place].any() and _drawn_rows(view, row, row + 1)):
                 view.set_item(row, content[place], attributes[place], not client.hidden)
                 count += 1
         return count
@@ -102,16 +102,16 @@ class RefusedTexts:
             return 0
         self._due = time.monotonic() + EVERY_SECONDS
         try:
-            return await self.again()
+            return await self.retry()
         except ReasonerFailed as error:
             log.warning("refused texts are embedded later: %s", error)
             return 0
 
-    async def again(self) -> int:
+    async def retry(self) -> int:
         """Try all of them now; return how many were embedded. Raises ReasonerFailed."""
         mended = 0
         for start in range(0, self._numbers.view.items, ROWS_A_LOOK):
-            rows = await self._numbers.run(_drawn, start, start + ROWS_A_LOOK)
+            rows = await self._numbers.run(_drawn_rows, start, start + ROWS_A_LOOK)
             refs = [ref_of(ClientKind.ITEM, row) for row in rows]
             found = await self._store.get_clients(refs) if refs else []
             clients = [client for client in found if content_text(client)]
@@ -121,7 +121,7 @@ class RefusedTexts:
         return mended
 
 
-def _drawn(view: NumbersView, start: int, end: int) -> list[int]:
+def _drawn_rows(view: NumbersView, start: int, end: int) -> list[int]:
     """Return the rows of items for whose text a drawn direction stands."""
     nothing = np.zeros(view.state.content.shape[1], np.float32)
     return [

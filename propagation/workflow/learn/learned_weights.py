@@ -69,13 +69,13 @@ class WrittenRows:
         """Return the users, items and weights of one router, in order."""
         mine = [routers == router for routers in self.routers]
         return (
-            _joined(self.users, mine, np.int64),
-            _joined(self.items, mine, np.int64),
-            _joined(self.weights, mine, np.float64),
+            _join(self.users, mine, np.int64),
+            _join(self.items, mine, np.int64),
+            _join(self.weights, mine, np.float64),
         )
 
 
-def _joined(
+def _join(
     parts: Sequence[NDArray[Any]], mine: Sequence[NDArray[np.bool_]], kind: type
 ) -> NDArray[Any]:
     return np.concatenate(

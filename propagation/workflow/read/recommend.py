@@ -163,7 +163,7 @@ class Recommender:
         candidates: NDArray[np.int64] | None,
     ) -> ReadRequest:
         user = -1 if ref is None else index_of(ref)
-        rows, allowed = self._filtered(request, candidates)
+        rows, allowed = self._filter(request, candidates)
         return ReadRequest(
             user=user,
             arm=ON if request.propagate else OFF,
@@ -172,7 +172,7 @@ class Recommender:
             own=await self._own(ref),
             candidates=rows,
             allowed=allowed,
-            left_out=await self._left_out(request, user),
+            left_out=await self._find_unknown(request, user),
             leave_seen=request.exclude_seen,
             explain=request.explain,
         )
@@ -203,7 +203,7 @@ class Recommender:
                 rows.append(index_of(ref))
         return np.array(rows, np.int64), unknown
 
-    def _filtered(
+    def _filter(
         self, request: RecommendRequest, candidates: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
         """Apply the filters.
@@ -257,7 +257,7 @@ class Recommender:
             "a newcomer's text",
         )
 
-    async def _left_out(self, request: RecommendRequest, user: int) -> NDArray[np.int64]:
+    async def _find_unknown(self, request: RecommendRequest, user: int) -> NDArray[np.int64]:
         """List items to leave out that the numbers do not know of yet.
 
         The log says that they are hidden, or that the user chose them.

@@ -73,14 +73,14 @@ class AttributePerception:
         texts = await self.texts.load_newest(pending.clients)
         before = await self.store.client_attributes(pending.clients)
         arrived = await asyncio.to_thread(_arrivals, texts, before, pending.after, canonical)
-        known = await self._stored(
+        known = await self._load(
             {*_names(text.attributes for text in texts.values()), *_names(before.values())}
         )
         unseen = await asyncio.to_thread(_unseen_names, arrived, known)
         mapped = await self._map_to_canonical(unseen)
         names = {**canonical, **mapped}
         now = await asyncio.to_thread(_canonical_attributes, texts, names)
-        known |= await self._stored({*names.values()} & _names(now.values()))
+        known |= await self._load({*names.values()} & _names(now.values()))
         recounted = await asyncio.to_thread(recount_holders, known, before, now)
         new = [name for name in unseen if name not in mapped]
         users = {name: attribute.users for name, attribute in (known | recounted).items()}
@@ -107,7 +107,7 @@ class AttributePerception:
         """
         return CentrePerception(self.embedder, self.numbers.view.state.taste.centres)
 
-    async def _stored(self, names: set[str]) -> dict[str, Attribute]:
+    async def _load(self, names: set[str]) -> dict[str, Attribute]:
         return dict(await self.store.get_attributes(sorted(names)))
 
     async def _map_to_canonical(self, names: Sequence[str]) -> dict[str, str]:

@@ -138,15 +138,13 @@ class LiveTasteWeights:
         older = [sequence for sequence in written if maps.after(sequence).maps]
         rows = await self.store.interactions(older) if older else ()
         moved = {
-            row.sequence: _mapped(
-                written[row.sequence], index_of(row.user), maps.after(row.sequence)
-            )
+            row.sequence: _map(written[row.sequence], index_of(row.user), maps.after(row.sequence))
             for row in rows
         }
         return {**written, **moved}
 
 
-def _mapped(weights: Weights, user: int, chain: RouterMapChain) -> Weights:
+def _map(weights: Weights, user: int, chain: RouterMapChain) -> Weights:
     routers = chain.map_routers(
         np.array([router for router, _ in weights]), np.full(len(weights), user)
     )

@@ -74,7 +74,7 @@ def _print_runs(runs: list[pb.EvolutionRun]) -> None:
             (
                 run.run,
                 f"{run.time.ToDatetime():%Y-%m-%d %H:%M}",
-                _published(run, undone),
+                _status(run, undone),
                 len(run.changes),
                 run.verdict,
             )
@@ -84,7 +84,7 @@ def _print_runs(runs: list[pb.EvolutionRun]) -> None:
     )
 
 
-def _published(run: pb.EvolutionRun, undone: dict[int, int]) -> str:
+def _status(run: pb.EvolutionRun, undone: dict[int, int]) -> str:
     """`undone`: by which run, of those that were."""
     if not run.published:
         return "no"

@@ -59,7 +59,7 @@ def backup(
     """
     settings = database_in_file(settings_of(config, assignments, database=database))
     os.nice(NICE)  # a service on the same processors goes first
-    size, seconds = _timed_on_file(
+    size, seconds = _time_on_file(
         "backup", lambda files, say: files.backup(file, say, replace=force), settings
     )
     print_result(
@@ -87,7 +87,7 @@ def restore(
     settings = database_in_file(settings_of(config, assignments, database=database), exists=False)
     if not file.exists():
         raise UsageProblem(f"{file} is not there; name what `propagation backup` or `export` wrote")
-    _, seconds = _timed_on_file(
+    _, seconds = _time_on_file(
         "restore", lambda files, say: files.restore(file, say, replace=force), settings
     )
     size = settings.database.stat().st_size
@@ -114,7 +114,7 @@ def export(
     """
     settings = database_in_file(settings_of(config, assignments, database=database))
     os.nice(NICE)  # a service on the same processors goes first
-    rows, seconds = _timed_on_file(
+    rows, seconds = _time_on_file(
         "export", lambda files, say: files.export(file, say, replace=force), settings
     )
     size = file.stat().st_size
@@ -140,8 +140,8 @@ def compact(
     from propagation.workflow.forget.retention import retain_all
 
     settings = database_in_file(settings_of(config, assignments, database=database))
-    dropped, to_drop = _timed(lambda: with_store(settings, retain_all))
-    (before, after), to_compact = _timed_on_file(
+    dropped, to_drop = _time(lambda: with_store(settings, retain_all))
+    (before, after), to_compact = _time_on_file(
         "compact", lambda files, _: files.compact(), settings
     )
     seconds = round(to_drop + to_compact, 3)
@@ -153,17 +153,17 @@ def compact(
     )
 
 
-def _timed_on_file(
+def _time_on_file(
     what: str, work: "Callable[[SqliteFiles, Callable[[int, int], None]], T]", settings: "Settings"
 ) -> tuple[T, float]:
-    """Run `work` on the database file under a progress bar; see `_timed`."""
+    """Run `work` on the database file under a progress bar; see `_time`."""
     from services.assembly import sqlite_files
 
     with progress_of(what) as progress:
-        return _timed(lambda: work(sqlite_files(settings), progress))
+        return _time(lambda: work(sqlite_files(settings), progress))
 
 
-def _timed(work: Callable[[], T]) -> tuple[T, float]:
+def _time(work: Callable[[], T]) -> tuple[T, float]:
     """Run `work`; return its result and the seconds that it took."""
     started = time.monotonic()
     found = work()
@@ -185,7 +185,7 @@ def init(
     JSON: {"epoch", "sequence", "seconds"}.
     """
     settings = settings_of(config, assignments, database=database)
-    epoch, seconds = _timed(
+    epoch, seconds = _time(
         lambda: with_engine(settings, lambda engine: engine.init(_say), adopt=True)
     )
     print_result(
@@ -213,7 +213,7 @@ def rebuild(
     JSON: {"sequence", "seconds"}.
     """
     settings = settings_of(config, assignments, database=database)
-    sequence, seconds = _timed(lambda: with_engine(settings, lambda engine: engine.rebuild()))
+    sequence, seconds = _time(lambda: with_engine(settings, lambda engine: engine.rebuild()))
     print_result(
         {"sequence": sequence, "seconds": seconds},
         f"The numbers stand at sequence {sequence:,}, made again in {seconds:.1f} s.",
@@ -233,7 +233,7 @@ def reindex(
     """
     settings = settings_of(config, assignments, database=database)
     with progress_of("reindex") as progress:
-        points, seconds = _timed(
+        points, seconds = _time(
             lambda: with_engine(settings, lambda engine: engine.reindex(progress))
         )
     print_result(

@@ -68,7 +68,7 @@ def import_(
     from propagation.datasets.load import load_dataset
 
     dataset = load_dataset(folder, seed).first(first)
-    report = _uploaded(dataset, address)
+    report = _upload(dataset, address)
     if json:
         print_json(
             {
@@ -88,7 +88,7 @@ def import_(
         raise typer.Exit(ExitCode.WRONG)
 
 
-def _uploaded(dataset: "Dataset", address: str) -> "UploadReport":
+def _upload(dataset: "Dataset", address: str) -> "UploadReport":
     from services.client.upload import upload
 
     clients = len(dataset.items) + len(dataset.users)
@@ -113,12 +113,12 @@ def in_words(dataset: "Dataset", report: "UploadReport") -> list[str]:
             f" or changed); events: {counts}"
         ),
         *dataset.notes,
-        *_left_out(report),
+        *_omissions(report),
         *(f"rejected: {example}" for example in report.examples),
     ]
 
 
-def _left_out(report: "UploadReport") -> list[str]:
+def _omissions(report: "UploadReport") -> list[str]:
     """Return what is in the service now and what is not.
 
     Returns:
@@ -156,9 +156,9 @@ def replay(
     dataset = load_dataset(folder, settings.workflow.seed).first(first)
     print_error(*dataset.notes)
     started = time.monotonic()
-    clients = list(checked_clients(dataset.clients))
+    clients = list(check_clients(dataset.clients))
     report = with_engine(
-        settings, lambda engine: _replayed(engine, dataset, clients, step), create=True
+        settings, lambda engine: _replay(engine, dataset, clients, step), create=True
     )
     seconds = time.monotonic() - started
     outcomes = {str(status): count for status, count in report.outcomes.items()}
@@ -182,7 +182,7 @@ def replay(
         )
 
 
-async def _replayed(
+async def _replay(
     engine: "Engine", dataset: "Dataset", clients: "Sequence[ClientChange]", step: int
 ) -> "ReplayReport":
     from propagation.workflow.replay import replay
@@ -191,13 +191,13 @@ async def _replayed(
         return await replay(
             engine,
             clients,
-            checked(dataset.events),
+            check_events(dataset.events),
             step=step,
             progress=lambda events: progress(events, len(dataset)),
         )
 
 
-def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange]":
+def check_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange]":
     """Check clients as the service does.
 
     Raises:
@@ -212,7 +212,7 @@ def checked_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange
         )
 
 
-def checked(events: "Iterable[Event]") -> "Iterator[NewInteraction]":
+def check_events(events: "Iterable[Event]") -> "Iterator[NewInteraction]":
     """Check events as the service does.
 
     A later import therefore finds duplicates.

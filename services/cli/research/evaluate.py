@@ -105,7 +105,7 @@ def evaluate(
         stream = stream_of(dataset.first(first))
         options = protocols.evaluation_settings(settings, seeds, report_from, every)
         if vary:
-            outcome = effects.measured(vary, dataset, stream, settings, options, first)
+            outcome = effects.measure(vary, dataset, stream, settings, options, first)
         else:
             measure = {
                 Protocol.PREQUENTIAL: protocols.prequential,

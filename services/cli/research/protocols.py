@@ -16,7 +16,7 @@ from propagation.evaluation.protocols.by_reasoner import (
 from propagation.evaluation.protocols.leave_one_out import KNOWING, evaluate_leave_one_out
 from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.reports.plot import cold_start as draw
-from propagation.evaluation.reports.plot import left_out, over_time
+from propagation.evaluation.reports.plot import draw_leave_one_out, over_time
 from propagation.evaluation.reports.table import (
     FOOTNOTE,
     HEADERS,
@@ -31,7 +31,7 @@ from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.model import Term, pluralize
 from propagation.workflow.engine import Engine
 from services.cli.access import with_engine
-from services.cli.research.datasets import checked, checked_clients
+from services.cli.research.datasets import check_clients, check_events
 from services.config.settings import Settings
 from services.runtime.console import print_error, print_table, print_text, progress_of
 from services.runtime.process import release
@@ -156,7 +156,7 @@ def leave_one_out(
         )
         print_cost(report.seconds, report.embedder)
 
-    return Outcome(report, show, lambda path: left_out(report, path))
+    return Outcome(report, show, lambda path: draw_leave_one_out(report, path))
 
 
 def print_cost(seconds: float, embedder: str, footnote: str = "") -> None:
@@ -194,8 +194,8 @@ def by_reasoner(folder: Path, settings: Settings, seeds: int, first: int | None)
             return await evaluate_by_reasoner(
                 engine,
                 dataset,
-                checked_clients(dataset.clients),
-                checked(dataset.events),
+                check_clients(dataset.clients),
+                check_events(dataset.events),
                 fixed,
                 seeds=range(1, seeds + 1),
                 commit=release(),

@@ -25,7 +25,7 @@ from propagation.forced_exit import temporary_folder
 from propagation.model import EvolutionKind, pluralize
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
-from services.cli.research.datasets import checked
+from services.cli.research.datasets import check_events
 from services.cli.research.protocols import Outcome, print_cost, rank_stream
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
@@ -43,7 +43,7 @@ NOTHING_EVOLVED = (
 LOOPED = {"buffer": "buffer", "evolution": "evolve_every_rounds"}
 
 
-def measured(
+def measure(
     vary: str,
     dataset: Dataset,
     stream: Stream,
@@ -56,7 +56,7 @@ def measured(
     Raises:
         UsageProblem: The setting or a value cannot be varied.
     """
-    of, values = _parsed(vary)
+    of, values = _parse(vary)
     effect = (
         _of_loop(of, values, dataset.first(first or LOOP_EVENTS), settings)
         if of in LOOPED
@@ -81,7 +81,7 @@ def measured(
     return Outcome(effect, show, lambda path: plot_effect(effect, path))
 
 
-def _parsed(vary: str) -> tuple[str, list[float | None]]:
+def _parse(vary: str) -> tuple[str, list[float | None]]:
     """Return the setting and its values; None means as in NONE_MEANS.
 
     Of evolution `off` is always the first, because the others are compared with it.
@@ -127,7 +127,7 @@ def _of_numbers(
             else {"session_k": int(value or 0), "taste_k": int(value or 0)}
         )
         report = rank_stream(
-            f"{stream.name}, {of} {_written(value)}",
+            f"{stream.name}, {of} {_write(value)}",
             stream,
             settings,
             options.model_copy(update=changed),
@@ -161,8 +161,8 @@ def _of_loop(
             update={LOOPED[of]: None if value is None else int(value)}
         )
         changed = settings.model_copy(update={"workflow": workflow})
-        with progress_of(f"{dataset.name}, {of} {_written(value, NONE_MEANS.get(of, ''))}") as bar:
-            looped, counts = asyncio.run(_looped(of, dataset, changed, bar))
+        with progress_of(f"{dataset.name}, {of} {_write(value, NONE_MEANS.get(of, ''))}") as bar:
+            looped, counts = asyncio.run(_rank_in_loop(of, dataset, changed, bar))
         first = first or looped
         points.append(loop_point(value, looped, counts, first if of == "evolution" else None))
     bases = {**LOOP_BASES, EVOLVED: UNEVOLVED} if of == "evolution" else LOOP_BASES
@@ -179,14 +179,14 @@ def _of_loop(
     )
 
 
-def _written(value: float | None, otherwise: str = "default") -> str:
+def _write(value: float | None, otherwise: str = "default") -> str:
     return otherwise if value is None else f"{value:g}"
 
 
-async def _looped(
+async def _rank_in_loop(
     of: str, dataset: Dataset, settings: Settings, progress: Callable[[int, int | None], None]
 ) -> tuple[LoopRanking, dict[str, int]]:
-    events = list(checked(dataset.events))
+    events = list(check_events(dataset.events))
     with temporary_folder("propagation-effect-") as folder:
         engine = build_engine(settings.model_copy(update={"database": folder / "loop.db"}))
         await engine.open()
@@ -194,13 +194,15 @@ async def _looped(
             looped = await rank_in_loop(
                 engine, dataset.clients, events, lambda done: progress(done, len(events))
             )
-            counts = await (_evolved(engine) if of == "evolution" else _buffered(engine))
+            counts = await (
+                _count_evolved(engine) if of == "evolution" else _count_buffered(engine)
+            )
         finally:
             await engine.close()
     return looped, counts
 
 
-async def _buffered(engine: Engine) -> dict[str, int]:
+async def _count_buffered(engine: Engine) -> dict[str, int]:
     reach = await engine.store.message_reach(EVERY_MERGE)
     return {
         "merged": sum(one.merged for one in reach),
@@ -208,7 +210,7 @@ async def _buffered(engine: Engine) -> dict[str, int]:
     }
 
 
-async def _evolved(engine: Engine) -> dict[str, int]:
+async def _count_evolved(engine: Engine) -> dict[str, int]:
     """Count evolution runs, published ones, changes, and routers."""
     store = engine.store
     last = await store.last_round()

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.datasets.dataset import Event, Events, assembled
+from propagation.datasets.dataset import Event, Events, assemble
 
 
 @given(
@@ -17,7 +17,7 @@ def test_events_come_in_time_order_and_rows_agree(told, seed):
     log = Events("x")
     for user, item, time in told:
         log.append(user, item, time)
-    data = assembled("x", {}, {}, log, seed)
+    data = assemble("x", {}, {}, log, seed)
     events = list(data.events)
     assert [event.time for event in events] == sorted(time for _, _, time in told)
     assert sorted((event.user_id, event.item_id, event.time) for event in events) == sorted(told)
@@ -41,7 +41,7 @@ def test_a_bounded_number_of_events_says_so():
     log = Events("x")
     for line in range(10):
         log.append(f"u{line}", "a", line)
-    part = assembled("x", {}, {}, log, 1).first(4)
+    part = assemble("x", {}, {}, log, 1).first(4)
     assert (len(part), [user.key.id for user in part.users]) == (4, ["u0", "u1", "u2", "u3"])
     assert "earliest 4 of 10" in part.notes[-1]
     assert part.first(9) is part

@@ -7,7 +7,7 @@ import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.protocols.leave_one_out import LeaveOneOutReport, evaluate_leave_one_out
-from propagation.evaluation.reports.plot import left_out
+from propagation.evaluation.reports.plot import draw_leave_one_out
 from propagation.evaluation.reports.table import LEAVE_ONE_OUT_HEADERS, leave_one_out_rows
 from propagation.evaluation.stream import EvaluationSettings
 from tests.unit.evaluation.test_protocol import two_communities
@@ -59,5 +59,5 @@ def test_tables_and_plot(report, tmp_path):
         len(row) == len(LEAVE_ONE_OUT_HEADERS)
         for row in leave_one_out_rows(report.setting("moment"))
     )
-    left_out(report, tmp_path / "left_out.svg")
+    draw_leave_one_out(report, tmp_path / "left_out.svg")
     assert (tmp_path / "left_out.svg").read_text().lstrip().startswith("<?xml")

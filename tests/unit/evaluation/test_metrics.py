@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from propagation.evaluation.kernels.arms import DRAWN, DRAWN_MANY, expected, log_factorials
-from propagation.evaluation.protocols.metrics import level, over_time, paired
+from propagation.evaluation.protocols.metrics import level, over_time, pair_up
 
 LOGS = log_factorials(200)
 
@@ -45,7 +45,7 @@ def test_a_place_after_the_tenth_of_a_hundred_gains_nothing():
 
 def test_paired_is_a_mean_over_users_not_events():
     user = np.array([0, 0, 0, 1])
-    pair = paired(np.array([1.0, 1, 1, 0]), np.zeros(4), user)
+    pair = pair_up(np.array([1.0, 1, 1, 0]), np.zeros(4), user)
     assert pair is not None
     assert pair.mean == pytest.approx(0.5)
     assert pair.t == pytest.approx(0.5 / (np.std([1, 0], ddof=1) / np.sqrt(2)))
@@ -54,5 +54,5 @@ def test_paired_is_a_mean_over_users_not_events():
 def test_nothing_ranked_is_none_not_zero():
     nothing = np.full(4, np.nan)
     assert level(nothing) is None
-    assert paired(nothing, nothing, np.zeros(4, np.int64)) is None
+    assert pair_up(nothing, nothing, np.zeros(4, np.int64)) is None
     assert over_time(np.array([1.0, np.nan]), 2) == ([1, 2], [1.0, None])

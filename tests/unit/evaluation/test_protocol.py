@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.evaluation.protocols.metrics import paired
+from propagation.evaluation.protocols.metrics import pair_up
 from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.reports.plot import cold_start, over_time
 from propagation.evaluation.reports.table import HEADERS, SLICE_HEADERS, rows, slice_rows
@@ -108,7 +108,7 @@ def test_shuffling_keeps_every_event_and_its_item_text():
         np.array([2, 0, 1]),
         np.array([5, 1, 3]),
     )
-    shuffled = stream.shuffled(4)
+    shuffled = stream.shuffle(4)
     assert [shuffled.item_texts[row] for row in shuffled.item] == ["a", "b", "c"]
     assert shuffled.time.tolist() == [1, 3, 5]
-    assert paired(np.zeros(3), np.zeros(3), shuffled.user).mean == 0
+    assert pair_up(np.zeros(3), np.zeros(3), shuffled.user).mean == 0

@@ -28,13 +28,13 @@ def test_all_but_the_targets_is_learned_once_and_targets_are_ranked_twice():
 
 
 def test_known_counts_what_was_learned_before_and_a_repeat_adopts_once():
-    past, adopters = prequential(STREAM, 1).known()
+    past, adopters = prequential(STREAM, 1).count_known()
     assert past.tolist() == [0, 0, 1, 0, 1, 2]
     assert adopters.tolist() == [0, 1, 0, 0, 1, 2]
     repeat = Schedule(
         np.array([3, 3, 4]), np.array([1, 1, 1]), np.ones(3, np.bool_), np.ones(3, np.bool_)
     )
-    assert repeat.known()[1].tolist() == [0, 1, 1]
+    assert repeat.count_known()[1].tolist() == [0, 1, 1]
 
 
 def test_shuffled_histories_keep_each_users_items_moments_and_target():

@@ -40,7 +40,7 @@ class Neo4jExport(StorePart):
         for name in BEFORE_VERSIONS:
             for record in await self._records(name, ref=ref):
                 yield ExportRecord(_kind(name), record)
-        async for written in self._written(ref):
+        async for written in self._read_weights(ref):
             yield ExportRecord("written", written)
         for *columns, sequence, written_at, author in await self._database.rows(
             "forget/export/profile_versions", ref=ref
@@ -65,7 +65,7 @@ class Neo4jExport(StorePart):
                 record[AS_JSON] = orjson.loads(record[AS_JSON])
         return records
 
-    async def _written(self, ref: int) -> AsyncIterator[Mapping[str, object]]:
+    async def _read_weights(self, ref: int) -> AsyncIterator[Mapping[str, object]]:
         """Yield the weights that a client's interactions wrote to each bank.
 
         Source: docs/numbers.md, rule 5.

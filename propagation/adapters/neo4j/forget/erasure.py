@@ -122,7 +122,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 after=last,
                 limit=VERSIONS_PER_READ,
                 words=sorted(words),
-                escaped=_escaped(words),
+                escaped=_escape(words),
             )
             if row is None or row[0] is None:
                 return frozenset(found)
@@ -229,10 +229,10 @@ def _search_row(search: CitationSearch) -> dict[str, object]:
         "sequences": sorted(citing.sequences),
         "messages": [list(key) for key in sorted(citing.messages)],
         "words": sorted(citing.words),
-        "escaped": _escaped(citing.words),
+        "escaped": _escape(citing.words),
     }
 
 
-def _escaped(words: frozenset[str]) -> list[str]:
+def _escape(words: frozenset[str]) -> list[str]:
     """Return the words as they are written inside JSON strings."""
     return [orjson.dumps(word)[1:-1].decode() for word in sorted(words)]

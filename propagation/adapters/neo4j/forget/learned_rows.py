@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.learn.learn import (
+    apply_marks,
     block_of,
     draw_columns,
-    marked_columns,
     split_columns,
 )
-from propagation.adapters.shared.learned_blocks import joined, places_of, written_in
+from propagation.adapters.shared.learned_blocks import join_weights, places_of, weights_of_rows
 from propagation.model import LearnedBlock, LearnedWeights, PromotedRepeat
 
 BLOCKS_PER_COMMIT = 16
@@ -33,7 +33,9 @@ async def learned_weights_of(database: Neo4jDatabase, sequences: Sequence[int]) 
     ):
         total += size
         learned[through] = total
-    return joined([written_in(block, places, learned[block.through]) for block, places in found])
+    return join_weights(
+        [weights_of_rows(block, places, learned[block.through]) for block, places in found]
+    )
 
 
 async def _blocks(
@@ -106,7 +108,7 @@ async def write_marked_rows(database: Neo4jDatabase) -> None:
             "forget/learned_rows/marked_blocks", limit=BLOCKS_PER_COMMIT
         )
         for _, through, _, size, *columns in blocks:
-            drawn, wrote = split_columns(size, marked_columns(size, *columns))
+            drawn, wrote = split_columns(size, apply_marks(size, *columns))
             await transaction.execute(
                 "forget/learned_rows/write_block", through=through, drawn=drawn, wrote=wrote
             )

@@ -12,10 +12,10 @@ from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_lo
 from propagation.adapters.shared.learned_blocks import (
     BANKS,
     NOTHING,
-    packed,
+    pack_columns,
     row_parts,
     taste_written_by,
-    unpacked,
+    unpack_block,
 )
 from propagation.graph_rules.claims import DrawColumns
 from propagation.model import (
@@ -35,7 +35,7 @@ DRAWN_BYTES = 8 + 4 * NEGATIVES + 2 * 4
 
 def properties_of(block: LearnedBlock) -> dict[str, object]:
     """Convert a block for cypher/learn/blocks/stage_blocks, and create_block without its trust."""
-    drawn, wrote = split_columns(len(block.sequence), packed(block))
+    drawn, wrote = split_columns(len(block.sequence), pack_columns(block))
     return {
         "after": block.after,
         "through": block.through,
@@ -62,13 +62,13 @@ def block_of(
 ) -> LearnedBlock:
     """Convert a row to a block, with its marked rows applied.
 
-    See `marked_columns`.
+    See `apply_marks`.
     """
-    columns = marked_columns(size, drawn, wrote, emptied, promoted, routers, weights)
-    return unpacked(after, through, epoch, size, columns, trust, combiner)
+    columns = apply_marks(size, drawn, wrote, emptied, promoted, routers, weights)
+    return unpack_block(after, through, epoch, size, columns, trust, combiner)
 
 
-def marked_columns(
+def apply_marks(
     size: int,
     drawn: bytes,
     wrote: bytes,

@@ -122,7 +122,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jWaitingMessages):
                     _routers(version.router for version in versions),
                     StagedRows("rounds/staging/stage_messages", rows),
                 ],
-                then=[StagedRows("rounds/staging/stage_parts", parts, packed=group_by_attribute)],
+                then=[StagedRows("rounds/staging/stage_parts", parts, pack=group_by_attribute)],
             )
         )
 
@@ -240,7 +240,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jWaitingMessages):
 
         async def work(transaction: Transaction) -> None:
             for some in staged:
-                await transaction.execute(some.name, rows=some.packed(some.rows), **some.parameters)
+                await transaction.execute(some.name, rows=some.pack(some.rows), **some.parameters)
             for lease in leases:
                 await transaction.check_lease(lease)
 

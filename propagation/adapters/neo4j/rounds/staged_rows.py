@@ -16,13 +16,13 @@ class StagedRows:
     """Rows of one statement, and its other parameters.
 
     Attributes:
-        packed: Converts the rows of one commit to the statement's parameter.
+        pack: Converts the rows of one commit to the statement's parameter.
     """
 
     name: str
     rows: Sequence[Any]
     parameters: Mapping[str, object] = field(default_factory=dict)
-    packed: Callable[[Sequence[Any]], Sequence[Any]] = list
+    pack: Callable[[Sequence[Any]], Sequence[Any]] = list
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ class JsonModeDetector:
         async with self._lock:
             if self._mode is None:
                 blob = await self._store.get_blob(self._place)
-                self._mode = Mode(blob.decode()) if blob else await self._found_out()
+                self._mode = Mode(blob.decode()) if blob else await self._find_out()
             return self._mode
 
     async def after(self, given_up: Mode, *, refused: bool) -> Mode:
@@ -97,15 +97,15 @@ class JsonModeDetector:
             if self._mode is given_up and refused and given_up is not Mode.PLAIN:
                 self._mode = await self._keep(given_up.simpler)
             elif self._mode is given_up and time.monotonic() - self._looked_at >= LOOK_SECONDS:
-                self._mode = await self._found_out()
+                self._mode = await self._find_out()
             return self._mode or given_up
 
-    async def _found_out(self) -> Mode:
-        mode = await self._keep(await self._probed())
+    async def _find_out(self) -> Mode:
+        mode = await self._keep(await self._probe())
         self._looked_at = time.monotonic()
         return mode
 
-    async def _probed(self) -> Mode:
+    async def _probe(self) -> Mode:
         """Find the JSON mode of the server by probing it.
 
         The probe's schema demands a random word that no model says unasked. A schema is obeyed if

@@ -127,7 +127,7 @@ def _of_status(
     if status in ADVICE:
         return Failure(f"{reason}; {ADVICE[status]}", Next.LATER, pause=AFTER_TIMEOUT)
     if status in (400, 413, 422, 500):
-        refused = _refused(reason, lowered, sent)
+        refused = _find_refusal(reason, lowered, sent)
         if refused is not None and (status != 500 or refused.sure or refused.parameter == SYSTEM):
             return refused
     if status in (408, 409) or (status >= 500 and status != 501):
@@ -137,7 +137,7 @@ def _of_status(
     return Failure(reason, Next.NEVER, counts=status == 501, unexplained=unexplained)
 
 
-def _refused(reason: str, lowered: str, sent: Mapping[str, object]) -> Failure | None:
+def _find_refusal(reason: str, lowered: str, sent: Mapping[str, object]) -> Failure | None:
     """Find the part of a question that a server's error refuses.
 
     It is found by the words of the error.
@@ -175,17 +175,17 @@ def has_system(messages: object) -> bool:
 def requested_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:
     """Return the seconds that Retry-After or a rate header asks for."""
     if "retry-after" in headers:
-        return _bounded(_seconds(headers["retry-after"]))
+        return _bound(_seconds(headers["retry-after"]))
     resets = [
         _duration(headers[name])
         for kind in ("requests", "tokens")
         if headers.get(f"x-ratelimit-remaining-{kind}") == "0"
         and (name := f"x-ratelimit-reset-{kind}") in headers
     ]
-    return _bounded(max(resets, default=otherwise))
+    return _bound(max(resets, default=otherwise))
 
 
-def _bounded(seconds: float) -> float:
+def _bound(seconds: float) -> float:
     return min(max(seconds, 0.0), LONGEST_ASKED) if math.isfinite(seconds) else 1.0
 
 

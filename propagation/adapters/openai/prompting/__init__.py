@@ -8,8 +8,8 @@ from propagation.adapters.openai.prompting.answer_types import (
     Truth,
     Words,
     at_most,
-    listed,
     most,
+    to_list,
 )
 from propagation.adapters.openai.prompting.profile_edits import (
     HEARD_WEIGHT,
@@ -81,7 +81,6 @@ __all__ = [
     "heard_edits",
     "letter_in",
     "list_answer_names",
-    "listed",
     "match_parts",
     "most",
     "names",
@@ -90,6 +89,7 @@ __all__ = [
     "read_word",
     "show_counts",
     "show_party",
+    "to_list",
     "tokens_in",
     "words",
 ]

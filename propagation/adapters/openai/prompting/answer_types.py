@@ -65,7 +65,7 @@ def _is_no_number(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-def listed(value: Any) -> Any:
+def to_list(value: Any) -> Any:
     """Return a value as a list without empty items.
 
     A text is split into names at its commas.
@@ -84,13 +84,13 @@ def listed(value: Any) -> Any:
 def _names(value: Any) -> list[Any]:
     """Return names as a list; what is no name is left out."""
     return [
-        one for one in listed(value) if not isinstance(one, list | dict) and not _is_no_number(one)
+        one for one in to_list(value) if not isinstance(one, list | dict) and not _is_no_number(one)
     ]
 
 
 def several(value: Any) -> Any:
     """Return things that are texts or objects as a list."""
-    return listed(value if isinstance(value, list) else [value])
+    return to_list(value if isinstance(value, list) else [value])
 
 
 def _good_ones(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:

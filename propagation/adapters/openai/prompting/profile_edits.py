@@ -88,7 +88,7 @@ class EditAnswer(Answer):
     attributes: Names
 
     @model_validator(mode="after")
-    def _meant(self) -> "EditAnswer":
+    def _translate(self) -> "EditAnswer":
         unsaid = "op" not in self.model_fields_set and self.line > 0 and self.text
         return self.model_copy(update={"op": "replace"}) if unsaid else self
 

@@ -60,7 +60,7 @@ class Decision(Answer):
 def build_question(case: RouterCase) -> Question:
     """One part: decision."""
     decision = ExpectedPart(Decision, lambda answer: read_decision(answer, case))
-    return Question(PROMPT, {"router": _shown(case)}, {"decision": decision}, TOKENS)
+    return Question(PROMPT, {"router": _show(case)}, {"decision": decision}, TOKENS)
 
 
 def read_decision(answer: Decision, case: RouterCase) -> RouterDecision:
@@ -87,7 +87,7 @@ def read_decision(answer: Decision, case: RouterCase) -> RouterDecision:
     )
 
 
-def _shown(case: RouterCase) -> dict[str, Any]:
+def _show(case: RouterCase) -> dict[str, Any]:
     out: dict[str, Any] = {
         "says": as_data(case.router.text, MESSAGE_CHARS),
         "helped": case.praised,

@@ -111,7 +111,7 @@ def profile_question(
             "client_is": name,
             "client": show_party(party),
             "it_met": show_party(other),
-            "gradients": asked_of(gradients),
+            "gradients": show_gradients(gradients),
         },
         {"client": ExpectedPart(ProfileEdits, read)},
         PROFILE_TOKENS,
@@ -137,14 +137,14 @@ def filter_question(
             "client_is": name,
             "messages": letters.show(),
             "client": show_party(party, letters),
-            "gradients": asked_of(gradients),
+            "gradients": show_gradients(gradients),
         },
         {"client": ExpectedPart(FilterRules, read)},
         RULES_TOKENS,
     )
 
 
-def asked_of(gradients: Sequence[Gradient]) -> list[str]:
+def show_gradients(gradients: Sequence[Gradient]) -> list[str]:
     """Show gradients as data.
 
     The model that wrote them may have repeated what users wrote.

@@ -20,8 +20,8 @@ from propagation.adapters.openai.prompting import (
     Question,
     at_most,
     brief,
-    listed,
     show_party,
+    to_list,
 )
 from propagation.ports import Party
 
@@ -43,7 +43,7 @@ class Ranking(Answer):
     stands_for: ClassVar[str] = "order"
     order: Annotated[
         list[Number],
-        BeforeValidator(listed),
+        BeforeValidator(to_list),
         Field(default_factory=list),
         at_most(CANDIDATES, least=1),
     ]

@@ -46,7 +46,7 @@ def build_question(routers: Sequence[Integration]) -> Question:
     """Ask about several routers; parts: router_1, router_2, ... in order."""
     return Question(
         PROMPT,
-        {f"router_{place}": _shown(one) for place, one in enumerate(routers, 1)},
+        {f"router_{place}": _show(one) for place, one in enumerate(routers, 1)},
         {
             f"router_{place}": ExpectedPart(Router, read_summary)
             for place, _ in enumerate(routers, 1)
@@ -55,7 +55,7 @@ def build_question(routers: Sequence[Integration]) -> Question:
     )
 
 
-def _shown(one: Integration) -> dict[str, Any]:
+def _show(one: Integration) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if one.before is not None:
         out["before"] = as_data(one.before.text, MESSAGE_CHARS)

@@ -19,16 +19,16 @@ from propagation.adapters.sqlite.connection.client_ids import (
 from propagation.adapters.sqlite.connection.database import Database
 from propagation.adapters.sqlite.connection.json_rows import (
     LAST_WITHDRAWAL,
-    counted,
-    dumped,
     fields,
     many,
+    next_number,
     one,
     progress_of,
     put,
     put_json,
     raise_progress,
     set_progress,
+    to_json,
 )
 from propagation.adapters.sqlite.connection.leases import SqliteLeases, free_all
 from propagation.adapters.sqlite.connection.lock import hold_database
@@ -39,10 +39,10 @@ from propagation.adapters.sqlite.connection.schema import (
     check_schema,
     connect,
     create_tables,
-    errors_translated,
     newest_version,
     open_file,
     open_reader,
+    translate_errors,
 )
 from propagation.adapters.sqlite.connection.transactions import (
     SqlitePart,
@@ -65,17 +65,15 @@ __all__ = [
     "check_schema",
     "connect",
     "copy_checked",
-    "counted",
     "create_tables",
     "drop_partial_files",
-    "dumped",
-    "errors_translated",
     "fields",
     "free_all",
     "hold_database",
     "is_backup",
     "many",
     "newest_version",
+    "next_number",
     "one",
     "open_file",
     "open_reader",
@@ -88,6 +86,8 @@ __all__ = [
     "recorded_through",
     "sequence_at",
     "set_progress",
+    "to_json",
+    "translate_errors",
     "write_atomically",
     "writes",
     "writes_under_lease",

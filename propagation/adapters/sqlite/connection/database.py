@@ -26,7 +26,7 @@ from propagation.adapters.sqlite.connection.schema import (
     Reader,
     make_file,
     open_file,
-    translated,
+    translate_error,
 )
 from propagation.model import LeaseLost, StoreBusy, StoreCorrupt
 from propagation.ports import Lease
@@ -87,7 +87,7 @@ class Database:
                         ", ".join(path.name for path in left),
                     )
             except BaseException as error:
-                raise translated(error, self.path) from error
+                raise translate_error(error, self.path) from error
             self._lock = lock.pop_all()
         self._place = _place_of(self.path)
         self._writer = threading.Thread(
@@ -169,12 +169,12 @@ class Database:
             self._damage = damage
             raise
 
-    def _translated(self, error: BaseException) -> BaseException:
+    def _translate(self, error: BaseException) -> BaseException:
         """Translate an error, and remember damage to the file.
 
         After damage, a later acknowledgement could not be trusted.
         """
-        ours = translated(error, self.path)
+        ours = translate_error(error, self.path)
         if isinstance(ours, StoreCorrupt):
             self._damage = ours
         return ours
@@ -213,7 +213,7 @@ class Database:
             self._check_place()
             work.done.set_result(work.run(connection))
         except Exception as error:
-            work.done.set_exception(self._translated(error))
+            work.done.set_exception(self._translate(error))
 
     def _commit(self, group: list[QueuedWork], connection: sqlite3.Connection) -> None:
         """Run functions in one transaction.
@@ -236,7 +236,7 @@ class Database:
                 connection.execute("ROLLBACK")
             for work in group:
                 if not work.done.done():
-                    work.done.set_exception(self._translated(error))
+                    work.done.set_exception(self._translate(error))
             return
         for work in group:
             if not work.done.done():
@@ -276,7 +276,7 @@ class Database:
             self.directory.undo(mark)
             connection.execute("ROLLBACK TO one")
             connection.execute("RELEASE one")
-            work.done.set_exception(self._translated(error))
+            work.done.set_exception(self._translate(error))
 
 
 def check_lease(connection: sqlite3.Connection, lease: Lease) -> None:

@@ -12,7 +12,7 @@ import orjson
 from propagation.adapters.shared.json_text import without_nul
 
 
-def dumped(value: object) -> str:
+def to_json(value: object) -> str:
     """Return JSON for one statement.
 
     Raises:
@@ -58,7 +58,7 @@ def put(
     verb: str = "INSERT",
 ) -> None:
     """Insert whole rows of `count` columns in one statement."""
-    put_json(connection, table, count, dumped(rows), verb)
+    put_json(connection, table, count, to_json(rows), verb)
 
 
 LAST_WITHDRAWAL = "taken_back"
@@ -84,7 +84,7 @@ def raise_progress(connection: sqlite3.Connection, name: str, value: int) -> Non
     )
 
 
-def counted(connection: sqlite3.Connection, name: str) -> int:
+def next_number(connection: sqlite3.Connection, name: str) -> int:
     """Return the next number of a named counter; none is given twice."""
     return int(
         one(

@@ -52,7 +52,7 @@ def _take_lock(path: Path) -> list[int]:
     """Return the files that are locked."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lock_handle = os.open(_lock_file(path), os.O_RDWR | os.O_CREAT, 0o600)
-    if not _taken(lock_handle):
+    if not _try_lock(lock_handle):
         holder = os.read(lock_handle, 64).decode()
         os.close(lock_handle)
         raise _busy(path, holder)
@@ -63,7 +63,7 @@ def _take_lock(path: Path) -> list[int]:
     handles = [lock_handle]
     if FILE_TOO and path.exists():
         handles.append(itself := os.open(path, os.O_RDONLY))
-        if not _taken(
+        if not _try_lock(
             itself
         ):  # left open: it may be this process whose locks its closing would drop
             os.close(lock_handle)
@@ -73,7 +73,7 @@ def _take_lock(path: Path) -> list[int]:
     return handles
 
 
-def _taken(handle: int) -> bool:
+def _try_lock(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -127,7 +127,7 @@ class Reader:
             finally:
                 self._connection.execute("ROLLBACK")
         except sqlite3.Error as error:
-            raise translated(error, self._path) from error
+            raise translate_error(error, self._path) from error
 
     def close(self) -> None:
         """Close the connection, if there is one."""
@@ -166,7 +166,7 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
         SchemaTooNew: A newer release wrote it.
         PropagationError: A development version wrote it.
     """
-    with errors_translated(path):
+    with translate_errors(path):
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application == DEVELOPMENT_APPLICATION_ID:
@@ -222,15 +222,15 @@ def _run_script(connection: sqlite3.Connection, script: str) -> None:
 
 
 @contextmanager
-def errors_translated(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Raise SQLite's errors in the body as ours."""
     try:
         yield
     except sqlite3.Error as error:
-        raise translated(error, path) from error
+        raise translate_error(error, path) from error
 
 
-def translated(error: BaseException, path: Path) -> BaseException:
+def translate_error(error: BaseException, path: Path) -> BaseException:
     """Return SQLite's error as ours; any other error as it is."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):

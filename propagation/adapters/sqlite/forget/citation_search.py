@@ -101,7 +101,7 @@ class Needles:
             names = self.messages[key]
             if names is None or any(map(plain.__contains__, names)):
                 return True
-        if messages and any(map(_folded(plain).__contains__, self.folded)):
+        if messages and any(map(_fold(plain).__contains__, self.folded)):
             return True
         if not self.numbers or (
             len(self.numbers) <= FEW and not any(map(plain.__contains__, self.numbers))
@@ -110,7 +110,7 @@ class Needles:
         return not self.numbers.isdisjoint(NUMBER.findall(plain))
 
 
-def _folded(plain: bytes) -> bytes:
+def _fold(plain: bytes) -> bytes:
     """Return case-folded text.
 
     Most bodies hold nothing beyond ASCII but quotation marks, so ASCII is folded first.

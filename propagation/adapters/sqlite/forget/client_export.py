@@ -8,7 +8,7 @@ import orjson
 from propagation.adapters.shared.learned_blocks import written_records
 from propagation.adapters.shared.reason_rows import version_record
 from propagation.adapters.sqlite.connection import SqlitePart, reads
-from propagation.adapters.sqlite.forget.learned_rows import written_by
+from propagation.adapters.sqlite.forget.learned_rows import read_weights
 from propagation.adapters.sqlite.reason.texts import text_of
 from propagation.model import ClientKind, kind_of, ref_of
 from propagation.ports import ExportRecord
@@ -105,21 +105,21 @@ class SqliteExport(SqlitePart):
         self, connection: sqlite3.Connection, kind: str, ref: int
     ) -> list[Mapping[str, object]]:
         if kind == "written":
-            return list(_written(connection, ref))
+            return list(_read_weights(connection, ref))
         if kind == "profile_version":
             return list(_versions(connection, ref))
         return [orjson.loads(row[0]) for row in connection.execute(QUERIES[kind], (ref,))]
 
 
-def _written(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:
+def _read_weights(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:
     """Return by event what it wrote to each bank (rule 5)."""
     column = "item" if kind_of(ref) == ClientKind.ITEM else "user"
     rows = connection.execute(f"SELECT sequence FROM interaction WHERE {column} = ?", (ref,))
-    learned = written_by(connection, [row[0] for row in rows])
-    return written_records(learned, lambda item: _named(connection, item))
+    learned = read_weights(connection, [row[0] for row in rows])
+    return written_records(learned, lambda item: _name(connection, item))
 
 
-def _named(connection: sqlite3.Connection, item: int) -> str | None:
+def _name(connection: sqlite3.Connection, item: int) -> str | None:
     row = connection.execute(
         "SELECT 'item:' || id FROM client WHERE ref = ?", (ref_of(ClientKind.ITEM, item),)
     ).fetchone()

@@ -4,15 +4,15 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, dumped, progress_of, reads
+from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, progress_of, reads, to_json
 from propagation.adapters.sqlite.forget.citation_search import Needles, is_said, naming, texts_along
-from propagation.adapters.sqlite.forget.learned_rows import written_by
+from propagation.adapters.sqlite.forget.learned_rows import read_weights
 from propagation.adapters.sqlite.forget.wiping import SqliteWiping
 from propagation.adapters.sqlite.forget.withdrawal import WithdrawalCommit
 from propagation.adapters.sqlite.reason.reason import event_of, interactions_where
 from propagation.adapters.sqlite.reason.texts import bodies_of
 from propagation.adapters.sqlite.record.forgotten_events import forgotten_among
-from propagation.adapters.sqlite.record.record import signed
+from propagation.adapters.sqlite.record.record import to_signed
 from propagation.adapters.sqlite.rounds.messages import brief_versions
 from propagation.model import (
     MERGED_OUTCOME,
@@ -71,19 +71,19 @@ class SqliteErasure(SqliteWiping):
     def interactions_of_clients(
         self, connection: sqlite3.Connection, refs: Sequence[int]
     ) -> Sequence[InteractionRow]:
-        return interactions_where(connection, OF_CLIENTS, dumped(sorted(set(refs))))
+        return interactions_where(connection, OF_CLIENTS, to_json(sorted(set(refs))))
 
     @reads
     def user_choices(self, connection: sqlite3.Connection, users: Sequence[int]) -> UserChoices:
         return UserChoices.from_rows(
-            connection.execute(CHOICES, (dumped(sorted(set(users))),)).fetchall()
+            connection.execute(CHOICES, (to_json(sorted(set(users))),)).fetchall()
         )
 
     @reads
     def learned_weights(
         self, connection: sqlite3.Connection, sequences: Sequence[int]
     ) -> LearnedWeights:
-        return written_by(connection, sequences)
+        return read_weights(connection, sequences)
 
     async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
         found: dict[tuple[int, int], StoredText] = {}
@@ -129,7 +129,7 @@ class SqliteErasure(SqliteWiping):
         for router, version, attribute, ref, profile_version, sequence in connection.execute(
             "SELECT router, version, attribute, ref, profile_version, sequence FROM integrated"
             " WHERE ref IN (SELECT value FROM json_each(?))",
-            (dumped(sorted(set(refs))),),
+            (to_json(sorted(set(refs))),),
         ):
             if ref == erased or sequence in sequences:
                 gone[router, version].append(
@@ -150,7 +150,9 @@ class SqliteErasure(SqliteWiping):
             )
         return [
             AffectedMessage(
-                message, gone.get(key, ()), _left(connection, key, gone.get(key, ()), limit)
+                message,
+                gone.get(key, ()),
+                _find_holders(connection, key, gone.get(key, ()), limit),
             )
             for key, message in sorted(brief_versions(connection, sorted(keys)).items())
         ]
@@ -161,7 +163,7 @@ class SqliteErasure(SqliteWiping):
     ) -> Sequence[MessageMerge]:
         return [
             MessageMerge(*row)
-            for row in connection.execute(READERS, (dumped(list(messages)), MERGED_OUTCOME))
+            for row in connection.execute(READERS, (to_json(list(messages)), MERGED_OUTCOME))
         ]
 
     async def withdraw(
@@ -191,7 +193,7 @@ def _statuses(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Itera
             yield EventState(EventStatus.RECORDED, event)
         elif connection.execute(
             "SELECT 1 FROM retracted WHERE seed = ? AND event_id = ?",
-            (signed(seed_of(event_id)), event_id),
+            (to_signed(seed_of(event_id)), event_id),
         ).fetchone():
             yield EventState(EventStatus.RETRACTED)
         else:
@@ -200,7 +202,7 @@ def _statuses(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Itera
             )
 
 
-def _left(
+def _find_holders(
     connection: sqlite3.Connection,
     key: tuple[int, int],
     gone: Sequence[IntegratedAttribute],
@@ -214,7 +216,7 @@ def _left(
     going = {(part.attribute, part.ref, part.sequence) for part in gone}
     short = set(left)
     for attribute, ref, sequence in (
-        connection.execute(PARTS, (*key, dumped(sorted(short)))) if short else ()
+        connection.execute(PARTS, (*key, to_json(sorted(short)))) if short else ()
     ):
         if attribute in short and (attribute, ref, sequence) not in going:
             left[attribute].add((ref, sequence))

@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 from propagation.adapters.shared.learned_blocks import (
     NOTHING,
     Row,
-    joined,
+    join_weights,
     places_of,
     row_of,
     row_parts,
 )
-from propagation.adapters.sqlite.connection import dumped
+from propagation.adapters.sqlite.connection import to_json
 from propagation.model import LearnedWeights, PromotedRepeat
 
 
-def written_by(connection: sqlite3.Connection, sequences: Sequence[int]) -> LearnedWeights:
+def read_weights(connection: sqlite3.Connection, sequences: Sequence[int]) -> LearnedWeights:
     """Return learned weights (see ErasureStore.learned_weights)."""
     found = list(_places(connection, sequences))
-    learned = _learned_from(connection, [through for through, *_ in found])
-    return joined(
+    learned = _count_learned(connection, [through for through, *_ in found])
+    return join_weights(
         [
             _rows(connection, through, size, sequence[places], learned[through] - places, places)
             for through, size, sequence, places in found
@@ -84,14 +84,14 @@ def _rows(
     )
 
 
-def _learned_from(connection: sqlite3.Connection, throughs: Sequence[int]) -> dict[int, int]:
+def _count_learned(connection: sqlite3.Connection, throughs: Sequence[int]) -> dict[int, int]:
     """Count for each block the interactions learned from its first one on."""
     return dict(
         connection.execute(
             "SELECT through, total FROM (SELECT through, sum(size) OVER (ORDER BY through DESC) AS"
             " total FROM learned WHERE through >= (SELECT min(value) FROM json_each(?1)))"
             " WHERE through IN (SELECT value FROM json_each(?1))",
-            (dumped(throughs),),
+            (to_json(throughs),),
         ).fetchall()
     )
 

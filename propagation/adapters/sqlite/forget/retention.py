@@ -11,11 +11,11 @@ from collections.abc import AsyncGenerator, Sequence
 
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
-    dumped,
     one,
     progress_of,
     raise_progress,
     reads,
+    to_json,
     writes,
 )
 from propagation.adapters.sqlite.reason.claims import REASONED
@@ -132,11 +132,11 @@ class SqliteRetention(SqlitePart):
         return dropped
 
     async def oldest_kept(self) -> int:
-        return await self._marked(OLDEST_KEPT)
+        return await self._read_progress(OLDEST_KEPT)
 
     async def _steps(self, before: int) -> AsyncGenerator[int]:
         await self._mark(OLDEST_KEPT, before)
-        for stage in (self._texts, self._edges, self._passed, self._messages):
+        for stage in (self._texts, self._edges, self._drop_passed, self._messages):
             async for dropped in stage(before):
                 yield dropped
 
@@ -145,13 +145,13 @@ class SqliteRetention(SqlitePart):
 
         Nothing is written any more at a reasoned sequence.
         """
-        through = await self._marked("texts_pruned")
-        end = min(before, await self._marked(REASONED))
+        through = await self._read_progress("texts_pruned")
+        end = min(before, await self._read_progress(REASONED))
         while through < end:
             through, keys = await self._ended_texts(through, end, before)
             yield 0
             while keys:
-                yield await self._drop_texts(self._taken(keys), before)
+                yield await self._drop_texts(self._take(keys), before)
         await self._mark("texts_pruned", end)
 
     async def _edges(self, before: int) -> AsyncGenerator[int]:
@@ -159,7 +159,7 @@ class SqliteRetention(SqlitePart):
 
         A client's first edges stay.
         """
-        through = await self._marked("edges_pruned")
+        through = await self._read_progress("edges_pruned")
         end = await self._database.read(lambda connection: last_round(connection, before))
         for round_ in range(through + 1, end + 1):
             keys: list[Row] = [
@@ -172,7 +172,7 @@ class SqliteRetention(SqlitePart):
                 yield await self._drop(DROP_EDGES, keys, round_)
         await self._mark("edges_pruned", end)
 
-    async def _passed(self, before: int) -> AsyncGenerator[int]:
+    async def _drop_passed(self, before: int) -> AsyncGenerator[int]:
         for statement in PASSED:
             while dropped := await self._delete(statement, before, self._limit):
                 yield dropped
@@ -184,7 +184,7 @@ class SqliteRetention(SqlitePart):
         """
         cited, ref = set[Row](), -1
         while refs := await self._rows(CLIENTS, ref, CLIENTS_A_READ):
-            cited |= await self._cited(refs, before)
+            cited |= await self._cited_messages(refs, before)
             ref = refs[-1][0]
             yield 0
         key: Row = FIRST
@@ -227,9 +227,11 @@ class SqliteRetention(SqlitePart):
         return drop_texts(connection, texts, before)
 
     @reads
-    def _cited(self, connection: sqlite3.Connection, refs: Sequence[Row], before: int) -> set[Row]:
+    def _cited_messages(
+        self, connection: sqlite3.Connection, refs: Sequence[Row], before: int
+    ) -> set[Row]:
         """Return the messages that texts of these clients cite."""
-        asked = dumped([ref for (ref,) in refs])
+        asked = to_json([ref for (ref,) in refs])
         return {
             key
             for (body,) in connection.execute(STOOD, (asked, before))
@@ -265,9 +267,9 @@ class SqliteRetention(SqlitePart):
         return connection.execute(statement, parameters).rowcount
 
     async def _drop(self, statement: str, keys: list[Row], *more: int) -> int:
-        return await self._delete(statement, dumped(self._taken(keys)), *more)
+        return await self._delete(statement, to_json(self._take(keys)), *more)
 
-    def _taken(self, keys: list[Row]) -> list[Row]:
+    def _take(self, keys: list[Row]) -> list[Row]:
         """Take at most `_limit` keys out of the list, from its end."""
         taken = keys[-self._limit :]
         del keys[-self._limit :]
@@ -283,11 +285,11 @@ class SqliteRetention(SqlitePart):
             How many rows were dropped.
         """
         parts = connection.execute(PARTS, (*key, max(self._limit // 2, 1))).fetchall()
-        connection.execute(DROP_PARTS, (dumped([row for row, _, _ in parts]),))
+        connection.execute(DROP_PARTS, (to_json([row for row, _, _ in parts]),))
         return len(parts) + drop_texts(connection, [text for _, *text in parts], before)
 
     @reads
-    def _marked(self, connection: sqlite3.Connection, name: str) -> int:
+    def _read_progress(self, connection: sqlite3.Connection, name: str) -> int:
         return progress_of(connection, name)
 
     @writes
@@ -312,7 +314,7 @@ def _droppable_texts(
 ) -> list[Row]:
     return [
         (ref, version)
-        for ref, version, replaced_at, is_held in connection.execute(TEXT_STATES, (dumped(texts),))
+        for ref, version, replaced_at, is_held in connection.execute(TEXT_STATES, (to_json(texts),))
         if may_drop_text(replaced_at, bool(is_held), before)
     ]
 
@@ -324,4 +326,4 @@ def drop_texts(connection: sqlite3.Connection, texts: Sequence[Sequence[int]], b
         How many were dropped.
     """
     droppable = _droppable_texts(connection, texts, before)
-    return connection.execute(DROP_TEXTS, (dumped(droppable),)).rowcount
+    return connection.execute(DROP_TEXTS, (to_json(droppable),)).rowcount

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from propagation.adapters.sqlite.connection import (
     LAST_WITHDRAWAL,
     Directory,
-    counted,
-    dumped,
+    next_number,
     progress_of,
     put,
     raise_progress,
     set_progress,
+    to_json,
 )
 from propagation.adapters.sqlite.forget.learned_rows import empty_rows, promote_rows
 from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT, drop_texts
@@ -97,7 +97,7 @@ class WithdrawalCommit:
             WithdrawalStep.CHANGE_ATTRIBUTES: self._change_attributes,
             WithdrawalStep.CHANGE_MESSAGES: self._change_messages,
             WithdrawalStep.PUBLISH_BARRIER: self._publish_barrier,
-            WithdrawalStep.MARK_FOR_WIPING: lambda: counted(self.connection, TO_WIPE),
+            WithdrawalStep.MARK_FOR_WIPING: lambda: next_number(self.connection, TO_WIPE),
             WithdrawalStep.RECORD_SEQUENCE: lambda: set_progress(
                 self.connection, LAST_WITHDRAWAL, self.sequence
             ),
@@ -127,7 +127,7 @@ class WithdrawalCommit:
         erased = self.withdrawal.erased
         which = f"sequence {IN}" if erased is None else f"{'item' if erased & 1 else 'user'} = ?"
         asked = (
-            dumped([row.sequence for row in self.withdrawal.interactions])
+            to_json([row.sequence for row in self.withdrawal.interactions])
             if erased is None
             else erased
         )
@@ -156,7 +156,7 @@ class WithdrawalCommit:
             [(sequence, int(sequence in learned)) for sequence in self.sequences],
         )
         for table in OF_INTERACTIONS:
-            self._execute(f"DELETE FROM {table} WHERE sequence {IN}", dumped(self.sequences))
+            self._execute(f"DELETE FROM {table} WHERE sequence {IN}", to_json(self.sequences))
         promote_rows(self.connection, self.withdrawal.promoted)
 
     def _append_log_entry(self) -> None:
@@ -232,26 +232,26 @@ class WithdrawalCommit:
                 "UPDATE held SET names = (SELECT json_group_array(value) FROM json_each(names) "
                 "WHERE value <> ?1) WHERE instr(names, ?2)",
                 name,
-                dumped(name),
+                to_json(name),
             )
         self.connection.executemany(
             "UPDATE attribute SET holders = ?, users = ? WHERE name = ?",
             [(one.holders, one.users, one.name) for one in held_attributes(self.withdrawal)],
         )
-        self._execute(f"DELETE FROM attribute WHERE name {IN}", dumped(gone))
-        self._execute(f"DELETE FROM attribute WHERE canonical {IN}", dumped(gone))
+        self._execute(f"DELETE FROM attribute WHERE name {IN}", to_json(gone))
+        self._execute(f"DELETE FROM attribute WHERE canonical {IN}", to_json(gone))
         self._execute(
             f"DELETE FROM attribute WHERE canonical IS NOT NULL AND name {IN}",
-            dumped(sorted(self.withdrawal.unmapped)),
+            to_json(sorted(self.withdrawal.unmapped)),
         )
         for name in gone:
             self._execute(
-                "DELETE FROM outbox WHERE collection = 'attributes' AND key = ?", dumped(name)
+                "DELETE FROM outbox WHERE collection = 'attributes' AND key = ?", to_json(name)
             )
             self._execute(
                 "DELETE FROM gradient WHERE instr(text, ?1) OR instr(attributes, ?2)",
                 name,
-                dumped(name),
+                to_json(name),
             )
         if gone or self.withdrawal.unmapped:
             self._execute("REINDEX attribute")
@@ -263,7 +263,7 @@ class WithdrawalCommit:
                 f"DELETE FROM integrated WHERE router = ? AND version = ? AND {which}"
                 " RETURNING ref, profile_version",
                 *key,
-                dumped(values),
+                to_json(values),
             )
 
     def _change_messages(self) -> None:
@@ -275,8 +275,8 @@ class WithdrawalCommit:
                 (
                     message.name,
                     message.text,
-                    dumped(message.attributes),
-                    dumped(message.standing),
+                    to_json(message.attributes),
+                    to_json(message.standing),
                     message.router,
                     message.version,
                 )
@@ -288,7 +288,7 @@ class WithdrawalCommit:
             lone = senders[0][1] if len(senders) == 1 else None
             self._execute(
                 "UPDATE router_version SET senders = ?, lone = ? WHERE router = ? AND version = ?",
-                dumped(senders),
+                to_json(senders),
                 lone,
                 *key,
             )

@@ -7,10 +7,10 @@ import orjson
 
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
-    dumped,
     one,
     put,
     reads,
+    to_json,
     writes,
     writes_under_lease,
 )
@@ -42,7 +42,7 @@ class SqliteOutbox(SqlitePart):
             connection,
             "staged_outbox",
             3,
-            [(change.collection, dumped(change.key), change.version) for change in changes],
+            [(change.collection, to_json(change.key), change.version) for change in changes],
             "INSERT OR REPLACE",
         )
 
@@ -64,7 +64,7 @@ class SqliteOutbox(SqlitePart):
         connection.executemany(
             DROP,
             [
-                (change.collection, dumped(change.key), change.round, change.version)
+                (change.collection, to_json(change.key), change.round, change.version)
                 for change in changes
             ],
         )
@@ -80,9 +80,9 @@ def put_texts_out(connection: sqlite3.Connection, versions: Mapping[int, int], a
     Call it in the transaction that writes them.
     """
     rows = [
-        (COLLECTIONS[kind_of(ref)], dumped(ref), 0, version) for ref, version in versions.items()
+        (COLLECTIONS[kind_of(ref)], to_json(ref), 0, version) for ref, version in versions.items()
     ]
-    connection.execute(PUT, (dumped(rows), at))
+    connection.execute(PUT, (to_json(rows), at))
 
 
 def put_messages_out(
@@ -90,10 +90,10 @@ def put_messages_out(
 ) -> None:
     """Put messages whose text changed, under the same version, into the outbox."""
     rows = [
-        (Collection.ROUTERS, dumped(message.router), message.round, message.version)
+        (Collection.ROUTERS, to_json(message.router), message.round, message.version)
         for message in messages
     ]
-    connection.execute(PUT, (dumped(rows), at))
+    connection.execute(PUT, (to_json(rows), at))
 
 
 def publish_changes(connection: sqlite3.Connection, round_: int, at: int) -> None:

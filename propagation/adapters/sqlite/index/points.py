@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import orjson
 
-from propagation.adapters.sqlite.connection import SqlitePart, dumped, one, reads, writes
+from propagation.adapters.sqlite.connection import SqlitePart, one, reads, to_json, writes
 from propagation.ports import Point
 
 DESCRIPTION = "vector_index"
@@ -38,7 +38,7 @@ class SqlitePoints(SqlitePart):
     ) -> None:
         connection.execute(
             "DELETE FROM point WHERE collection NOT IN (SELECT value FROM json_each(?))",
-            (dumped(list(shelves)),),
+            (to_json(list(shelves)),),
         )
         connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (DESCRIPTION, description))
 
@@ -57,12 +57,12 @@ class SqlitePoints(SqlitePart):
         ]
 
     async def put_points(self, shelf: str, points: Sequence[Point]) -> None:
-        rows = dumped(
+        rows = to_json(
             [
                 (
-                    dumped(point.key),
+                    to_json(point.key),
                     point.version,
-                    dumped(sorted(point.attributes)),
+                    to_json(sorted(point.attributes)),
                     len(point.vector) * FLOAT_BYTES,
                 )
                 for point in points
@@ -79,5 +79,5 @@ class SqlitePoints(SqlitePart):
     ) -> None:
         connection.executemany(
             "DELETE FROM point WHERE collection = ? AND key = ?",
-            [(shelf, dumped(key)) for key in keys],
+            [(shelf, to_json(key)) for key in keys],
         )

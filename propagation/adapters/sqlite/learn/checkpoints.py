@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
-    counted,
-    dumped,
+    next_number,
     reads,
+    to_json,
     writes,
     writes_under_lease,
 )
@@ -74,7 +74,7 @@ class SqliteCheckpoints(SqlitePart):
             )
             return onto.id
         connection.execute("DELETE FROM checkpoint WHERE NOT complete")
-        id_ = counted(connection, "checkpoint")
+        id_ = next_number(connection, "checkpoint")
         connection.execute(
             "INSERT INTO checkpoint (id, sequence, epoch, barrier) VALUES (?, ?, ?, ?)",
             (id_, checkpoint.sequence, checkpoint.epoch, checkpoint.barrier),
@@ -172,7 +172,7 @@ def _check_staged(changed: sqlite3.Cursor) -> None:
 
 def drop_trust(connection: sqlite3.Connection, sequence: int) -> None:
     """Delete the increments of trust up to a sequence, which a checkpoint covers."""
-    with _unzeroed(connection):
+    with _skip_zeroing(connection):
         connection.execute("DELETE FROM trust_delta WHERE through <= ?", (sequence,))
 
 
@@ -182,7 +182,7 @@ def _log_failure(sweep: asyncio.Task[None]) -> None:
 
 
 def _sweep(connection: sqlite3.Connection) -> int:
-    with _unzeroed(connection):
+    with _skip_zeroing(connection):
         parts = connection.execute(
             "DELETE FROM checkpoint_part WHERE rowid IN (SELECT rowid FROM checkpoint_part WHERE"
             " checkpoint NOT IN (SELECT id FROM checkpoint) LIMIT ?)",
@@ -198,7 +198,7 @@ def _sweep(connection: sqlite3.Connection) -> int:
 
 
 @contextmanager
-def _unzeroed(connection: sqlite3.Connection) -> Iterator[None]:
+def _skip_zeroing(connection: sqlite3.Connection) -> Iterator[None]:
     """Switch secure_delete off for hundreds of megabytes of numbers (see forget/wiping.py)."""
     connection.execute("PRAGMA secure_delete=OFF")
     try:
@@ -212,6 +212,6 @@ def _parts(checkpoint: Checkpoint) -> Iterator[Part]:
     for name in list(checkpoint.arrays):
         array = checkpoint.arrays.pop(name)
         data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        shape = dumped(list(array.shape))
+        shape = to_json(list(array.shape))
         for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
             yield name, part, array.dtype.str, shape, data[start : start + PART_BYTES].data

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from propagation.adapters.shared.learned_blocks import packed, taste_written_by, unpacked
+from propagation.adapters.shared.learned_blocks import pack_columns, taste_written_by, unpack_block
 from propagation.adapters.sqlite.connection import (
     one,
     reads,
@@ -66,7 +66,7 @@ class SqliteLearn(SqliteCheckpoints):
             " ON t.through = l.through WHERE l.through > ? ORDER BY l.through LIMIT ?",
             (after, limit),
         )
-        return [unpacked(*row) for row in rows]
+        return [unpack_block(*row) for row in rows]
 
     @reads
     def taste_written(
@@ -162,7 +162,7 @@ def block_of(connection: sqlite3.Connection, sequence: int) -> LearnedBlock | No
     row = connection.execute(
         f"SELECT {BLOCK} FROM learned WHERE through >= ? ORDER BY through LIMIT 1", (sequence,)
     ).fetchone()
-    return None if row is None else unpacked(*row)
+    return None if row is None else unpack_block(*row)
 
 
 def learned_through(connection: sqlite3.Connection) -> int:
@@ -171,4 +171,4 @@ def learned_through(connection: sqlite3.Connection) -> int:
 
 
 def _row(block: LearnedBlock) -> tuple[object, ...]:
-    return block.after, block.through, block.epoch, len(block.sequence), packed(block)
+    return block.after, block.through, block.epoch, len(block.sequence), pack_columns(block)

@@ -22,13 +22,13 @@ from propagation.adapters.sqlite.connection import (
     connect,
     copy_checked,
     drop_partial_files,
-    errors_translated,
     hold_database,
     is_backup,
     newest_version,
     open_file,
     open_reader,
     partial_files_of,
+    translate_errors,
     write_atomically,
 )
 from propagation.adapters.sqlite.maintenance.consistency_check import (
@@ -74,7 +74,7 @@ class SqliteFiles:
         database = self._database
         if database.resolve() == target.resolve():
             raise PropagationError(f"{target} is the database itself; name another file")
-        with errors_translated(database), write_atomically(target, replace=replace) as partial:
+        with translate_errors(database), write_atomically(target, replace=replace) as partial:
             with closing(open_reader(database)) as reader:
                 check_ours(reader, database)
                 reader.execute("BEGIN")
@@ -96,7 +96,7 @@ class SqliteFiles:
             PropagationError: `target` exists.
         """
         with (
-            errors_translated(self._database),
+            translate_errors(self._database),
             write_atomically(target, replace=replace) as partial,
             closing(open_reader(self._database)) as reader,
             partial.open("wb") as file,
@@ -119,7 +119,7 @@ class SqliteFiles:
         if not is_copy:
             _refuse_other_copy(source)
         with (
-            errors_translated(source if is_copy else self._database),
+            translate_errors(source if is_copy else self._database),
             _in_place_of(self._database, replace=replace) as partial,
         ):
             if is_copy:
@@ -144,7 +144,7 @@ class SqliteFiles:
         """
         database, before = self._database, self._database.stat().st_size
         with (
-            errors_translated(database),
+            translate_errors(database),
             _in_place_of(database, replace=True) as partial,
             closing(connect(database)) as old,
         ):
@@ -158,7 +158,7 @@ class SqliteFiles:
         Returns:
             None if it would not.
         """
-        with self._held(open_reader) as reader:
+        with self._hold(open_reader) as reader:
             return _older(reader)
 
     def leftovers(self) -> Sequence[str]:
@@ -169,7 +169,7 @@ class SqliteFiles:
             StoreCorrupt: It is no database of this service.
             SchemaTooNew: A newer release wrote it.
         """
-        with self._held(open_reader) as reader:
+        with self._hold(open_reader) as reader:
             copies = [
                 (
                     f"{path} ({path.stat().st_size >> 20:,} MiB), a copy that a killed command had "
@@ -181,14 +181,14 @@ class SqliteFiles:
 
     def drop_leftovers(self) -> None:
         """Remove what killed processes left behind; raises as `leftovers`."""
-        with self._held(connect) as connection:
+        with self._hold(connect) as connection:
             drop_leftovers(connection)
             drop_partial_files(self._database)
 
     @contextmanager
-    def _held(self, opening: Callable[[Path], sqlite3.Connection]) -> Iterator[sqlite3.Connection]:
+    def _hold(self, opening: Callable[[Path], sqlite3.Connection]) -> Iterator[sqlite3.Connection]:
         with (
-            errors_translated(self._database),
+            translate_errors(self._database),
             hold_database(self._database),
             closing(opening(self._database)) as connection,
         ):
@@ -299,7 +299,7 @@ def _fold_log(database: Path) -> None:
     """
     if not database.exists():
         return
-    with suppress(StoreCorrupt), errors_translated(database), closing(connect(database)) as old:
+    with suppress(StoreCorrupt), translate_errors(database), closing(connect(database)) as old:
         old.execute(f"PRAGMA busy_timeout={FOLD_MS}")
         if old.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
             raise StoreBusy(

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from propagation.adapters.sqlite.connection import create_tables, newest_version
-from propagation.adapters.sqlite.reason.text_bodies import packed_body, plain_body
+from propagation.adapters.sqlite.reason.text_bodies import pack_body, plain_body
 from propagation.model import BrokenData, SchemaTooNew
 
 FORM = 1
@@ -72,7 +72,7 @@ def _rows(reader: sqlite3.Connection, tables: Tables) -> Iterator[dict[str, dict
     That is by rowid, or by key if it has none.
     """
     for table, columns in tables.items():
-        for row in reader.execute(f'SELECT {_named(columns)} FROM "{table}" NOT INDEXED'):
+        for row in reader.execute(f'SELECT {_column_list(columns)} FROM "{table}" NOT INDEXED'):
             yield {
                 table: {
                     column: _plain(table, column, value)
@@ -89,9 +89,9 @@ def _plain(table: str, column: str, value: object) -> object:
     return {"base64": base64.b64encode(value).decode()}
 
 
-def _stored(table: str, column: str, value: Any) -> object:
+def _to_stored(table: str, column: str, value: Any) -> object:
     if (table, column) in BODIES:
-        return packed_body(orjson.dumps(value))
+        return pack_body(orjson.dumps(value))
     return base64.b64decode(value["base64"], validate=True) if isinstance(value, dict) else value
 
 
@@ -113,27 +113,27 @@ def read_export(
         )
     create_tables(new)
     if tables != _tables(new):
-        raise lines.broken("tables", f"are not those of schema {schema}")
+        raise lines.refusal("tables", f"are not those of schema {schema}")
     new.execute("PRAGMA journal_mode=OFF")
     new.execute("PRAGMA synchronous=OFF")
     new.execute("BEGIN")
     for table, rows in groupby(lines.rows(tables), key=lambda row: row[0]):
         put = (
-            f'INSERT INTO "{table}" ({_named(tables[table])}) VALUES '
+            f'INSERT INTO "{table}" ({_column_list(tables[table])}) VALUES '
             f"({', '.join('?' * len(tables[table]))})"
         )
         while part := [values for _, values in islice(rows, ROWS_A_STATEMENT)]:
             try:
                 new.executemany(put, part)
             except (sqlite3.IntegrityError, OverflowError) as error:
-                raise lines.broken(
+                raise lines.refusal(
                     table, f"{error}, in this line or the {len(part) - 1:,} before it"
                 ) from error
             progress(lines.done, total)
     new.execute("COMMIT")
 
 
-def _named(columns: Sequence[str]) -> str:
+def _column_list(columns: Sequence[str]) -> str:
     return ", ".join(f'"{column}"' for column in columns)
 
 
@@ -156,11 +156,11 @@ class _Lines:
                 head[name] for name in ("form", "schema", "rows", "tables")
             )
         except (KeyError, TypeError) as error:
-            raise self.broken(
+            raise self.refusal(
                 "", "is not the first line of what `propagation export` writes"
             ) from error
         if form != FORM or not isinstance(schema, int) or not isinstance(rows, int):
-            raise self.broken("form", f"is {form!r}; this release reads {FORM}")
+            raise self.refusal("form", f"is {form!r}; this release reads {FORM}")
         return schema, rows, tables
 
     def rows(self, tables: Tables) -> Iterator[tuple[str, list[object]]]:
@@ -173,16 +173,16 @@ class _Lines:
             ((table, row),) = self._next().items()
             if table == "end":
                 if row != {"rows": self.done, "blake2b": digest}:
-                    raise self.broken(
+                    raise self.refusal(
                         "end", "count or digest is another: lines were lost or changed"
                     )
                 return
             if table not in tables:
-                raise self.broken(table, "is no table of this schema")
+                raise self.refusal(table, "is no table of this schema")
             try:
-                values = [_stored(table, column, row[column]) for column in tables[table]]
+                values = [_to_stored(table, column, row[column]) for column in tables[table]]
             except (KeyError, TypeError, ValueError) as error:
-                raise self.broken(table, f"the row is not whole: {error}") from error
+                raise self.refusal(table, f"the row is not whole: {error}") from error
             self.done += 1
             yield table, values
 
@@ -190,17 +190,17 @@ class _Lines:
         line = self._file.readline()
         self.number += 1
         if not line.endswith(b"\n"):
-            raise self.broken("", "the file ends before its last line")
+            raise self.refusal("", "the file ends before its last line")
         self._digest.update(line)
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            raise self.broken("", f"is not JSON: {error}") from error
+            raise self.refusal("", f"is not JSON: {error}") from error
         if not isinstance(value, dict) or len(value) != 1:
-            raise self.broken("", "is not a row as `propagation export` writes it")
+            raise self.refusal("", "is not a row as `propagation export` writes it")
         return value
 
-    def broken(self, field: str, problem: str) -> BrokenData:
+    def refusal(self, field: str, problem: str) -> BrokenData:
         """Return an error about the line that was read last."""
         remedy = "fetch it again, or restore another: nothing was replaced"
         return BrokenData(str(self._source), self.number, field, f"{problem}; {remedy}")

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
-    counted,
-    dumped,
     many,
+    next_number,
     one,
     progress_of,
     set_progress,
+    to_json,
     writes,
 )
 from propagation.adapters.sqlite.learn.learn import block_of, learned_through
 from propagation.adapters.sqlite.reason.reasoned_rows import (
     PackedReasoned,
-    packed,
+    pack_reasoned,
     put_packed,
     texts_of,
 )
@@ -51,7 +51,7 @@ class SqliteClaims(SqlitePart):
     def claim_reason(
         self, connection: sqlite3.Connection, worker: str, limit: int, ttl_ms: int
     ) -> ReasonClaim | None:
-        claimed = self._claimed(connection)
+        claimed = self._end_expired(connection)
         pending = _pending(connection, pending_to_fetch(limit, len(claimed)))
         chosen = choose_interactions(
             [PendingInteraction(*row) for row in pending], set(claimed), limit
@@ -66,12 +66,12 @@ class SqliteClaims(SqlitePart):
             connection,
             "SELECT json_group_array(sequence) FROM (SELECT sequence FROM dead_letter"
             " WHERE sequence NOT IN (SELECT value FROM json_each(?)) ORDER BY sequence LIMIT ?)",
-            dumped(self._claimed(connection)),
+            to_json(self._end_expired(connection)),
             limit,
         )
         return self._claim(connection, worker, ttl_ms, chosen)
 
-    def _claimed(self, connection: sqlite3.Connection) -> list[int]:
+    def _end_expired(self, connection: sqlite3.Connection) -> list[int]:
         """End expired claims; return the sequences of the others."""
         connection.execute("DELETE FROM claim WHERE expires <= ?", (self._clock.now_ms(),))
         return many(
@@ -84,9 +84,9 @@ class SqliteClaims(SqlitePart):
         if not sequences:
             return None
         expires = self._clock.now_ms() + ttl_ms
-        token = counted(connection, "claim")
+        token = next_number(connection, "claim")
         connection.execute(
-            "INSERT INTO claim VALUES (?, ?, ?, ?)", (token, worker, expires, dumped(sequences))
+            "INSERT INTO claim VALUES (?, ?, ?, ?)", (token, worker, expires, to_json(sequences))
         )
         return ReasonClaim(
             token=token, worker=worker, expires=expires, work=tuple(_work(connection, sequences))
@@ -98,14 +98,14 @@ class SqliteClaims(SqlitePart):
     ) -> None:
         connection.execute(
             "UPDATE claim SET expires = ? WHERE token IN (SELECT value FROM json_each(?))",
-            (self._clock.now_ms() + ttl_ms, dumped(tokens)),
+            (self._clock.now_ms() + ttl_ms, to_json(tokens)),
         )
 
     async def commit_reasoned(
         self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
         await self.commit_packed(
-            claim, packed(reasoned, await bodies_of(texts_of(reasoned))), more=more
+            claim, pack_reasoned(reasoned, await bodies_of(texts_of(reasoned))), more=more
         )
 
     @writes
@@ -157,13 +157,13 @@ def _work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[Reas
         FROM json_each(?) e CROSS JOIN interaction ON sequence = e.value
         ORDER BY sequence
         """,
-        (dumped(sequences),),
+        (to_json(sequences),),
     ).fetchall()
     draws = _draws(connection, sequences)
     known_items = many(
         connection,
         "SELECT json_group_array(ref) FROM json_each(?) e CROSS JOIN client ON ref = e.value",
-        dumped(drawn_items(draws.values())),
+        to_json(drawn_items(draws.values())),
     )
     return reason_work([ClaimedInteraction(*row) for row in rows], draws, set(known_items))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import orjson
 
 from propagation.adapters.shared.reason_rows import gradient_of, interaction_of, reach_of
-from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, dumped, progress_of, reads
+from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, progress_of, reads, to_json
 from propagation.adapters.sqlite.reason.claims import SqliteClaims, reasoned_through
 from propagation.adapters.sqlite.reason.reasoned_rows import (
     GRADIENT,
@@ -15,7 +15,7 @@ from propagation.adapters.sqlite.reason.reasoned_rows import (
     put_merged,
 )
 from propagation.adapters.sqlite.reason.texts import SqliteTexts, bodies_of, put_texts, text_rows
-from propagation.adapters.sqlite.record.record import signed
+from propagation.adapters.sqlite.record.record import to_signed
 from propagation.model import (
     ClientText,
     DeadLetter,
@@ -75,7 +75,7 @@ class SqliteReason(SqliteClaims, SqliteTexts):
     async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         return await self._database.read(
             lambda connection: interactions_where(
-                connection, OF_SEQUENCES, dumped(list(sequences))
+                connection, OF_SEQUENCES, to_json(list(sequences))
             ),
             len(sequences),
         )
@@ -171,7 +171,7 @@ def event_of(connection: sqlite3.Connection, event_id: str) -> InteractionRow | 
     found = interactions_where(
         connection,
         "interaction WHERE seed = ? AND event_id = ?",
-        signed(seed_of(event_id)),
+        to_signed(seed_of(event_id)),
         event_id,
     )
     return found[0] if found else None

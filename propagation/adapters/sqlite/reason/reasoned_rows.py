@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from propagation.adapters.shared.reason_rows import authors_of
-from propagation.adapters.sqlite.connection import dumped, fields, put_json
+from propagation.adapters.sqlite.connection import fields, put_json, to_json
 from propagation.adapters.sqlite.reason.texts import TextRows, put_texts, text_rows
 from propagation.model import (
     ClientText,
@@ -53,7 +53,9 @@ def texts_of(reasoned: Sequence[ReasonedInteraction]) -> list[ClientText]:
     return [text for result in reasoned for text in result.texts]
 
 
-def packed(reasoned: Sequence[ReasonedInteraction], bodies: Sequence[bytes]) -> PackedReasoned:
+def pack_reasoned(
+    reasoned: Sequence[ReasonedInteraction], bodies: Sequence[bytes]
+) -> PackedReasoned:
     """Pack reasoned interactions.
 
     Args:
@@ -70,21 +72,21 @@ def packed(reasoned: Sequence[ReasonedInteraction], bodies: Sequence[bytes]) -> 
         merged=merged_rows(
             [(merge, result.written_at) for result in reasoned for merge in result.merges]
         ),
-        gradients=dumped(
+        gradients=to_json(
             [
                 (g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes, g.epoch)
                 for result in reasoned
                 for g in result.gradients
             ]
         ),
-        reasoned=dumped(
+        reasoned=to_json(
             [
                 (result.sequence, result.user, result.reward, result.late, *authors_of(result))
                 for result in reasoned
             ]
         ),
-        replayed=dumped([result.sequence for result in reasoned if result.late is not None]),
-        dead_letters=dumped(
+        replayed=to_json([result.sequence for result in reasoned if result.late is not None]),
+        dead_letters=to_json(
             [(result.sequence, result.failure) for result in reasoned if result.failure is not None]
         ),
     )
@@ -92,7 +94,7 @@ def packed(reasoned: Sequence[ReasonedInteraction], bodies: Sequence[bytes]) -> 
 
 def merged_rows(merged: Sequence[tuple[MessageMerge, int]]) -> str:
     """Return the rows of merges, each with its sequence, in order."""
-    return dumped(
+    return to_json(
         [
             (
                 merge.ref,

@@ -29,7 +29,7 @@ def body_of(lines: Sequence[Line], rules: Sequence[FilterRule]) -> bytes:
     Raises:
         InvalidInput: A text holds U+0000.
     """
-    return packed_body(
+    return pack_body(
         without_nul(
             orjson.dumps([[_line_row(line) for line in lines], [rule_row(rule) for rule in rules]])
         )
@@ -88,7 +88,7 @@ def plain_body(body: bytes) -> bytes:
     return _zstd().unpack.decompress(body)
 
 
-def packed_body(plain: bytes) -> bytes:
+def pack_body(plain: bytes) -> bytes:
     """Compress the JSON of a body."""
     return _zstd().pack.compress(plain)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from propagation.adapters.sqlite.connection import SqlitePart, dumped, many, one, reads
+from propagation.adapters.sqlite.connection import SqlitePart, many, one, reads, to_json
 from propagation.adapters.sqlite.index.outbox import put_texts_out
 from propagation.adapters.sqlite.reason.text_bodies import body_of, parts_of
 from propagation.model import ClientText, NumberedText, Profile
@@ -63,7 +63,7 @@ class SqliteTexts(SqlitePart):
             connection,
             f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
             " ON v.ref = e.value->>0 AND v.version = e.value->>1",
-            dumped(sorted(set(versions))),
+            to_json(sorted(set(versions))),
         )
         return {(row[0], row[1]): text_of(row) for row in rows}
 
@@ -133,7 +133,7 @@ def text_rows(texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes]) 
             )
         )
         start += len(body)
-    return TextRows([(row[0], row[1]) for row in rows], dumped(rows), b"".join(bodies))
+    return TextRows([(row[0], row[1]) for row in rows], to_json(rows), b"".join(bodies))
 
 
 def put_texts(
@@ -150,7 +150,7 @@ def put_texts(
     if not texts.versions:
         return
     refs = sorted({ref for ref, _ in texts.versions})
-    for gone in many(connection, FORGOTTEN, dumped(refs)):
+    for gone in many(connection, FORGOTTEN, to_json(refs)):
         raise VersionClash(gone)
     newest = newest_versions(connection, refs)
     for ref, version in texts.versions:
@@ -195,7 +195,7 @@ def newest_versions(connection: sqlite3.Connection, refs: Sequence[int]) -> dict
             "SELECT json_group_array(json_array(e.value, (SELECT max(version) FROM "
             "profile_version WHERE ref = e.value)))"
             " FROM json_each(?) e",
-            dumped(list(refs)),
+            to_json(list(refs)),
         )
         if version is not None
     }
@@ -224,7 +224,7 @@ def texts_or_none_yet(connection: sqlite3.Connection, refs: Sequence[int]) -> di
         f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
         " ON v.ref = e.value AND v.version = (SELECT max(version) FROM profile_version WHERE ref "
         "= e.value)",
-        dumped(sorted(set(refs))),
+        to_json(sorted(set(refs))),
     )
     found = {row[0]: text_of(row) for row in rows}
     return {ref: found.get(ref) or ClientText.empty(ref) for ref in refs}

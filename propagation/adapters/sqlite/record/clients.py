@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.sqlite.connection import SqlitePart, dumped, fields, reads
+from propagation.adapters.sqlite.connection import SqlitePart, fields, reads, to_json
 from propagation.model import Client, ClientKey, ClientKind
 
 CONTENT = ("title", "description", "attributes", "categories", "hidden", "metadata", "sequence")
@@ -62,9 +62,9 @@ def clients_of(
 ) -> list[Client]:
     """Return clients in the order of `refs`; unknown refs are left out."""
     if as_of is None:
-        rows = connection.execute(f"{NOW} ORDER BY e.key", (dumped(list(refs)),))
+        rows = connection.execute(f"{NOW} ORDER BY e.key", (to_json(list(refs)),))
     else:
-        rows = connection.execute(f"{THEN} ORDER BY e.key", (dumped(list(refs)), as_of))
+        rows = connection.execute(f"{THEN} ORDER BY e.key", (to_json(list(refs)), as_of))
     return [_client(row) for row in rows.fetchall()]
 
 
@@ -75,7 +75,7 @@ def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], seque
     """
     if not clients:
         return
-    connection.execute(KEEP_BEFORE, (sequence, dumped([client.ref for client in clients])))
+    connection.execute(KEEP_BEFORE, (sequence, to_json([client.ref for client in clients])))
     rows = [
         (
             client.ref,
@@ -83,10 +83,10 @@ def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], seque
             client.key.id,
             client.title,
             client.description,
-            dumped(client.attributes),
-            dumped(client.categories),
+            to_json(client.attributes),
+            to_json(client.categories),
             int(client.hidden),
-            dumped(dict(client.metadata)),
+            to_json(dict(client.metadata)),
             sequence,
         )
         for client in clients
@@ -97,7 +97,7 @@ def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], seque
             "CONFLICT (ref) DO UPDATE SET "
         )
         + ", ".join(f"{name} = excluded.{name}" for name in CONTENT),
-        (dumped(rows),),
+        (to_json(rows),),
     )
 
 

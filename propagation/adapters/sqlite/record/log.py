@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from propagation.adapters.sqlite.connection import (
     Directory,
     SqlitePart,
-    dumped,
     many,
     reads,
     recorded_through,
     sequence_at,
+    to_json,
 )
 from propagation.model import EntryKind, Interactions, LogEntry, LogSlice
 
@@ -73,7 +73,7 @@ def append_entry(
     sequence = directory.take_sequences(1)
     connection.execute(
         "INSERT INTO log VALUES (?, ?, ?, ?, ?)",
-        (sequence, kind, dumped(refs), number, directory.now()),
+        (sequence, kind, to_json(refs), number, directory.now()),
     )
     return sequence
 

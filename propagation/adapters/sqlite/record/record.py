@@ -4,9 +4,9 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 
 from propagation.adapters.sqlite.connection import (
-    dumped,
     fields,
     many,
+    to_json,
     writes,
 )
 from propagation.adapters.sqlite.record.clients import clients_of, put_clients
@@ -51,8 +51,8 @@ class SqliteRecords(SqliteLog):
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
         # Hashed and dumped before the writer's turn, whose time limits how much can be recorded.
-        seeds = {event.event_id: signed(event.seed) for event in events}
-        ids_and_seeds = dumped(list(seeds.items()))
+        seeds = {event.event_id: to_signed(event.seed) for event in events}
+        ids_and_seeds = to_json(list(seeds.items()))
         user_ids = {event.user_id for event in events}
         item_ids = {event.item_id for event in events}
         item_ids.update(event.negative_id for event in events if event.negative_id is not None)
@@ -78,7 +78,7 @@ class SqliteRecords(SqliteLog):
             first = self._directory.take_sequences(len(decisions.accepted))
             rows = [_interaction_row(event, seeds, users, items) for event in decisions.accepted]
             if rows:
-                connection.execute(INSERT, (first, self._directory.now(), dumped(rows)))
+                connection.execute(INSERT, (first, self._directory.now(), to_json(rows)))
             created = {(int(client.key.kind), client.key.id): client.ref for client in new}
             return RecordResult(outcomes=decisions.outcomes(first), created=created)
 
@@ -119,7 +119,7 @@ def _interaction_row(
         event.time,
         event.weight,
         seeds[event.event_id],
-        dumped(dict(event.metadata)) if event.metadata else None,
+        to_json(dict(event.metadata)) if event.metadata else None,
     )
 
 
@@ -143,6 +143,6 @@ def _recorded_events(
     }
 
 
-def signed(value: int) -> int:
+def to_signed(value: int) -> int:
     """Return 64 bits as SQLite's integer."""
     return value - (1 << 64) if value >> 63 else value

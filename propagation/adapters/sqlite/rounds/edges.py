@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
-    dumped,
     fields,
     reads,
+    to_json,
     writes_under_lease,
 )
 from propagation.adapters.sqlite.rounds.messages import last_round
@@ -78,9 +78,9 @@ class SqliteEdges(SqlitePart):
         stand = sorted((edge.ref, edge.router, edge.score) for edge in opened)
         anew = {row[:2] for row in stand}
         ended = sorted((ref, router) for router, ref in closed)
-        connection.execute(END, (round_.number, dumped(sorted({*anew, *ended}))))
-        connection.execute(GO, (round_.number, dumped([key for key in ended if key not in anew])))
-        connection.execute(STAND, (round_.number, dumped(stand)))
+        connection.execute(END, (round_.number, to_json(sorted({*anew, *ended}))))
+        connection.execute(GO, (round_.number, to_json([key for key in ended if key not in anew])))
+        connection.execute(STAND, (round_.number, to_json(stand)))
 
     @reads
     def edges_of(
@@ -88,7 +88,7 @@ class SqliteEdges(SqlitePart):
     ) -> Mapping[int, Sequence[RoutingEdge]]:
         edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
         for row in connection.execute(
-            OF_CLIENTS, (last_round(connection), dumped(list(edges)))
+            OF_CLIENTS, (last_round(connection), to_json(list(edges)))
         ).fetchall():
             edges[row[1]].append(_edge(*row))
         return {
@@ -112,7 +112,7 @@ class SqliteEdges(SqlitePart):
         return [
             _edge(*row)
             for row in connection.execute(
-                TO_ROUTERS, (last_round(connection), dumped(list(routers)))
+                TO_ROUTERS, (last_round(connection), to_json(list(routers)))
             )
         ]
 
@@ -122,7 +122,7 @@ class SqliteEdges(SqlitePart):
     ) -> Mapping[int, int]:
         return dict(
             connection.execute(
-                COUNTED, (last_round(connection, at), dumped(list(routers)))
+                COUNTED, (last_round(connection, at), to_json(list(routers)))
             ).fetchall()
         )
 

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
-from propagation.adapters.sqlite.connection import counted, reads, writes
+from propagation.adapters.sqlite.connection import next_number, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import (
     SqliteCheckpoints,
     drop_trust,
@@ -53,7 +53,7 @@ class SqliteEvolution(SqliteCheckpoints):
                 self._directory.now(),
             )
             connection.execute("DELETE FROM claim")
-            run = self._kept(
+            run = self._store_run(
                 connection,
                 publication.run.model_copy(
                     update={
@@ -80,11 +80,11 @@ class SqliteEvolution(SqliteCheckpoints):
 
     @writes
     def save_evolution(self, connection: sqlite3.Connection, run: EvolutionRun) -> EvolutionRun:
-        return self._kept(connection, run)
+        return self._store_run(connection, run)
 
-    def _kept(self, connection: sqlite3.Connection, run: EvolutionRun) -> EvolutionRun:
+    def _store_run(self, connection: sqlite3.Connection, run: EvolutionRun) -> EvolutionRun:
         numbered = run.model_copy(
-            update={"run": counted(connection, "evolution"), "time": self._directory.now()}
+            update={"run": next_number(connection, "evolution"), "time": self._directory.now()}
         )
         connection.execute(
             "INSERT INTO evolution_run VALUES (?, ?, ?, ?)",

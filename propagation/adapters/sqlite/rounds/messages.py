@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import starmap
 from typing import Any
 
-from propagation.adapters.sqlite.connection import SqlitePart, dumped, many, one, reads
+from propagation.adapters.sqlite.connection import SqlitePart, many, one, reads, to_json
 from propagation.model import IntegratedAttribute, RouterVersion
 
 MESSAGE_ROWS = 4
@@ -102,9 +102,9 @@ class SqliteMessages(SqlitePart):
             " sequence)) FROM (SELECT i.* FROM json_each(?) e CROSS JOIN integrated i ON i.router ="
             " e.value->>0 AND i.version = e.value->>1 WHERE i.ref <> ? AND i.attribute IN (SELECT"
             " value FROM json_each(?)) ORDER BY i.rowid)",
-            dumped(sorted(set(keys))),
+            to_json(sorted(set(keys))),
             but,
-            dumped(list(attributes)),
+            to_json(list(attributes)),
         ):
             parts.setdefault((router, version), []).append(IntegratedAttribute(*part))
         return parts
@@ -158,7 +158,7 @@ def brief_versions(
         connection,
         f"SELECT json_group_array({VERSION}) FROM json_each(?) e CROSS JOIN router_version v"
         " ON v.router = e.value->>0 AND v.version = e.value->>1 JOIN round r ON r.number = v.round",
-        dumped(keys),
+        to_json(keys),
     )
     return {(row[0], row[1]): _version(row) for row in rows}
 
@@ -171,7 +171,7 @@ def version_numbers(
         connection.execute(
             "SELECT v.router, max(v.version) FROM json_each(?) e CROSS JOIN router_version v"
             " ON v.router = e.value WHERE v.round <= ? GROUP BY v.router ORDER BY v.router",
-            (dumped(list(routers)), last_round(connection, at)),
+            (to_json(list(routers)), last_round(connection, at)),
         ).fetchall()
     )
 
@@ -187,7 +187,7 @@ def _messages(
     """
     parts = {
         (router, version): part
-        for router, version, part in many(connection, PARTS, dumped(list(keys)), senders)
+        for router, version, part in many(connection, PARTS, to_json(list(keys)), senders)
     }
     return {
         key: replace(version, integrated=tuple(starmap(IntegratedAttribute, parts[key])))

@@ -9,12 +9,12 @@ from dataclasses import astuple
 from typing import Any
 
 from propagation.adapters.sqlite.connection import (
-    dumped,
     many,
     progress_of,
     put,
     reads,
     set_progress,
+    to_json,
     writes_under_lease,
 )
 from propagation.adapters.sqlite.index.outbox import publish_changes
@@ -177,7 +177,7 @@ class SqliteRounds(SqliteEdges, SqliteWaitingMessages):
                 "SELECT json_group_array(json_array(a.name, a.router, a.holders, "
                 "a.users, a.canonical)) FROM json_each(?) e"
                 " CROSS JOIN attribute a ON a.name = e.value",
-                dumped(list(names)),
+                to_json(list(names)),
             )
         }
 
@@ -198,7 +198,7 @@ class SqliteRounds(SqliteEdges, SqliteWaitingMessages):
                 connection,
                 "SELECT json_group_array(json_array(h.ref, json(h.names))) FROM json_each(?) e"
                 " CROSS JOIN held h ON h.ref = e.value",
-                dumped(list(refs)),
+                to_json(list(refs)),
             )
         }
         return {ref: held.get(ref, ()) for ref in refs}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
-from propagation.adapters.sqlite.connection import dumped
+from propagation.adapters.sqlite.connection import to_json
 from propagation.adapters.sqlite.rounds.messages import SqliteMessages, brief_versions, last_round
 from propagation.model import RouterVersion
 
@@ -160,7 +160,7 @@ def waiting_keys(
     """
     waiting: dict[int, list[tuple[int, int]]] = {ref: [] for ref in refs_after}
     found = connection.execute(
-        WAITING, {"asked": dumped(list(refs_after.items())), "through": through}
+        WAITING, {"asked": to_json(list(refs_after.items())), "through": through}
     ).fetchone()[0]
     for ref, router, version in orjson.loads(found):
         waiting[ref].append((router, version))

@@ -133,7 +133,7 @@ async def test_an_item_whose_text_was_refused_is_embedded_in_the_end(tmp_path):
         await engine.drain()
         [ref] = await engine.store.find_refs([changes[3].key])
         drawn = engine.numbers.view.state.content[index_of(ref)].copy()
-        assert await engine.refused_texts.again() == 0, "it is refused still"
+        assert await engine.refused_texts.retry() == 0, "it is refused still"
         server.script = Script()
         engine.embedder._refused.clear()  # as after a quarter of an hour
         assert await engine.retain() == 0, "not due"
@@ -142,7 +142,7 @@ async def test_an_item_whose_text_was_refused_is_embedded_in_the_end(tmp_path):
         [vector] = await engine.embedder.embed(["forbidden 3"])
         assert np.array_equal(engine.numbers.view.state.content[index_of(ref)], vector)
         assert not np.array_equal(drawn, vector)
-        assert await engine.refused_texts.again() == 0
+        assert await engine.refused_texts.retry() == 0
         await engine.close()
 
 

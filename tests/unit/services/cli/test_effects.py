@@ -8,7 +8,7 @@ from propagation.evaluation.stream import stream_of
 from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.research.protocols import evaluation_settings
-from services.cli.research.vary import measured
+from services.cli.research.vary import measure
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
 
@@ -31,7 +31,7 @@ def dataset():
 
 def vary(text, dataset, first=None):
     options = evaluation_settings(SETTINGS, seeds=1, every=4)
-    return measured(text, dataset, stream_of(dataset), SETTINGS, options, first)
+    return measure(text, dataset, stream_of(dataset), SETTINGS, options, first)
 
 
 @pytest.mark.slow
@@ -117,4 +117,4 @@ def test_that_nothing_evolved_is_said(dataset, monkeypatch, capsys):
 )
 def test_what_cannot_be_varied_is_refused(wrong, dataset):
     with pytest.raises(UsageProblem, match="--vary"):
-        measured(wrong, dataset, None, SETTINGS, None, None)
+        measure(wrong, dataset, None, SETTINGS, None, None)

@@ -14,7 +14,7 @@ from services.demo.data import make_script
 from services.demo.printing import how_chosen, show_advice, where_it_stands
 from services.demo.ranking import show_ranking
 from services.demo.run import _tell
-from services.demo.story import BEYOND, Advice, Placement, Story, carried, largest_rise
+from services.demo.story import BEYOND, Advice, Placement, Story, carried_attributes, largest_rise
 
 LINE = pb.Line(text="Word of map novels.", attributes=["map novels", "slow blues"])
 
@@ -100,8 +100,8 @@ def test_what_is_told_is_what_travelled():
         pb.Hop(attribute=pb.AttributeHop(name="map novels", router=3)),
         pb.Hop(message=pb.Message(attributes=["slow blues"])),
     ]
-    assert carried(pb.Path(hops=hops)) == {"map novels"}
-    assert carried(None) == frozenset()
+    assert carried_attributes(pb.Path(hops=hops)) == {"map novels"}
+    assert carried_attributes(None) == frozenset()
 
 
 def test_one_event_is_too_little_and_that_is_said(tmp_path):

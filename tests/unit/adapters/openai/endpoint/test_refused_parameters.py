@@ -210,7 +210,7 @@ async def test_a_server_that_refuses_bounds_is_given_the_schema_without(server, 
         assert (await reasoner.merge(parties()[0])).edits
         assert await reasoner._asker._json_modes.mode() is Mode.SCHEMA
         server.refuses = lambda body: None
-        reasoner._asker._json_modes._mode = await reasoner._asker._json_modes._found_out()
+        reasoner._asker._json_modes._mode = await reasoner._asker._json_modes._find_out()
         await reasoner.merge(parties()[0])
     assert "maxLength" in json.dumps(server.asked[-1]["response_format"])
 

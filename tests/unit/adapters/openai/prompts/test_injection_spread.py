@@ -125,7 +125,7 @@ async def test_what_an_obedient_model_that_repeats_orders_can_do_to_others(tmp_p
     messages. What holds all the same: catalogues' lines stay, everything has its bounds, and each
     line that carries it names the interaction or the message that it came by, so that it can be
     traced."""
-    monkeypatch.setattr(rule, "_obeyed", spreading)
+    monkeypatch.setattr(rule, "_obey", spreading)
     texts, seen = await lived(tmp_path, "gullible", LOUD)
     loud = {
         key: [one for one in text.profile.lines if SAID.search(one.text)]
