@@ -63,6 +63,7 @@ LIFE: Mapping[str, tuple[str, ...]] = {
     "backup": ("backup_s_1m_interactions", "recommend_p99_during_backup_ms"),
     "size": ("file_bytes_per_interaction",),
     "soak": ("soak_rss_growth_pct",),
+    "membership": ("membership_advantage_read",),
 }
 # `make bench-neo4j`: the service on a graph server, which is started here. A module that is not
 # there yet leaves its keys null.
@@ -96,6 +97,7 @@ MODULES: Mapping[str, str] = {
     "backup": "life.backup",
     "size": "life.size",
     "soak": "life.soak",
+    "membership": "privacy.membership",
     "neo4j_ingest": "neo4j.ingest",
     "neo4j_process": "neo4j.process",
     "neo4j_probe": "neo4j.probe",

@@ -1,0 +1,1 @@
+"""What callers can infer about one user."""
