@@ -252,7 +252,7 @@ def profile_to_proto(reading: ProfileReading, references: References) -> pb.Prof
         attributes=sorted({name for line in lines for name in line.attributes}),
         filter_memory=[rule_to_proto(rule) for rule in rules],
         waiting=[message_to_proto(message) for message in reading.waiting],
-        dropped=text.dropped,
+        dropped=text.dropped if references.caller.reads_persons else 0,
     )
 
 

@@ -72,12 +72,14 @@ class Supporters:
         A user supports its own lines; an item does not, the users who chose it do.
         """
         found: set[int] = set()
+        own_choices = kind_of(owner) == ClientKind.USER
         for source in sources:
             if source.sequence is not None:
-                found.update(self.interactions.get(source.sequence, ()))
+                user_and_item = self.interactions.get(source.sequence, ())
+                found.update(user_and_item if own_choices else user_and_item[:1])
             elif source.router is not None and source.version is not None:
                 found.update(self.messages.get((source.router, source.version), ()))
-        return found if kind_of(owner) == ClientKind.USER else found - {owner}
+        return found if own_choices else found - {owner}
 
 
 class Redaction:

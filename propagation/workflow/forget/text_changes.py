@@ -243,7 +243,8 @@ class TextChangeFinder:
         messages: dict[Key, frozenset[int]] = {}
         for router, version in keys:
             message = await self.store.router_version(router, version)
-            messages[router, version] = message.senders if message is not None else frozenset()
+            senders = message.senders if message is not None else frozenset()
+            messages[router, version] = senders - {self.request.erased_ref}
         return Supporters({row.sequence: (row.user, row.item) for row in rows}, messages)
 
     async def _change_messages(

@@ -6,7 +6,7 @@ there again in the next round.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import orjson
@@ -105,19 +105,20 @@ class RouterIntegration:
             await self.yield_to_calls()
         return found
 
-    async def _titles(self, arrivals: Iterable[Arrival]) -> dict[int, str]:
+    async def _titles(self, arrivals: Sequence[Arrival]) -> dict[int, str]:
         """Load the titles of items that a message may quote.
 
         An item that arrives because of events tells that it was chosen: it needs `min_support`
         users.
         """
-        by_event = {arrival.ref: arrival.sequence > 0 for arrival in arrivals}
-        items = sorted(ref for ref in by_event if kind_of(ref) == ClientKind.ITEM)
+        by_event = {arrival.ref for arrival in arrivals if arrival.sequence > 0}
+        refs = {arrival.ref for arrival in arrivals}
+        items = sorted(ref for ref in refs if kind_of(ref) == ClientKind.ITEM)
         adopters = await self.numbers.run(NumbersView.adopters_of, items)
         quoted = [
             ref
             for ref, users in zip(items, adopters, strict=True)
-            if users >= self.min_support or not by_event[ref]
+            if users >= self.min_support or ref not in by_event
         ]
         return {
             client.ref: client.title
@@ -137,7 +138,8 @@ class PostponedArrivals:
 async def load_postponed(store: GraphStore) -> PostponedArrivals:
     """Load the arrivals that wait for the next round.
 
-    Arrivals of clients that no longer exist are left out.
+    Arrivals of clients that no longer exist are left out, and so are those that rest on withdrawn
+    interactions.
     """
     blob = await store.get_blob(POSTPONED_ARRIVALS)
     if blob is None:
@@ -145,7 +147,12 @@ async def load_postponed(store: GraphStore) -> PostponedArrivals:
     epoch, rows = orjson.loads(blob)
     refs = {ref for _, group in rows for _, ref, _, _ in group}
     known = {client.ref for client in await store.get_clients(sorted(refs))}
-    kept = {router: [Arrival(*row) for row in group if row[1] in known] for router, group in rows}
+    cited = sorted({sequence for _, group in rows for *_, sequence in group} - {0})
+    kept_sequences = {0, *(row.sequence for row in await store.interactions(cited))}
+    kept = {
+        router: [Arrival(*row) for row in group if row[1] in known and row[3] in kept_sequences]
+        for router, group in rows
+    }
     return PostponedArrivals(epoch, {router: group for router, group in kept.items() if group})
 
 

@@ -130,7 +130,7 @@ def _merge_to_proto(event: NumberedMerge, references: References) -> pb.MergeRep
     return pb.MergeReport(
         client=references.parties([merge.ref]),
         kind=CLIENT_KINDS[kind_of(merge.ref)],
-        profile_version=merge.profile_version,
+        profile_version=merge.profile_version if references.caller.reads_persons else 0,
         router=merge.router,
         router_version=merge.router_version,
         outcome=OUTCOMES.get(merge.outcome, pb.MERGE_OUTCOME_UNSPECIFIED),
