@@ -77,7 +77,7 @@ def run_query(
     """Run a query.
 
     Raises:
-        PlainSecret: The password would cross a network in clear.
+        PlainSecret: The password would be sent over a network unencrypted.
         Unreachable: The server does not answer, or refuses the query.
         UsageProblem: The server rejects a parameter.
     """

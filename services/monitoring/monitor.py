@@ -212,7 +212,7 @@ def _traces(settings: MonitoringSettings, process: str) -> "Traces | None":
 
     Raises:
         NotInstalled: Its package is missing.
-        PlainSecret: The collector's headers would cross a network in clear.
+        PlainSecret: The collector's headers would be sent over a network unencrypted.
     """
     if settings.traces is None:
         return None

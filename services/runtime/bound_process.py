@@ -26,7 +26,7 @@ def bound_command(module: str, *arguments: str) -> tuple[str, ...]:
 def bind_to_parent(parent: int) -> None:
     """Let this process be killed when its parent ends.
 
-    The kernel does it on Linux; elsewhere a thread looks at the parent.
+    On Linux the kernel kills it; elsewhere a thread keeps checking that the parent still runs.
 
     Args:
         parent: Process id of the parent.

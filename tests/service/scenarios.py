@@ -1,5 +1,7 @@
 """Data that several tests of the service start from."""
 
+import grpc
+
 from propagation.v1 import propagation_pb2 as pb
 
 USER, ITEM = pb.CLIENT_KIND_USER, pb.CLIENT_KIND_ITEM
@@ -75,3 +77,12 @@ async def plant_two_communities(service, users=6, items=30) -> int:
             for user in range(users)
         ],
     )
+
+
+async def code_of(call):
+    """Return OK, or the status code of the failure."""
+    try:
+        await call
+    except grpc.aio.AioRpcError as error:
+        return error.code()
+    return grpc.StatusCode.OK

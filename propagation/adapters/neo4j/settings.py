@@ -35,7 +35,7 @@ class Neo4jSettings(Term):
         """Return the user and the password for a connection to `uri`.
 
         Raises:
-            PlainSecret: The password would cross a network in clear.
+            PlainSecret: The password would be sent over a network unencrypted.
         """
         password = self.password.get_secret_value()
         refuse_plain_secret("neo4j.password", password, self.uri, "neo4j", self.insecure)

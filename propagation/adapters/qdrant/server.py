@@ -46,7 +46,7 @@ def connect(
         insecure: Send the key to other machines without TLS.
 
     Raises:
-        PlainSecret: The key would cross a network in clear.
+        PlainSecret: The key would be sent over a network unencrypted.
     """
     refuse_plain_secret("qdrant.api_key", api_key, url, "qdrant", insecure)
     with warnings.catch_warnings():

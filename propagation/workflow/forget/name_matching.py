@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from propagation.model import Author, Client, ClientText, join_names, normalize_name
+from propagation.model import Client, ClientText, join_names, normalize_name
+from propagation.routing import catalogue_attributes
 
 QUOTE = re.compile("“([^”]*)”")
 WORD = re.compile(r"\w+")
@@ -135,14 +136,7 @@ def own_names(client: Client, texts: Iterable[ClientText]) -> frozenset[str]:
     These are its attributes and categories, and those found in its catalogue lines.
     """
     names = {normalize_name(name) for name in (*client.attributes, *client.categories)}
-    names |= {
-        name
-        for text in texts
-        for line in text.profile.lines
-        if line.author is Author.CATALOGUE
-        for name in line.attributes
-    }
-    return frozenset(names - {""})
+    return frozenset(names.union(*map(catalogue_attributes, texts)) - {""})
 
 
 def split_sentences(text: str) -> list[str]:

@@ -126,7 +126,8 @@ class TextChangeFinder:
             removal = Removal(sequences, self.min_support, words)
         searches = self._searches(removal.words)
         refs = {search.ref for search in searches}
-        refs |= {erased.client.ref} if erased is not None else set()
+        if erased is not None:
+            refs.add(erased.client.ref)
         if removal.words.names:
             named = await self.store.clients_naming(removal.words.search_words)
             citations = Citations(words=removal.words.search_words)

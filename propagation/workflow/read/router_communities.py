@@ -89,10 +89,10 @@ def session_community(
 
     Args:
         limit: The most items.
-        least_users: How many users must have adopted an item, at least 1.
+        least_users: How many users must have adopted an item; never fewer than 1.
     """
     state, bank = view.state, view.state.session
-    least = max(state.limits[LEAST_SUPPORT], least_users)
+    least = max(state.limits[LEAST_SUPPORT], least_users, 1.0)
     rows = np.flatnonzero(state.adoptions[: view.items] >= least)
     shares = share_of.py_func(state.adoptions[rows], state.totals)  # type: ignore[no-untyped-call]
     lifts = lift.py_func(bank.mass[rows, router], bank.total[router], shares)  # type: ignore[no-untyped-call]

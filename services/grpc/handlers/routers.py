@@ -145,8 +145,9 @@ class RoutersHandler(Servicer):
         ]
 
     async def _session_members(self, number: int, limit: int) -> list[pb.RouterMember]:
-        least = 1 if admitted_caller.get().reads_persons else self._engine.settings.min_support
-        community = await self._engine.compute(session_community, number, limit, least)
+        community = await self._engine.compute(
+            session_community, number, limit, self._least_users()
+        )
         edges = [RoutingEdge(number, ref, lift, 0) for ref, lift in community.items]
         return await self._members(edges, community.users, None)
 

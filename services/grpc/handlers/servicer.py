@@ -37,6 +37,10 @@ class Servicer:
         self._redact = redact
         self.stopping = asyncio.Event()
 
+    def _least_users(self) -> int:
+        """Return how many users must stand behind what the running call shows its caller."""
+        return 0 if admitted_caller.get().reads_persons else self._engine.settings.min_support
+
     async def _reflects(
         self, *, exact: bool = True, applied_through: int | None = None
     ) -> pb.Reflects:

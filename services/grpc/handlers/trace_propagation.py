@@ -55,7 +55,8 @@ def path_to_proto(path: Path, references: References) -> pb.Path:
 def _hop_to_proto(hop: Hop, references: References) -> pb.Hop:
     if isinstance(hop, InteractionRow):
         user = references.name(hop.user)
-        item = references.name(hop.item) if references.caller.reads_persons else "an item"
+        named = references.caller.reads_persons
+        item = references.name(hop.item) if named else UNNAMED[ClientKind.ITEM]
         return pb.Hop(
             interaction=interaction_to_proto(hop.sequence, references),
             sequence=hop.sequence,
@@ -139,8 +140,8 @@ class TracePropagationHandler(Servicer):
                 require_reading_of(key, "TracePropagation")
                 return tracer.trace_client(await self._engine.find_ref(key))
             case "attribute":
-                least = 0 if caller.reads_persons else self._engine.settings.min_support
-                return tracer.trace_attribute(check_text(request.attribute, "attribute"), least)
+                attribute = check_text(request.attribute, "attribute")
+                return tracer.trace_attribute(attribute, self._least_users())
             case "line":
                 key = parse_key(request.line.client, "line.client")
                 require_reading_of(key, "TracePropagation")

@@ -6,7 +6,7 @@ import pytest
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction, StoreFull
 from propagation.v1 import propagation_pb2 as pb
 from services.security.roles import Role
-from tests.service.scenarios import ANN, propagate_opera
+from tests.service.scenarios import ANN, code_of, propagate_opera
 
 USER, ITEM = pb.CLIENT_KIND_USER, pb.CLIENT_KIND_ITEM
 
@@ -126,11 +126,3 @@ def chosen(event_id):
     return NewInteraction(
         event_id=event_id, user_id="v", item_id="only", time=1, content_hash=event_id
     )
-
-
-async def code_of(call):
-    try:
-        await call
-    except grpc.aio.AioRpcError as error:
-        return error.code()
-    return grpc.StatusCode.OK

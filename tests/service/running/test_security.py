@@ -36,6 +36,7 @@ from services.security.tokens import BrokenTokens, new_token, read_tokens, write
 from services.server import running
 from tests.service.certificates import authority, signed
 from tests.service.conftest import SMALL
+from tests.service.scenarios import code_of
 
 STATUS = pb.GetStatusRequest()
 EVENTS = pb.RecordInteractionsRequest(
@@ -80,15 +81,6 @@ def tls_of(server, client_ca=None):
         key=server.key,
         client_ca=client_ca and client_ca.certificate,
     )
-
-
-async def code_of(call):
-    """Return OK, or the status code of the failure."""
-    try:
-        await call
-    except grpc.aio.AioRpcError as error:
-        return error.code()
-    return grpc.StatusCode.OK
 
 
 def bearer(secret):

@@ -1,4 +1,4 @@
-"""No secret crosses a network in clear, whichever server it is for and whichever command sends it.
+"""No command sends a secret over a network unencrypted, to any server.
 
 0.0.0.0 is an address of this machine that is not loopback: what is sent there reaches a listener.
 """

@@ -120,7 +120,7 @@ class Neo4jDatabase:
         """Create the driver, which connects at the first statement.
 
         Raises:
-            PlainSecret: The password would cross a network in clear.
+            PlainSecret: The password would be sent over a network unencrypted.
         """
         settings = self.settings
         self._driver = AsyncGraphDatabase.driver(

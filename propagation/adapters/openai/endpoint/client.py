@@ -57,7 +57,7 @@ class ModelClient:
     """An OpenAI-compatible server, asked once a call: retries are the endpoint's affair.
 
     Raises:
-        PlainSecret: The key would cross a network in clear.
+        PlainSecret: The key would be sent over a network unencrypted.
     """
 
     def __init__(self, options: OpenAIOptions, key: str | None) -> None:

@@ -39,7 +39,7 @@ def copy_checked(source: Path, target: Path, progress: Callable[[int, int], None
         progress: Called with (bytes done, all bytes).
 
     Raises:
-        StoreCorrupt: The digest is another: bytes were lost or changed.
+        StoreCorrupt: The digest does not match: bytes were lost or changed.
     """
     digest, done, size = _new_digest(), 0, source.stat().st_size - SIZE
     with source.open("rb") as file, target.open("wb") as copy:

@@ -81,7 +81,7 @@ class Directory:
         return added if added is not None or (int(kind), id_) in self._forgotten else ref
 
     def count(self, kind: ClientKind) -> int:
-        """Return how many clients of a kind readers see."""
+        """Count the clients of a kind that are committed and not erased."""
         return len(self._committed[kind])
 
     def add(self, kind: ClientKind, id_: str) -> int:
