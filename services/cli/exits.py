@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
 from propagation.errors import NotFound, NotReached, PropagationError, StoreBusy, StoreUnreachable
-from services.client.errors import ChildFailed, Refused, Unreachable, UsageProblem
+from services.client.errors import Refused, Unreachable, UsageProblem
 from services.runtime.console import print_error
 
 
@@ -38,7 +38,6 @@ class ExitCode(IntEnum):
 CODES: tuple[tuple[type[Exception], ExitCode], ...] = (
     (UsageProblem, ExitCode.USAGE),
     (Unreachable, ExitCode.UNREACHABLE),
-    (ChildFailed, ExitCode.FAULT),
     (StoreUnreachable, ExitCode.UNREACHABLE),
     (StoreBusy, ExitCode.BUSY),
     (Refused, ExitCode.REFUSED),

@@ -13,7 +13,3 @@ class Unreachable(PropagationError):
 
 class Refused(PropagationError):
     """The service answered with an error."""
-
-
-class ChildFailed(PropagationError):
-    """A child process of this program failed."""

@@ -156,6 +156,13 @@ class Reach:
     order: Sequence[str]
     flows: Counter[tuple[str, int, str]]
 
+    def carried(self) -> Counter[int]:
+        """Lines by router."""
+        total: Counter[int] = Counter()
+        for (_, router, _), lines in self.flows.items():
+            total[router] += lines
+        return total
+
     def between_groups(self) -> Counter[tuple[str, str]]:
         """Lines by (from, to)."""
         total: Counter[tuple[str, str]] = Counter()

@@ -3,9 +3,7 @@
 It shows whose news reached whom.
 """
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.demo.data import Reach
+from services.demo.story import TracedPath
 from services.report.force_layout import force_layout, shorten, spread_labels
 
 if TYPE_CHECKING:
@@ -35,18 +34,6 @@ WIDTH, HEIGHT, DOTS = 15.0, 8.6, 130
 LABEL_CHARS = 30
 LABEL_RISE, LETTER_WIDTH, LABEL_HEIGHT = 0.09, 0.0155, 0.062
 EDGES_A_USER = 3
-
-
-@dataclass(frozen=True)
-class TracedPath:
-    """The path that the story tells.
-
-    It leads from the senders over a router to the user.
-    """
-
-    senders: Sequence[str]
-    router: int
-    user: str
 
 
 def draw(reach: Reach, title: str, traced: TracedPath | None, file: Path, seed: int) -> Path:
@@ -183,9 +170,7 @@ def _pulls(reach: Reach, users: list[str], routers: list[int]) -> NDArray[np.flo
 
 def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, NDArray[np.float64]]) -> None:
     """Draw squares for all routers, and names for those that carried most."""
-    carried: Counter[int] = Counter()
-    for (_, router, _), lines in reach.flows.items():
-        carried[router] += lines
+    carried = reach.carried()
     largest = max(carried.values(), default=1)
     for router, place in at_router.items():
         axes.scatter(

@@ -1,10 +1,10 @@
 """Printing of the demo."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from textwrap import shorten
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -12,7 +12,7 @@ from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data import DemoScript, Reach
 from services.demo.story import BEYOND, DEEP, Advice, Showcase, Story, wave_of
-from services.runtime.console import printable
+from services.runtime.console import console, print_table, print_text, printable
 
 WIDTH, BAR = 110, 10
 NAME_CHARS, GROUP_CHARS = 30, 18
@@ -38,40 +38,24 @@ MEANINGS = {
 }
 
 
-def new_console() -> Console:
-    """Return a console for stdout.
-
-    It is plain and of fixed width if stdout is no terminal.
-    """
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=WIDTH)
-
-
-def heading(console: Console, text: str) -> None:
+def heading(text: str) -> None:
     """Print a heading."""
-    console.print()
-    console.rule(f"[bold]{escape(printable(text))}", align="left")
+    print()
+    console().rule(f"[bold]{escape(printable(text))}", align="left")
 
 
-def say(console: Console, text: str) -> None:
-    """Print a paragraph."""
-    console.print(printable(text), markup=False)
-
-
-def show_data(console: Console, script: DemoScript) -> None:
+def show_data(script: DemoScript) -> None:
     """Print what the data is."""
     data = script.dataset
     kind = "Generated data" if data.generated else "Your data"
-    say(
-        console,
+    print_text(
         f"{kind}: {data.name}. {pluralize(len(data.users), 'user')}, "
         f"{pluralize(len(data.items), 'item')}, {pluralize(len(data), 'event')}.",
     )
     for note in data.notes:
-        say(console, f"  {note}")
+        print_text(f"  {note}")
     if script.wave:
-        say(
-            console,
+        print_text(
             f"  Watched here: the wave of “{script.wave.attribute}” in the community"
             f" {script.wave.community}, begun by {len(script.wave.pioneers)} pioneers; and the"
             f" {len(script.watched)} of its people who have chosen nothing of it by event"
@@ -79,7 +63,7 @@ def show_data(console: Console, script: DemoScript) -> None:
         )
 
 
-def show_profiles(console: Console, story: Story) -> None:
+def show_profiles(story: Story) -> None:
     """Print the profile before and after, with new lines marked."""
     known = {line.text for line in story.before.lines}
     table = Table(show_header=True, expand=True, box=None, padding=(0, 2, 0, 0))
@@ -90,7 +74,7 @@ def show_profiles(console: Console, story: Story) -> None:
         "\n".join(_line(line, line.text not in known) for line in story.after.lines)
         or "nothing yet",
     )
-    console.print(table)
+    console().print(table)
 
 
 def _line(line: pb.Line, new: bool) -> str:
@@ -98,27 +82,24 @@ def _line(line: pb.Line, new: bool) -> str:
     return f"[bold green]+ {text}[/]" if new else f"- {text}"
 
 
-def show_path(console: Console, script: DemoScript, story: Story) -> None:
+def show_path(script: DemoScript, story: Story) -> None:
     """Print the path of the story."""
     if script.wave and not story.told & wave_of(script):
-        say(
-            console,
+        print_text(
             (
                 f"Nobody watched has heard of “{script.wave.attribute}” yet. What they heard of "
                 "instead:"
             ),
         )
     part = "had chosen nothing of the kind" if story.new else "had chosen some of it already"
-    say(
-        console,
+    print_text(
         (
             f"The line “{story.line.text}” stands in the profile of {story.user}, who {part}. How"
             " it got there:"
         ),
     )
     if story.path is None:
-        say(
-            console,
+        print_text(
             (
                 "  Its path is no longer kept: what it rests on is older than what the service"
                 " retains."
@@ -126,36 +107,30 @@ def show_path(console: Console, script: DemoScript, story: Story) -> None:
         )
         return
     for hop in story.path.hops:
-        console.print(
-            textwrap.indent(textwrap.fill(printable(hop.text), WIDTH - 6), "    ").replace(
-                "    ", "  → ", 1
-            ),
-            markup=False,
-        )
+        for line in textwrap.wrap(
+            hop.text, WIDTH - 6, initial_indent="  → ", subsequent_indent="    "
+        ):
+            print_text(line)
 
 
-def show_reach(console: Console, reach: Reach) -> None:
+def show_reach(reach: Reach) -> None:
     """Print the routers that carried most, from whom and to whom."""
-    carried: dict[int, int] = {}
-    for (_, router, _), lines in reach.flows.items():
-        carried[router] = carried.get(router, 0) + lines
+    carried = reach.carried()
     if not carried:
-        say(console, "No message has brought anybody a line yet: too little has happened for it.")
+        print_text("No message has brought anybody a line yet: too little has happened for it.")
         return
     largest = max(carried.values())
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("people of", "told, through the router", "people of", "lines written"):
-        table.add_column(column, no_wrap=True, overflow="ellipsis", min_width=len(column))
-    for router in sorted(carried, key=lambda number: (-carried[number], number))[:ROUTERS_SHOWN]:
-        bar = "█" * max(1, round(BAR * carried[router] / largest))
-        name = shorten(reach.names.get(router, f"router {router}"), NAME_CHARS, placeholder=" …")
-        table.add_row(
+    shown = sorted(carried, key=lambda number: (-carried[number], number))[:ROUTERS_SHOWN]
+    rows = [
+        (
             _most(reach, router, 0),
-            escape(printable(name)),
+            shorten(reach.names.get(router, f"router {router}"), NAME_CHARS, placeholder=" …"),
             _most(reach, router, 2),
-            f"{carried[router]:>4} {bar}",
+            f"{carried[router]:>4} {'█' * max(1, round(BAR * carried[router] / largest))}",
         )
-    console.print(table)
+        for router in shown
+    ]
+    print_table("", ("people of", "told, through the router", "people of", "lines written"), rows)
 
 
 def _most(reach: Reach, router: int, end: int) -> str:
@@ -163,19 +138,16 @@ def _most(reach: Reach, router: int, end: int) -> str:
 
     The others are counted.
     """
-    lines: dict[str, int] = {}
+    lines: Counter[str] = Counter()
     for flow, count in reach.flows.items():
         if flow[1] == router:
-            name = str(flow[end])
-            lines[name] = lines.get(name, 0) + count
-    names: Sequence[str] = sorted(lines, key=lambda name: (-lines[name], name))
-    return escape(
-        shorten(printable(names[0]), GROUP_CHARS, placeholder=" …")
-        + (f" and {len(names) - 1} more" if len(names) > 1 else "")
-    )
+            lines[str(flow[end])] += count
+    names = sorted(lines, key=lambda name: (-lines[name], name))
+    most = shorten(names[0], GROUP_CHARS, placeholder=" …")
+    return f"{most} and {len(names) - 1} more" if len(names) > 1 else most
 
 
-def show_evolution(console: Console, run: pb.EvolutionRun, names: Mapping[int, str]) -> None:
+def show_evolution(run: pb.EvolutionRun, names: Mapping[int, str]) -> None:
     """Print the plan as lineage, and the verdict.
 
     Args:
@@ -187,53 +159,47 @@ def show_evolution(console: Console, run: pb.EvolutionRun, names: Mapping[int, s
             shorten(names.get(router, f"router {router}"), NAME_CHARS, placeholder=" …")
             for router in change.before
         )
-        say(console, f"  {numbers:<{NUMBERS_CHARS}}{KINDS.get(change.kind, 'change')}: {called}")
+        print_text(f"  {numbers:<{NUMBERS_CHARS}}{KINDS.get(change.kind, 'change')}: {called}")
         if change.reason:
-            say(
-                console,
+            print_text(
                 f"  {'':<{NUMBERS_CHARS}}{shorten(change.reason, REASON_CHARS, placeholder=' …')}",
             )
     if len(run.changes) > CHANGES_SHOWN:
-        say(console, f"  … and {len(run.changes) - CHANGES_SHOWN} more.")
-    say(
-        console,
+        print_text(f"  … and {len(run.changes) - CHANGES_SHOWN} more.")
+    print_text(
         f"Verdict: {run.verdict or ('published' if run.published else 'not published')}.".replace(
             "..", "."
         ),
     )
-    say(
-        console,
+    print_text(
         "They are live as a new epoch." if run.published else "The routers stay as they were.",
     )
 
 
-def show_advice(console: Console, advice: Advice, showcase: Showcase | None) -> None:
+def show_advice(advice: Advice, showcase: Showcase | None) -> None:
     """Print the list and its explained item.
 
     Args:
         showcase: None if no item could be placed; then the first of the list is explained.
     """
     for place, one in enumerate(advice.best, 1):
-        say(console, f"  {place}. {one.title or one.item_id}")
+        print_text(f"  {place}. {one.title or one.item_id}")
     if showcase is not None:
-        console.print()
-        say(console, how_chosen(showcase))
-        say(console, where_it_stands(advice, showcase))
-    say(console, f"Why: {advice.chosen.explanation.text}")
+        print()
+        print_text(how_chosen(showcase))
+        print_text(where_it_stands(advice, showcase))
+    print_text(f"Why: {advice.chosen.explanation.text}")
     parts, without = _parts(advice.chosen), _parts(advice.without)
     largest = {
         name: max(abs(parts.get(name, 0.0)), abs(without.get(name, 0.0)))
         for name in parts | without
     }
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("part of the score", "adds", "adds with propagation off"):
-        table.add_column(column, justify="left" if column.startswith("part") else "right")
-    for name in sorted(largest, key=lambda name: (-largest[name], name))[:PARTS_SHOWN]:
-        table.add_row(
-            escape(printable(name)),
-            *(f"{side[name]:+.2f}" if name in side else "-" for side in (parts, without)),
-        )
-    console.print(table)
+    columns = ("part of the score", "adds", "adds with propagation off")
+    rows = [
+        (name, *(f"{side[name]:+.2f}" if name in side else "-" for side in (parts, without)))
+        for name in sorted(largest, key=lambda name: (-largest[name], name))[:PARTS_SHOWN]
+    ]
+    print_table("", columns, rows, columns[1:])
 
 
 def how_chosen(showcase: Showcase) -> str:

@@ -1,18 +1,21 @@
 """The demo from start to end."""
 
+import os
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager, redirect_stderr
 from pathlib import Path
 
-from rich.console import Console
-
 from propagation.datasets.dataset import Dataset
+from propagation.evaluation.protocols.prequential import Report
+from propagation.forced_exit import temporary_folder
 from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
-from services.client.errors import Refused
+from propagation.workflow.concurrency import background_task
+from services.client.errors import Refused, Unreachable
 from services.client.stub import Stub, connect
 from services.client.upload import UploadReport, upload
+from services.config.sources import load_settings, parse_assignments
 from services.demo.data import (
     DemoScript,
     Reach,
@@ -21,11 +24,9 @@ from services.demo.data import (
     profiles_of,
     shorten_script,
 )
-from services.demo.picture import TracedPath, draw
+from services.demo.picture import draw
 from services.demo.printing import (
     heading,
-    new_console,
-    say,
     show_advice,
     show_data,
     show_evolution,
@@ -33,63 +34,58 @@ from services.demo.printing import (
     show_profiles,
     show_reach,
 )
-from services.demo.processes import OUT, demo_service, scripted_model
-from services.demo.ranking import Ranking, show_ranking, start_ranking
-from services.demo.story import Story, advice_for, find_showcase, find_stories
+from services.demo.ranking import rank_events, show_ranking
+from services.demo.story import Story, advice_for, find_showcase, find_stories, traced_path
+from services.fake_llm.script import Script
+from services.fake_llm.server import fake_llm
 from services.report.collect import collect_report
 from services.report.page import render_page
-from services.runtime.console import progress_bar
+from services.runtime.console import print_text, progress_bar
+from services.runtime.logs import configure_logging
+from services.server import running
 
-PICTURE, PAGE = OUT / "reach.png", OUT / "report.html"
-SCRIPTED_EVENTS = 1_500
+OUT = Path("demo-out")
+PICTURE, PAGE, LOG = OUT / "reach.png", OUT / "report.html", OUT / "service.log"
+SCRIPTED_EVENTS, SCRIPTED_SECONDS = 1_500, 0.02
 
 
 async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> None:
     """Run and print the demo.
 
-    It leaves only the picture and the page.
+    It leaves the picture, the page and the service's log.
 
     Args:
         scripted: Let a scripted language model reason, over fewer events.
 
     Raises:
         BrokenData: The folder cannot be read.
-        ChildFailed: A process of the demo failed.
-        Unreachable: The demo's service does not answer.
-        Refused: It refused a call.
+        Refused, Unreachable: The demo's service refused a call, or did not answer it.
     """
-    started, console = time.monotonic(), new_console()
-    heading(console, "The data")
-    script = make_script(folder, seed)
-    script = shorten_script(script, SCRIPTED_EVENTS) if scripted else script
-    show_data(console, script)
-    reasoner = (
-        scripted_model() if scripted else nullcontext(())
-    )  # no settings: the offline reasoner
-    ranking = start_ranking(folder, seed) if len(script.dataset) else nullcontext()
+    started = time.monotonic()
+    heading("The data")
+    whole = make_script(folder, seed)
+    script = shorten_script(whole, SCRIPTED_EVENTS) if scripted else whole
+    show_data(script)
     async with (
-        reasoner as model,
-        demo_service([*script.settings, *model]) as address,
-        ranking as report,
+        demo_service(script, scripted=scripted) as address,
+        background_task(rank_events(whole.dataset, seed)) as ranking,
         connect(address) as stub,
     ):
-        say(console, f"A service of its own answers at {address}, on a temporary database.")
+        print_text(f"A service of its own answers at {address}, on a temporary database.")
         if scripted:
-            say(
-                console,
+            print_text(
                 (
                     "A scripted language model reasons, behind the OpenAI wire format: see "
                     "`propagation fake-llm --help`."
                 ),
             )
         loaded = await load_clients(stub, script)
-        if report is None:
-            await search(stub, console, script.dataset, loaded.sequence)
+        if len(script.dataset):
+            await _with_events(stub, script, ranking, seed)
         else:
-            await _with_events(stub, console, script, report, seed)
-    console.print()
-    say(
-        console,
+            await search(stub, script.dataset, loaded.sequence)
+    print()
+    print_text(
         (
             f"Done in {time.monotonic() - started:.0f} s; the service is stopped and its "
             "database "
@@ -98,41 +94,72 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
     )
 
 
+@asynccontextmanager
+async def demo_service(script: DemoScript, *, scripted: bool) -> AsyncIterator[str]:
+    """Run a service on a free loopback port and a temporary database.
+
+    Its log goes into a file. Yields its address.
+
+    Raises:
+        Refused, Unreachable: A call inside the block failed; the message names the log.
+    """
+    with temporary_folder("propagation-demo-") as folder:
+        async with fake_llm(Script(latency=SCRIPTED_SECONDS)) as model:
+            assignments = [f"database={folder / 'demo.db'}", "server.port=0", *script.settings]
+            if scripted:
+                assignments += [
+                    "reasoner=openai",
+                    "openai.model=scripted",
+                    f"openai.base_url={model.base_url}",
+                    "openai.in_flight=20",
+                ]
+            loaded = load_settings(None, os.environ, parse_assignments(assignments))
+            _log_to_file()
+            try:
+                async with running(loaded.settings) as service:
+                    yield service.address
+            except (Refused, Unreachable) as error:
+                raise type(error)(f"{error}; the service's log: {LOG.resolve()}") from error
+
+
+def _log_to_file() -> None:
+    """Send the log to a file that is open until the process ends."""
+    OUT.mkdir(exist_ok=True)
+    with redirect_stderr(LOG.open("w", encoding="utf-8")):
+        configure_logging("console")
+
+
 async def _with_events(
     stub: Stub,
-    console: Console,
     script: DemoScript,
-    ranking: Ranking,
+    ranking: Awaitable[Report | str],
     seed: int,
 ) -> None:
     await load_events(stub, script, 0, script.before)
     before = await profiles_of(stub, script.watched)
     await load_events(stub, script, script.before, script.after)
-    story = await _tell(stub, console, script, before)
+    story = await _tell(stub, script, before)
     if script.after < len(script.dataset):
         await load_events(stub, script, script.after, len(script.dataset))
-    reach = await _picture(stub, console, script, story, seed)
-    heading(console, "An evolution of the routers")
+    reach = await _picture(stub, script, story, seed)
+    heading("An evolution of the routers")
     evolution = await stub.EvolveRouters(pb.EvolveRoutersRequest())
-    show_evolution(console, evolution.run, reach.names)
-    heading(console, "Ranking quality")
-    show_ranking(console, await ranking())
-    OUT.mkdir(parents=True, exist_ok=True)
+    show_evolution(evolution.run, reach.names)
+    heading("Ranking quality")
+    show_ranking(await ranking)
     PAGE.write_text(render_page(await collect_report(stub)), encoding="utf-8")
-    console.print()
-    say(console, f"All of it on one page, with the routers' lineage: {PAGE.resolve()}")
+    print()
+    print_text(f"All of it on one page, with the routers' lineage: {PAGE.resolve()}")
 
 
 async def _tell(
     stub: Stub,
-    console: Console,
     script: DemoScript,
     before: dict[str, pb.Profile],
 ) -> Story | None:
-    heading(console, "A profile, before and after")
+    heading("A profile, before and after")
     if not script.watched:
-        say(
-            console,
+        print_text(
             f"There is too little to show: with {pluralize(len(script.dataset), 'event')} nobody"
             " has a profile to compare with a later one. It takes two at least, and some hundreds"
             " to see something.",
@@ -142,60 +169,37 @@ async def _tell(
     showcase = await find_showcase(stub, script, stories)
     story = showcase.shown.story if showcase else stories[0] if stories else None
     if story is None:
-        say(
-            console,
+        print_text(
             (
                 f"No message has written into {pluralize(len(script.watched), 'watched profile')}: "
                 "too few events for it."
             ),
         )
     else:
-        show_profiles(console, story)
-        heading(console, "One path, traced")
-        show_path(console, script, story)
+        show_profiles(story)
+        heading("One path, traced")
+        show_path(script, story)
     user = story.user if story else script.watched[0]
     advice = await advice_for(stub, user, showcase.shown.item if showcase else None)
     if advice:
-        heading(console, f"Recommended to {user}")
-        show_advice(console, advice, showcase)
+        heading(f"Recommended to {user}")
+        show_advice(advice, showcase)
     return story
 
 
 async def _picture(
     stub: Stub,
-    console: Console,
     script: DemoScript,
     story: Story | None,
     seed: int,
 ) -> Reach:
-    heading(console, "Routers, and who reached whom")
+    heading("Routers, and who reached whom")
     reach = await collect_reach(stub, script)
-    show_reach(console, reach)
+    show_reach(reach)
     if reach.tables:
-        file = draw(reach, script.dataset.name, _trace(story), PICTURE, seed)
-        say(console, f"The picture: {file.resolve()}")
+        file = draw(reach, script.dataset.name, traced_path(story), PICTURE, seed)
+        print_text(f"The picture: {file.resolve()}")
     return reach
-
-
-def _trace(story: Story | None) -> TracedPath | None:
-    """Return the path that the story told, over its own router."""
-    routers = (
-        [hop.attribute.router for hop in story.path.hops if hop.HasField("attribute")]
-        if story and story.path
-        else []
-    )
-    messages = (
-        [source.message for source in story.line.sources if source.HasField("message")]
-        if story
-        else []
-    )
-    messages.sort(key=lambda message: message.router not in routers)
-    if story is None or not messages:
-        return None
-    senders = [
-        key.id for key in messages[0].senders.clients.keys if key.kind == pb.CLIENT_KIND_USER
-    ]
-    return TracedPath(senders, messages[0].router, story.user)
 
 
 async def load_clients(stub: Stub, script: DemoScript) -> UploadReport:
@@ -231,9 +235,9 @@ SEARCHES, SHOWN = 3, 5
 NEWCOMER = "somebody new"
 
 
-async def search(stub: Stub, console: Console, dataset: Dataset, sequence: int) -> None:
+async def search(stub: Stub, dataset: Dataset, sequence: int) -> None:
     """Show neighbours of some items, and a new user's list."""
-    heading(console, "Searched")
+    heading("Searched")
     titled = [item for item in dataset.items if item.title]
     for item in titled[:: max(1, len(titled) // SEARCHES)][:SEARCHES]:
         key = pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=item.key.id)
@@ -244,7 +248,6 @@ async def search(stub: Stub, console: Console, dataset: Dataset, sequence: int) 
         )
         listed = f" ({', '.join(item.categories)})" if item.categories else ""
         show_found(
-            console,
             f"Most like “{item.title}”{listed}:",
             [near.title or near.key.id for near in answer.neighbours],
         )
@@ -252,13 +255,11 @@ async def search(stub: Stub, console: Console, dataset: Dataset, sequence: int) 
         pb.RecommendRequest(user_id=NEWCOMER, limit=SHOWN, min_sequence=sequence)
     )
     show_found(
-        console,
         "For a user never seen:",
         [one.title or one.item_id for one in advice.recommendations],
     )
-    heading(console, "Ranking")
-    say(
-        console,
+    heading("Ranking")
+    print_text(
         (
             f"{dataset.name} is a catalogue alone: it has no events, so there is nothing to rank"
             " and nothing to propagate."
@@ -266,8 +267,8 @@ async def search(stub: Stub, console: Console, dataset: Dataset, sequence: int) 
     )
 
 
-def show_found(console: Console, what: str, titles: Sequence[str]) -> None:
+def show_found(what: str, titles: Sequence[str]) -> None:
     """Print search results."""
-    say(console, what)
+    print_text(what)
     for place, title in enumerate(titles, 1):
-        say(console, f"  {place}. {title}")
+        print_text(f"  {place}. {title}")

@@ -218,3 +218,36 @@ async def _places(stub: Stub, user: str, propagate: bool) -> dict[str, int]:
         pb.RecommendRequest(user_id=user, limit=DEEP, propagate=propagate)
     )
     return {one.item_id: place for place, one in enumerate(answer.recommendations, 1)}
+
+
+@dataclass(frozen=True)
+class TracedPath:
+    """The path that the story tells.
+
+    It leads from the senders over a router to the user.
+    """
+
+    senders: Sequence[str]
+    router: int
+    user: str
+
+
+def traced_path(story: Story | None) -> TracedPath | None:
+    """Return the path that the story told, over its own router."""
+    routers = (
+        [hop.attribute.router for hop in story.path.hops if hop.HasField("attribute")]
+        if story and story.path
+        else []
+    )
+    messages = (
+        [source.message for source in story.line.sources if source.HasField("message")]
+        if story
+        else []
+    )
+    messages.sort(key=lambda message: message.router not in routers)
+    if story is None or not messages:
+        return None
+    senders = [
+        key.id for key in messages[0].senders.clients.keys if key.kind == pb.CLIENT_KIND_USER
+    ]
+    return TracedPath(senders, messages[0].router, story.user)

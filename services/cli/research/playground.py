@@ -32,7 +32,8 @@ def demo(
     """Show what propagation does to a dataset.
 
     A service is run, and the dataset is loaded through its API. It takes less than three minutes
-    and leaves a picture and a page in demo-out. The service and its database go when the demo ends.
+    and leaves a picture, a page and the service's log in demo-out. The service and its database go
+    when the demo ends.
     """
     from services.demo.run import demo as show
 

@@ -8,24 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from services.cli.exits import ExitCode, code_of
-from services.client.errors import ChildFailed
-from services.demo import ranking
-from services.demo.processes import child, demo_service, exit_in_words
+from services.client.errors import Refused
+from services.config.sources import SettingsError
+from services.demo import run
+from services.demo.data import DemoScript, make_script
 
 ROOT = Path(__file__).parents[3]
-KILLED = """
-import asyncio
-from services.demo.processes import child
-
-async def main():
-    async with child("http.server", ["0", "--bind", "127.0.0.1"]) as process:
-        await process.stdout.readline()
-        print(process.pid, flush=True)
-        await asyncio.sleep(60)
-
-asyncio.run(main())
-"""
 
 
 async def run_demo(folder: Path, *arguments: str) -> asyncio.subprocess.Process:
@@ -43,14 +31,6 @@ async def run_demo(folder: Path, *arguments: str) -> asyncio.subprocess.Process:
     )
 
 
-def running(pid: int) -> bool:
-    """A process that nobody has waited for yet does not run."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 def left_by(folder: Path) -> list[str]:
     return [path.name for path in folder.glob("propagation-demo-*")]
 
@@ -63,56 +43,6 @@ async def test_a_broken_line_is_one_line_and_nothing_starts(tmp_path):
     [refusal] = errors.decode().splitlines()
     assert refusal.startswith("propagation: x.inter, line 2, item_id: is missing")
     assert not left_by(tmp_path)
-
-
-async def test_a_child_does_not_outlive_the_block():
-    with pytest.raises(RuntimeError):
-        async with child("http.server", ["0", "--bind", "127.0.0.1"]) as process:
-            raise RuntimeError
-    assert process.returncode is not None
-
-
-async def test_a_child_is_started_without_a_fork_handler_of_this_process():
-    forks = []
-    os.register_at_fork(before=lambda: forks.append(1))
-    async with child("http.server", ["0", "--bind", "127.0.0.1"]):
-        assert not forks
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG is Linux's")
-async def test_a_killed_demo_takes_its_children_along():
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", KILLED, cwd=ROOT, stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdout is not None
-    pid = int(await process.stdout.readline())
-    assert running(pid)
-    process.kill()
-    await process.wait()
-    for _ in range(500):
-        if not running(pid):
-            break
-        await asyncio.sleep(0.02)
-    assert not running(pid)
-
-
-async def test_an_evaluation_that_fails_says_why_and_is_no_unreachable_service(
-    tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(ranking, "MEASURE", "services.demo.nothing_of_the_kind")
-    async with ranking.start_ranking(None, 7) as report:
-        with pytest.raises(
-            ChildFailed, match=r"exit code 1: .*nothing_of_the_kind.*evaluation\.log"
-        ) as raised:
-            await report()
-    assert code_of(raised.value) == ExitCode.FAULT
-    assert "nothing_of_the_kind" in (tmp_path / "demo-out" / "evaluation.log").read_text()
-
-
-def test_how_a_process_ended_is_said_in_words():
-    assert exit_in_words(-signal.SIGABRT).endswith("SIGABRT")
-    assert exit_in_words(3).endswith("exit code 3")
 
 
 @pytest.mark.slow
@@ -142,11 +72,22 @@ async def test_ctrl_c_leaves_nothing_running(tmp_path):
         await asyncio.open_connection(host, int(port))
 
 
-@pytest.mark.slow
-async def test_a_service_that_cannot_start_says_why():
-    with pytest.raises(Exception, match="nothing-of-the-kind"):
-        async with demo_service(["nothing-of-the-kind=1"]):
+async def test_a_service_that_cannot_start_says_why(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(DemoScript, "settings", ["nothing-of-the-kind=1"])
+    script = make_script(None, 7)
+    with pytest.raises(SettingsError, match="nothing-of-the-kind"):
+        async with run.demo_service(script, scripted=False):
             pass
+
+
+@pytest.mark.slow
+async def test_a_refusal_names_the_log_of_the_service(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Refused, match=r"no such thing; .*service\.log"):
+        async with run.demo_service(make_script(None, 7), scripted=False):
+            raise Refused("no such thing")
+    assert "ready" in (tmp_path / "demo-out" / "service.log").read_text()
 
 
 @pytest.mark.slow

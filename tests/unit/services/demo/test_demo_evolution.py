@@ -1,24 +1,21 @@
 """The evolution in words: what became of whom, why, and the verdict."""
 
-import io
-
-from rich.console import Console
+import pytest
 
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.printing import show_evolution
 
 
-def shown(run):
-    out = io.StringIO()
-    show_evolution(
-        Console(file=out, width=110, highlight=False),
-        run,
-        {4: "jazz [bold]and cellars", 50: "hill walks"},
-    )
-    return out.getvalue()
+@pytest.fixture
+def shown(capsys):
+    def show(run):
+        show_evolution(run, {4: "jazz [bold]and cellars", 50: "hill walks"})
+        return capsys.readouterr().out
+
+    return show
 
 
-def test_lineage_reason_and_verdict_are_told():
+def test_lineage_reason_and_verdict_are_told(shown):
     merge = pb.EvolutionChange(
         kind=pb.EVOLUTION_KIND_MERGE, before=[4, 50], after=[4], reason="one community"
     )
@@ -32,7 +29,7 @@ def test_lineage_reason_and_verdict_are_told():
     assert "live as a new epoch" in text
 
 
-def test_a_refused_run_changes_nothing_and_a_long_plan_is_shortened():
+def test_a_refused_run_changes_nothing_and_a_long_plan_is_shortened(shown):
     many = [
         pb.EvolutionChange(kind=pb.EVOLUTION_KIND_REWRITE, before=[n], after=[n]) for n in range(9)
     ]

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.demo.data import Reach
-from services.demo.picture import TracedPath, draw
+from services.demo.picture import draw
+from services.demo.story import TracedPath
 from services.report.force_layout import force_layout, spread_labels
 
 GROUPS = {f"u{n}": "left" if n < 10 else "right" for n in range(20)}
