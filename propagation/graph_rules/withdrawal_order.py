@@ -38,7 +38,10 @@ class WithdrawalStep(StrEnum):
     CHANGE_ATTRIBUTES = "change attributes"
     """Recount holders; remove lost attributes with their message parts, mappings and gradients."""
     CHANGE_MESSAGES = "change messages"
-    """Store the messages' new texts, count their senders anew, and queue them for the index."""
+    """Store the messages' new texts, count their senders anew, and queue them for the index.
+
+    Also store the arrivals that still wait, and the evolutions' new reports.
+    """
     PUBLISH_BARRIER = "publish barrier"
     """Make the staged checkpoint the newest barrier and drop older checkpoints."""
     MARK_FOR_WIPING = "mark for wiping"

@@ -34,6 +34,7 @@ from propagation.routing.policy import (
     RoutingPolicy,
     UpdatedRouters,
 )
+from propagation.routing.postponed_arrivals import PostponedArrivals
 from propagation.routing.routing_table import (
     RoutingTable,
     TableChange,
@@ -50,6 +51,7 @@ __all__ = [
     "CentrePerception",
     "FixedThreshold",
     "Perception",
+    "PostponedArrivals",
     "RoutingPolicy",
     "RoutingTable",
     "SemanticPolicy",

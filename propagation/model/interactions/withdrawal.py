@@ -15,6 +15,7 @@ from propagation.model.clients.attribute import Attribute
 from propagation.model.clients.client_text import ClientText
 from propagation.model.interactions.interaction import InteractionRow
 from propagation.model.interactions.log import EntryKind
+from propagation.model.routers.evolution import EvolutionRun
 from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 
 
@@ -184,6 +185,8 @@ class Withdrawal:
         reduced_messages: (router, version) of all messages that lose parts.
         client_attributes: Attributes of changed clients, by ref.
         recounted: Attributes with new counts of their holders; one without holders goes.
+        postponed: The blob POSTPONED_ARRIVALS from now on; None: as it is.
+        reports: Evolution runs whose reasons change.
         unmapped: Names that are no longer mapped to another attribute.
         words: Words that may not stay in the reason of a dead letter.
     """
@@ -201,6 +204,8 @@ class Withdrawal:
     reduced_messages: Sequence[tuple[int, int]] = ()
     client_attributes: Mapping[int, Sequence[str]] = field(default_factory=dict)
     recounted: Sequence[Attribute] = ()
+    postponed: bytes | None = None
+    reports: Sequence[EvolutionRun] = ()
     unmapped: frozenset[str] = frozenset()
     words: tuple[str, ...] = ()
 

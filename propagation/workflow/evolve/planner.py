@@ -104,6 +104,7 @@ async def load_router_gradients(
 def _router_case(
     router: RouterVersion,
     gradients: RouterGradients,
+    shown: Sequence[Gradient],
     community: Community | None,
     nearest: RouterVersion | None,
     similarity: float,
@@ -113,12 +114,15 @@ def _router_case(
     """Describe a router, with the split and the merge that it might have.
 
     The merge is with the nearest router. What fewer than `min_support` readers chose is left out.
+
+    Args:
+        shown: The gradients that the reasoner may read.
     """
     choices = gradients.choices
     halves = router_halves(router, choices, community, min_support) if community else None
     return RouterCase(
         router=router,
-        gradients=list(reversed(gradients.newest)),
+        gradients=shown,
         praised=gradients.praised,
         blamed=gradients.blamed,
         choices=supported_choices(choices.values(), min_support),
@@ -221,6 +225,7 @@ class Planner:
                 _router_case,
                 versions[router],
                 gradients[router],
+                await self._supported_gradients(gradients[router]),
                 community,
                 None if nearest is None else versions[nearest],
                 -1.0 if nearest is None else float(similarities[router][nearest]),
@@ -256,6 +261,24 @@ class Planner:
         users, _, weights = written.of(router)
         seed = int(mixed(np.uint64(router), np.uint64(self.settings.seed))) >> 1
         return split_community(sum_by_place(users, weights, len(directions)), directions, seed)
+
+    async def _supported_gradients(self, found: RouterGradients) -> list[Gradient]:
+        """Return the newest gradients that tell of no single reader, newest first.
+
+        Left out are those that name what fewer than `min_support` readers chose, or the title of
+        the item that their reader chose.
+        """
+        supported = supported_choices(found.choices.values(), self.settings.min_support)
+        newest = [one for one in reversed(found.newest) if supported.keys() >= {*one.attributes}]
+        rows = await self.store.interactions(sorted({one.sequence for one in newest}))
+        items = await self.store.get_clients(sorted({row.item for row in rows}))
+        titles = {client.ref: client.title.casefold() for client in items if client.title}
+        title_of = {row.sequence: titles[row.item] for row in rows if row.item in titles}
+        return [
+            one
+            for one in newest
+            if one.sequence not in title_of or title_of[one.sequence] not in one.text.casefold()
+        ]
 
     async def _decide(
         self, case: RouterCase, community: Community | None, draft: _PlanDraft

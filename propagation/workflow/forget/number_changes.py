@@ -36,7 +36,7 @@ from propagation.numbers import (
     own_trust,
     unwrite,
 )
-from propagation.numbers.rules import CO_HISTORY, HISTORY, write
+from propagation.numbers.rules import CO_HISTORY, HISTORY, RECENT_HALF_LIFE, write
 from propagation.workflow.learn.learned_weights import TASTE
 from propagation.workflow.views import NumbersView
 
@@ -121,6 +121,7 @@ class Subtraction:
                 self._promote(view, history, int(row), int(repeats[0]), place)
                 continue
             fade_recent(state, item, state.clock[INTERACTIONS] - self.written.since[place])
+            _age_recent(state, item)
             state.adoptions[item] -= 1
             state.totals[0] -= 1
             removed.add(item)
@@ -179,6 +180,13 @@ class Subtraction:
             session=session._replace(total=session.total.copy()),
             taste=taste._replace(total=taste.total.copy()),
         )
+
+
+def _age_recent(state: State, item: int) -> None:
+    """Count an item's recent popularity from now: its moment may be that of what goes."""
+    now = state.clock[INTERACTIONS]
+    state.recent[item] *= np.exp2((state.recent_at[item] - now) / RECENT_HALF_LIFE)
+    state.recent_at[item] = now
 
 
 def _map_taste(routers: NDArray[np.uint16], chain: RouterMapChain, user: int) -> NDArray[np.uint16]:

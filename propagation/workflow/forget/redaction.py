@@ -5,7 +5,7 @@ filter rule loses withdrawn evidence, and goes with the last of it. A message lo
 only the withdrawn parts brought. These are decisions only: nothing is loaded or stored.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 
@@ -40,6 +40,8 @@ class Removal:
         words: Words of an erased client.
         unsupported: Attributes that too few users hold to be passed on.
         messages: By (router, version), the attributes that a message lost; None: all of them.
+        titles: Of items (refs) that too few users chose by now; changed messages may not quote
+            them.
     """
 
     sequences: frozenset[int]
@@ -47,6 +49,14 @@ class Removal:
     words: OwnWords = field(default_factory=OwnWords)
     unsupported: OwnWords = field(default_factory=OwnWords)
     messages: LostAttributes = field(default_factory=dict)
+    titles: Mapping[int, OwnWords] = field(default_factory=dict)
+
+    @cached_property
+    def message_search_words(self) -> frozenset[str]:
+        """Words of which every message that says what may not stay holds one."""
+        return self.message_words.search_words.union(
+            *(one.search_words for one in self.titles.values())
+        )
 
     @cached_property
     def message_words(self) -> OwnWords:
@@ -117,6 +127,11 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
     """
     if line.author is Author.CATALOGUE:
         return line
+    if any((source.router, source.version) in removal.messages for source in line.sources):
+        quoted = without_titles(line.text, removal.titles.values())
+        if not quoted:
+            return None
+        line = line if quoted == line.text else replace(line, text=quoted)
     remaining = tuple(source for source in line.sources if not _is_removed(source, line, removal))
     cites = len(remaining) < len(line.sources)
     words = removal.message_words if line.author is Author.RECEPTION else removal.words
@@ -208,6 +223,15 @@ def _remaining_sentences(text: str, kept: Sequence[str], named: OwnWords, *, cit
     remaining = [named.leave_out(sentence, cites=cites) for sentence in split_sentences(text)]
     whole = " ".join(filter(None, [remaining[0] or plain, *remaining[1:]]))
     return next((text for text in (whole, plain) if not named.is_in(text, cites=cites)), "")
+
+
+def without_titles(text: str, titles: Iterable[OwnWords]) -> str:
+    """Drop titles from a text, and sentences that name one otherwise."""
+    for title in titles:
+        if title.is_in(text):
+            sentences = [title.leave_out(sentence) for sentence in split_sentences(text)]
+            text = " ".join(filter(None, sentences))
+    return text
 
 
 def lost_attributes(before: RouterVersion, after: RouterVersion) -> frozenset[str] | None:

@@ -36,11 +36,8 @@ from propagation.ports import (
 from propagation.workflow.concurrency import Leases, background_task
 from propagation.workflow.forget.name_matching import ErasedClient
 from propagation.workflow.forget.number_changes import History, Subtraction
-from propagation.workflow.forget.text_changes import (
-    TextChangeFinder,
-    TextChanges,
-    WithdrawalRequest,
-)
+from propagation.workflow.forget.text_change_finder import TextChangeFinder
+from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
 from propagation.workflow.index.embedding import attribute_text, content_text
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
@@ -171,7 +168,7 @@ class Withdrawer:
         """
         async with self.learner.hold_lease() as lease, self.leases.keep_rounds_out():
             weights = await self.store.learned_weights([row.sequence for row in rows])
-            request = WithdrawalRequest(rows, weights, erased)
+            request = WithdrawalRequest(rows, weights, erased, await self._unquotable(rows, erased))
             finder = TextChangeFinder(
                 self.store, self.min_support, self.vectors.canonical.targets, request
             )
@@ -184,6 +181,20 @@ class Withdrawer:
                 rest = await self.numbers.run(borrow_remainder, *_own_rows(request))
                 barrier = await self.store.stage_checkpoint(lease, rest, await staged)
                 return await self._commit(lease, barrier, await changes, promoted, finder)
+
+    async def _unquotable(
+        self, rows: Sequence[InteractionRow], erased: ErasedClient | None
+    ) -> list[int]:
+        """Find items that fewer than `min_support` users chose besides an erased one."""
+        if erased is None or kind_of(erased.client.ref) != ClientKind.USER:
+            return []
+        items = sorted({row.item for row in rows})
+        adopters = await self.numbers.run(NumbersView.adopters_of, items)
+        return [
+            item
+            for item, users in zip(items, adopters, strict=True)
+            if users - 1 < self.min_support
+        ]
 
     async def _subtract(self, request: WithdrawalRequest) -> list[PromotedRepeat]:
         """Subtract the interactions from the numbers view.
@@ -281,6 +292,8 @@ def _withdrawal(
         reduced_messages=changes.reduced_messages,
         client_attributes=changes.client_attributes,
         recounted=list(changes.recounted.values()),
+        postponed=changes.postponed,
+        reports=changes.reports,
     )
     if erased is None:
         return retraction

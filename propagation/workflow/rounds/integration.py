@@ -7,13 +7,10 @@ there again in the next round.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-
-import orjson
+from dataclasses import dataclass
 
 from propagation.model import ClientKind, ReasonerFailed, ReasonerUnavailable, Round, kind_of
 from propagation.ports import (
-    POSTPONED_ARRIVALS,
     AnswerPart,
     GraphStore,
     Integration,
@@ -125,41 +122,3 @@ class RouterIntegration:
             for client in await self.store.get_clients(quoted)
             if client.title and not client.hidden
         }
-
-
-@dataclass(frozen=True)
-class PostponedArrivals:
-    """Arrivals that wait at routers, with the epoch of these routers."""
-
-    epoch: int = 0
-    groups: dict[int, list[Arrival]] = field(default_factory=dict)
-
-
-async def load_postponed(store: GraphStore) -> PostponedArrivals:
-    """Load the arrivals that wait for the next round.
-
-    Arrivals of clients that no longer exist are left out, and so are those that rest on withdrawn
-    interactions.
-    """
-    blob = await store.get_blob(POSTPONED_ARRIVALS)
-    if blob is None:
-        return PostponedArrivals()
-    epoch, rows = orjson.loads(blob)
-    refs = {ref for _, group in rows for _, ref, _, _ in group}
-    known = {client.ref for client in await store.get_clients(sorted(refs))}
-    cited = sorted({sequence for _, group in rows for *_, sequence in group} - {0})
-    kept_sequences = {0, *(row.sequence for row in await store.interactions(cited))}
-    kept = {
-        router: [Arrival(*row) for row in group if row[1] in known and row[3] in kept_sequences]
-        for router, group in rows
-    }
-    return PostponedArrivals(epoch, {router: group for router, group in kept.items() if group})
-
-
-def pack_postponed(epoch: int, groups: ArrivalsByRouter) -> bytes:
-    """Pack the arrivals that a round postpones, for its publication."""
-    rows = [
-        (router, [(a.attribute, a.ref, a.profile_version, a.sequence) for a in group])
-        for router, group in groups.items()
-    ]
-    return orjson.dumps((epoch, rows))

@@ -14,6 +14,7 @@ from propagation.routing import (
     Arrival,
     CentrePerception,
     Perception,
+    PostponedArrivals,
     canonical_names,
     changed_attributes,
     group_by_router,
@@ -23,10 +24,11 @@ from propagation.routing import (
     words_likeness,
 )
 from propagation.workflow.index.text_cache import ClientTextCache, IndexedText
-from propagation.workflow.rounds.integration import PostponedArrivals
 from propagation.workflow.rounds.trigger import PendingChanges
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views import NumbersOwner
+
+MOST_HELD_BACK = 64
 
 
 @dataclass(frozen=True)
@@ -84,13 +86,15 @@ class AttributePerception:
         recounted = await asyncio.to_thread(recount_holders, known, before, now)
         new = [name for name in unseen if name not in mapped]
         users = {name: attribute.users for name, attribute in (known | recounted).items()}
+        travelling = await asyncio.to_thread(self._travelling, arrived, names, users)
+        travelling += await self._held_back(known, recounted, travelling, names)
         return PerceivedAttributes(
             rows=[
                 *await self._with_routers(recounted, new),
                 *(Attribute(name=name, canonical=target) for name, target in mapped.items()),
             ],
             by_client=now,
-            arrivals=await asyncio.to_thread(self._travelling, arrived, names, users),
+            arrivals=travelling,
             mapped=mapped,
             new=new,
             remapped=[
@@ -164,6 +168,59 @@ class AttributePerception:
                     newest[ref, name] = replace(arrival, attribute=name)
         return list(newest.values())
 
+    async def _held_back(
+        self,
+        known: Mapping[str, Attribute],
+        recounted: Mapping[str, Attribute],
+        travelling: Sequence[Arrival],
+        names: Mapping[str, str],
+    ) -> list[Arrival]:
+        """Find what earlier rounds held back, of attributes that enough users hold since now.
+
+        Args:
+            known: Attributes before the round; `recounted` the same after it.
+            travelling: What travels anyway.
+        """
+        least = self.settings.min_support
+        crossed = [
+            name
+            for name, before in known.items()
+            if name in recounted and before.holders > 0 and before.users < least
+            if recounted[name].users >= least
+        ]
+        holders = {name: await self.store.holders_of(name, MOST_HELD_BACK) for name in crossed}
+        texts = await self.texts.load_newest(
+            sorted({ref for refs in holders.values() for ref in refs})
+        )
+        found = {(arrival.ref, arrival.attribute) for arrival in travelling}
+        return [
+            Arrival(name, ref, texts[ref].version, newest)
+            for name, refs in holders.items()
+            for ref in refs
+            if ref in texts and (ref, name) not in found
+            for newest in _sequences_of(texts[ref], name, names)
+        ]
+
+    async def keep_supported(
+        self, postponed: PostponedArrivals, rows: Sequence[Attribute]
+    ) -> PostponedArrivals:
+        """Drop postponed arrivals that too few users support by now.
+
+        Args:
+            rows: Attributes as this round counts them.
+        """
+        waiting = {arrival.attribute for group in postponed.groups.values() for arrival in group}
+        counted = await self._load(waiting) | {row.name: row for row in rows}
+        return postponed.filtered(
+            lambda arrival: (
+                is_catalogue(arrival.ref, arrival.sequence)
+                or (
+                    arrival.attribute in counted
+                    and counted[arrival.attribute].users >= self.settings.min_support
+                )
+            )
+        )
+
 
 async def assign_to_routers(
     arrivals: Sequence[Arrival], postponed: PostponedArrivals, epoch: int, perception: Perception
@@ -210,6 +267,12 @@ def _canonical_attributes(
     texts: Mapping[int, IndexedText], names: Mapping[str, str]
 ) -> dict[int, tuple[str, ...]]:
     return {ref: to_canonical(text.attributes, names) for ref, text in texts.items()}
+
+
+def _sequences_of(text: IndexedText, name: str, names: Mapping[str, str]) -> list[int]:
+    """Return the newest sequence of a canonical attribute in a text; none if it is not there."""
+    found = [newest for raw, newest in text.attributes.items() if names.get(raw, raw) == name]
+    return [max(found)] if found else []
 
 
 def _names(groups: Iterable[Iterable[str]]) -> set[str]:

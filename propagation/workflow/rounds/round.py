@@ -7,9 +7,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from propagation.model import Round, RouterVersion
-from propagation.ports import GraphStore, Lease, Reasoner
+from propagation.ports import POSTPONED_ARRIVALS, GraphStore, Lease, Reasoner
 from propagation.routing import (
     Perception,
+    PostponedArrivals,
     RoutingPolicy,
     TableChange,
     UpdatedRouters,
@@ -18,11 +19,7 @@ from propagation.routing import (
 )
 from propagation.workflow.concurrency import ROUND_LEASE, Leases, background_task
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.rounds.integration import (
-    RouterIntegration,
-    load_postponed,
-    pack_postponed,
-)
+from propagation.workflow.rounds.integration import RouterIntegration
 from propagation.workflow.rounds.perception import (
     AttributePerception,
     PerceivedAttributes,
@@ -90,7 +87,7 @@ class PropagationRound:
 
         Source: Algorithm 1, lines 16 to 20.
         """
-        postponed = await load_postponed(self._store)
+        postponed = PostponedArrivals.unpack(await self._store.get_blob(POSTPONED_ARRIVALS))
         if not pending.clients and not postponed.groups:
             return None
         current = await self._store.current_epoch()
@@ -104,6 +101,7 @@ class PropagationRound:
         # Routing reads the index, so it must have the new names by then.
         self._vectors.canonical.add(perceived.mapped)
         await self._vectors.write(perceived.remapped)
+        postponed = await self._perception.keep_supported(postponed, perceived.rows)
         groups = await assign_to_routers(perceived.arrivals, postponed, epoch, perception)  # eq. 2
         routers = await self._integrator.integrate(round_, epoch, groups)  # eq. 3
         async with background_task(
@@ -114,7 +112,8 @@ class PropagationRound:
         failed = {router: groups[router] for router in routers.failed}
 
         summary = _with_counts(round_, pending, routers, change)
-        published = await self._store.publish_round(lease, summary, pack_postponed(epoch, failed))
+        waiting = PostponedArrivals(epoch, failed)
+        published = await self._store.publish_round(lease, summary, waiting.pack())
         self.postponed = routers.failed
         self._vectors.canonical.add(perceived.mapped, published.number)
         await self._vectors.publish_round(

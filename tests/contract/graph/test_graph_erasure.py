@@ -12,6 +12,9 @@ from propagation.model import (
     ClientKind,
     EntryKind,
     EventStatus,
+    EvolutionChange,
+    EvolutionKind,
+    EvolutionRun,
     IntegratedAttribute,
     LeaseLost,
     MessageMerge,
@@ -20,7 +23,7 @@ from propagation.model import (
     RecordStatus,
     Withdrawal,
 )
-from propagation.ports import Collection, IndexChange, VersionClash
+from propagation.ports import POSTPONED_ARRIVALS, Collection, IndexChange, VersionClash
 from tests.contract.graph_store import (
     STRANGE,
     change,
@@ -291,6 +294,23 @@ async def test_messages_of_a_client_say_who_else_brought_what(store):
         (merge.ref, merge.profile_version)
         for merge in await store.merges_of_messages([(3, 1), (4, 1)])
     } == {(ANN, 1), (BOB, 1)}
+
+
+async def test_waiting_arrivals_and_reasons_change_with_the_commit(store):
+    await lived(store)
+    await store.put_blob(POSTPONED_ARRIVALS, b"with ann")
+    change = EvolutionChange(kind=EvolutionKind.REWRITE, before=(1,), after=(1,), reason="ann")
+    run = await store.save_evolution(EvolutionRun(changes=(change,)))
+    cleaned = run.model_copy(update={"changes": (change.model_copy(update={"reason": ""}),)})
+    rows = await store.interactions_of_clients([ANN])
+    await withdraw(
+        store,
+        await lease_of(store),
+        erasure(ANN, rows, postponed=b"without", reports=[cleaned]),
+        checkpoint(3, barrier=True),
+    )
+    assert await store.get_blob(POSTPONED_ARRIVALS) == b"without"
+    assert await store.evolution_runs(5) == [cleaned]
 
 
 async def test_work_in_flight_does_not_write_a_forgotten_client_back(store):

@@ -36,7 +36,7 @@ from propagation.model import (
     WithdrawalResult,
     kind_of,
 )
-from propagation.ports import COLLECTIONS, Collection, Lease, VersionClash
+from propagation.ports import COLLECTIONS, POSTPONED_ARRIVALS, Collection, Lease, VersionClash
 
 ROWS_PER_STATEMENT = 2_000
 
@@ -283,6 +283,16 @@ class WithdrawalCommit:
                 "forget/withdrawal/update_senders",
                 keys=[list(key) for key in withdrawal.reduced_messages],
                 senders=SENDERS_KEPT,
+            )
+
+        if withdrawal.postponed is not None:
+            await self.transaction.execute(
+                "connection/store_fact", name=POSTPONED_ARRIVALS, value=withdrawal.postponed
+            )
+        if withdrawal.reports:
+            await self.transaction.execute(
+                "forget/withdrawal/update_reports",
+                rows=[[run.run, run.model_dump_json()] for run in withdrawal.reports],
             )
 
     async def _publish_barrier(self) -> None:

@@ -31,6 +31,7 @@ from propagation.graph_rules.withdrawal_order import (
     withdrawal_steps,
 )
 from propagation.model import SENDERS_KEPT, StagedCheckpoint, Withdrawal, WithdrawalResult
+from propagation.ports import POSTPONED_ARRIVALS
 
 OF_INTERACTIONS = ("reasoned", "dead_letter", "gradient")
 OF_CLIENT = (
@@ -293,6 +294,16 @@ class WithdrawalCommit:
                 *key,
             )
         put_messages_out(self.connection, messages, self.directory.now())
+        if self.withdrawal.postponed is not None:
+            self._execute(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+                POSTPONED_ARRIVALS,
+                self.withdrawal.postponed,
+            )
+        self.connection.executemany(
+            "UPDATE evolution_run SET report = ? WHERE run = ?",
+            [(run.model_dump_json(), run.run) for run in self.withdrawal.reports],
+        )
 
     def _publish_barrier(self) -> None:
         publish_checkpoint(self.connection, self.barrier.id)

@@ -2,7 +2,17 @@
 
 import pytest
 
-from propagation.model import Author, ClientChange, ClientKind, kind_of
+from propagation.model import (
+    Author,
+    ClientChange,
+    ClientKind,
+    EvolutionChange,
+    EvolutionKind,
+    EvolutionRun,
+    kind_of,
+)
+from propagation.ports import POSTPONED_ARRIVALS
+from propagation.routing import Arrival, PostponedArrivals
 from tests.unit.workflow.lived import (
     ITEMS,
     begun,
@@ -138,3 +148,87 @@ async def test_of_a_lone_preference_only_the_catalogue_is_left(engine):
         for one in await left_in_rows(engine, [SECRET])
         if not any(f"in {table}:" in one for table in allowed)
     ] == []
+
+
+async def quoting(engine, title):
+    """List messages and lines that came from messages, with a title."""
+    found = [
+        f"router {message.router} version {message.version}"
+        for message in await all_messages(engine)
+        if title in message.text
+    ]
+    return found + [
+        line.text
+        for text in (await all_texts(engine)).values()
+        for line in text.profile.lines
+        if line.author is Author.RECEPTION and title in line.text
+    ]
+
+
+@pytest.mark.parametrize("others", [1, 2])
+async def test_a_title_leaves_messages_with_the_second_user_who_chose_it(engine, others):
+    await engine.upsert_clients(
+        [ClientChange(key=item_key(ONLY), title=TITLE, attributes=("jazz",))]
+    )
+    await live(engine, 1, 60)
+    users = [LONER, FRIEND, FRIEND + 1][: 1 + others]
+    await choose(engine, 9_000, users, [ONLY, 0, 4, ONLY])
+    assert await quoting(engine, TITLE)
+    await engine.forget(user_key(LONER))
+    assert bool(await quoting(engine, TITLE)) == (others >= 2)
+
+
+async def test_what_was_held_back_travels_once_a_second_user_holds_it(engine):
+    await live(engine, 1, 60)
+    await choose(engine, 9_000, [LONER], [ONLY])
+    await choose(engine, 9_500, [FRIEND], [ONLY])
+    senders = {
+        part.ref
+        for message in await all_messages(engine)
+        for part in message.integrated
+        if part.attribute == SECRET
+    }
+    assert senders >= {await find(engine, user_key(user)) for user in (LONER, FRIEND)}
+
+
+async def test_reasons_of_evolutions_lose_what_nobody_else_holds(engine):
+    await live(engine, 1, 60)
+    await choose(engine, 9_000, [LONER], [ONLY, 0, 4])
+    reasons = (f"one chose {SECRET}, the other jazz", "both chose jazz")
+    await engine.store.save_evolution(
+        EvolutionRun(
+            changes=tuple(
+                EvolutionChange(kind=EvolutionKind.REWRITE, before=(n,), after=(n,), reason=reason)
+                for n, reason in enumerate(reasons)
+            )
+        )
+    )
+    await engine.forget(user_key(LONER))
+    (run,) = await engine.store.evolution_runs(5)
+    assert [change.reason for change in run.changes] == ["", "both chose jazz"]
+
+
+async def test_arrivals_that_wait_lose_a_forgotten_user_with_the_commit(engine):
+    await live(engine, 1, 60)
+    await choose(engine, 9_000, [LONER, FRIEND], [ONLY])
+    ref, friend = [await find(engine, user_key(user)) for user in (LONER, FRIEND)]
+    rows = await engine.store.interactions_of_clients([ref])
+    waiting = PostponedArrivals(
+        engine.numbers.view.epoch,
+        {
+            0: [
+                Arrival("jazz", ref, 1, 0),
+                Arrival("jazz", rows[0].item, 1, rows[0].sequence),
+                Arrival("jazz", friend, 1, 0),
+                Arrival(SECRET, friend, 1, 0),
+            ]
+        },
+    )
+    await engine.store.put_blob(POSTPONED_ARRIVALS, waiting.pack())
+    await engine.forget(user_key(LONER))
+    left = PostponedArrivals.unpack(await engine.store.get_blob(POSTPONED_ARRIVALS))
+    assert [arrival.ref for arrival in left.groups[0]] == [friend, friend]
+    await engine.run_round()
+    current = await engine.store.router_version(0, (await engine.store.version_numbers([0]))[0])
+    brought = {part.attribute for part in current.integrated if part.ref == friend}
+    assert brought == {"jazz"}, f"{SECRET} has one holder left"

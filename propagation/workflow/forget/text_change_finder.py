@@ -1,0 +1,238 @@
+"""Finds the texts that a withdrawal changes, before anything is written."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from propagation.model import (
+    Attribute,
+    Citations,
+    CitationSearch,
+    ClientKind,
+    Source,
+    StoredText,
+    ref_of,
+)
+from propagation.ports import POSTPONED_ARRIVALS, GraphStore
+from propagation.routing import (
+    Arrival,
+    PostponedArrivals,
+    own_attributes,
+    recount_holders,
+    to_canonical,
+)
+from propagation.workflow.forget.message_change_finder import MessageChangeFinder
+from propagation.workflow.forget.name_matching import OwnWords
+from propagation.workflow.forget.redaction import (
+    Key,
+    LostAttributes,
+    Redaction,
+    Removal,
+    Supporters,
+)
+from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
+
+LEAST_COUNTED = 8
+TEXTS_A_TURN = 32
+
+
+@dataclass
+class TextChangeFinder:
+    """Finds the texts and messages that a withdrawal changes; redaction.py decides how."""
+
+    store: GraphStore
+    min_support: int
+    canonical: Mapping[str, str]
+    request: WithdrawalRequest
+
+    async def find(self) -> TextChanges:
+        """Find the changes of texts, of messages, and of their readers.
+
+        A message changes if it rests on a changed text. After a retraction a line stays until its
+        last source goes; after an erasure it needs `min_support` clients.
+        """
+        messages = MessageChangeFinder(self.store, self.min_support, self.canonical, self.request)
+        changes = TextChanges(texts_read_through=await self.store.texts_through())
+        rows, erased = self.request.rows, self.request.erased
+        sequences = frozenset(row.sequence for row in rows)
+        if erased is None:
+            removal = Removal(sequences, least=1)
+        else:
+            words = OwnWords(erased.client.title, erased.own_names)
+            removal = Removal(sequences, self.min_support, words)
+        searches = self._searches(removal.words)
+        refs = {search.ref for search in searches}
+        if erased is not None:
+            refs.add(erased.client.ref)
+        if removal.words.names:
+            named = await self.store.clients_naming(removal.words.search_words)
+            citations = Citations(words=removal.words.search_words)
+            searches += [CitationSearch(ref, citations) for ref in sorted(named)]
+        await self._change_texts(changes, searches, removal)
+        unheld: frozenset[str] = frozenset()
+        if erased is not None:
+            unheld = changes.unheld - removal.words.names
+            removal = replace(
+                removal,
+                words=OwnWords(removal.words.title, removal.words.names | unheld),
+                titles=await messages.find_titles(),
+                unsupported=OwnWords(names=await messages.find_unsupported(changes)),
+            )
+        affected = await self.store.affected_messages(
+            sorted(refs),
+            sequences,
+            self.request.erased_ref,
+            removal.message_search_words,
+            LEAST_COUNTED,
+        )
+        lost = await messages.change(changes, affected, removal)
+        searches = await self._reader_searches(lost, removal.message_search_words)
+        if unheld:
+            searches += self._searches(removal.words)
+        if searches:
+            await self._change_texts(changes, searches, replace(removal, messages=lost))
+        changes.reports = await messages.change_reports(removal)
+        changes.postponed = await self._postponed(sequences)
+        return changes
+
+    def _searches(self, words: OwnWords) -> list[CitationSearch]:
+        """Search each interaction in the texts of its clients.
+
+        These are its user, its item and its first negative.
+        """
+        weights = self.request.weights
+        negatives = {
+            int(sequence): ref_of(ClientKind.ITEM, int(item))
+            for sequence, item in zip(weights.sequence, weights.negative, strict=True)
+            if item >= 0
+        }
+        searches = []
+        for row in self.request.rows:
+            citations = Citations(frozenset([row.sequence]), words=words.search_words)
+            searches += [
+                CitationSearch(ref, citations, at_sequence=row.sequence)
+                for ref in (row.user, row.item, negatives.get(row.sequence))
+                if ref is not None
+            ]
+        return searches
+
+    async def _reader_searches(
+        self, lost: LostAttributes, words: frozenset[str]
+    ) -> list[CitationSearch]:
+        """Return searches of the texts that may cite a changed message.
+
+        These are texts of clients that merged the message, from that version on.
+        """
+        merges = await self.store.merges_of_messages(sorted(lost)) if lost else ()
+        citations = {
+            key: Citations(messages={key: names}, words=words) for key, names in lost.items()
+        }
+        return [
+            CitationSearch(
+                merge.ref,
+                citations[merge.router, merge.router_version],
+                from_version=merge.profile_version,
+            )
+            for merge in merges
+        ]
+
+    async def _change_texts(
+        self,
+        changes: TextChanges,
+        searches: Sequence[CitationSearch],
+        removal: Removal,
+    ) -> None:
+        """Add the texts that searches find to the changes, and recount attributes."""
+        found = await self.store.find_citing_texts(
+            [search for search in searches if search.ref != self.request.erased_ref]
+        )
+        stored = [
+            changes.versions.get((one.text.profile.ref, one.text.profile.version), one)
+            for one in found
+        ]
+        redaction = Redaction(removal, await self._supporters(stored, removal))
+        for number, one in enumerate(stored):
+            if number % TEXTS_A_TURN == 0:
+                await asyncio.sleep(0)  # let other tasks run
+            text = redaction.redact(one.text)
+            if text is not one.text:
+                changes.versions[text.profile.ref, text.profile.version] = replace(one, text=text)
+                if one.current:
+                    changes.lines_dropped += len(one.text.profile.lines) - len(text.profile.lines)
+        await self._count_attributes(changes, removal.words.names)
+
+    async def _supporters(self, stored: Iterable[StoredText], removal: Removal) -> Supporters:
+        """Load who supports the remaining sources of lines that lose one."""
+        lines = {
+            id(line): line for one in stored for line in one.text.profile.lines
+        }.values()  # versions share the lines that stayed
+        sources = {
+            source for line in lines if _loses(line.sources, removal) for source in line.sources
+        }
+        sequences = {source.sequence for source in sources if source.sequence is not None}
+        asked = sorted(sequences - removal.sequences)
+        rows = await self.store.interactions(asked) if asked else ()
+        keys = sorted(
+            {
+                (source.router, source.version)
+                for source in sources
+                if source.router is not None
+                and source.version is not None
+                and removal.messages.get((source.router, source.version), frozenset()) is not None
+            }
+        )
+        messages: dict[Key, frozenset[int]] = {}
+        for router, version in keys:
+            message = await self.store.router_version(router, version)
+            senders = message.senders if message is not None else frozenset()
+            messages[router, version] = senders - {self.request.erased_ref}
+        return Supporters({row.sequence: (row.user, row.item) for row in rows}, messages)
+
+    async def _postponed(self, sequences: frozenset[int]) -> bytes | None:
+        """Pack the arrivals that wait and do not rest on what goes."""
+        blob = await self.store.get_blob(POSTPONED_ARRIVALS)
+        if blob is None:
+            return None
+
+        def stays(arrival: Arrival) -> bool:
+            return arrival.ref != self.request.erased_ref and arrival.sequence not in sequences
+
+        return PostponedArrivals.unpack(blob).filtered(stays).pack()
+
+    async def _count_attributes(self, changes: TextChanges, names: frozenset[str]) -> None:
+        """Set what changed clients hold now.
+
+        It also counts the holders of each attribute that they lost.
+
+        Args:
+            names: Attributes that no client holds any more.
+        """
+        current = {
+            stored.text.profile.ref: stored.text
+            for stored in changes.versions.values()
+            if stored.current
+        }
+        erased = self.request.erased_ref
+        refs = sorted(current if erased is None else {*current, erased})
+        before = await self.store.client_attributes(refs)
+        now: dict[int, tuple[str, ...]] = {}
+        for ref, text in current.items():
+            own = to_canonical(own_attributes(text), self.canonical)
+            now[ref] = tuple(name for name in before[ref] if name in own)
+        changes.client_attributes = {
+            ref: names for ref, names in now.items() if names != tuple(before[ref])
+        }
+        if erased is not None:
+            now[erased] = ()
+        known = await self.store.get_attributes(
+            sorted({name for held_by_one in before.values() for name in held_by_one})
+        )
+        changes.recounted = recount_holders(known, before, now)
+        changes.recounted.update((name, Attribute(name=name)) for name in names)
+
+
+def _loses(sources: Sequence[Source], removal: Removal) -> bool:
+    return any(
+        source.sequence in removal.sequences or (source.router, source.version) in removal.messages
+        for source in sources
+    )

@@ -1,0 +1,119 @@
+"""A service that forgot a user, against one that never saw the user's events (docs/erasure.md)."""
+
+from contextlib import asynccontextmanager
+
+import numpy as np
+import pytest
+
+from propagation.model import ClientChange, index_of
+from propagation.numbers import packed_neighbours
+from propagation.numbers.rules import RECENT_HALF_LIFE
+from tests.unit.workflow.lived import (
+    ITEMS,
+    USERS,
+    begun,
+    engine_on,
+    event,
+    item_key,
+    live,
+    user_key,
+)
+
+LONER = USERS + 1
+CHOSEN = (3, 7, 11, ITEMS + 1, 2, 3)
+BY_ITEM = ("adoptions", "adopters", "content", "attributes", "visible")
+BY_USER = ("user_content", "user_attributes", "history", "history_length")
+
+
+@asynccontextmanager
+async def two_services(folder, *, others_go_on):
+    """Two services take the same events; one also those of a user, whom both forget then."""
+    services = [folder / "saw", folder / "never"]
+    for path in services:
+        path.mkdir()
+    async with begun(engine_on(services[0])) as saw, begun(engine_on(services[1])) as never:
+        for engine in (saw, never):
+            await engine.upsert_clients(
+                [
+                    ClientChange(key=item_key(ITEMS + 1), title="The Tapes", attributes=("wugga",)),
+                    ClientChange(key=user_key(LONER), title="Somebody Else"),
+                ]
+            )
+            await engine.drain()
+            await live(engine, 1, 60)
+            if engine is saw:
+                await engine.record(
+                    [event(9_000 + n, LONER, item) for n, item in enumerate(CHOSEN)]
+                )
+                await engine.drain()
+                await engine.run_round()
+            if others_go_on:
+                await live(engine, 2, 60)
+            await engine.forget(user_key(LONER))
+        yield saw, never
+
+
+def numbers_of(engine):
+    """Return the arrays that the rules promise to be free of a forgotten user's events."""
+    view = engine.numbers.view
+    state, users, items = view.state, view.users, view.items
+    return {
+        **{name: getattr(state, name)[:items] for name in BY_ITEM},
+        **{name: getattr(state, name)[:users] for name in BY_USER},
+        "co-adoptions": np.concatenate(
+            packed_neighbours(state.neighbour, state.together, state.neighbour_count[:items])
+        ),
+        "totals": state.totals,
+        "adopted pairs": np.sort(state.seen_set[state.seen_set >= 0]),
+    }
+
+
+def differing(one, other, names):
+    return [
+        name
+        for name in names
+        if one[name].shape != other[name].shape
+        or not np.allclose(one[name], other[name], atol=1e-5)
+    ]
+
+
+async def holders(engine):
+    names = ("jazz", "opera", "folk", "punk", "wugga", "theremin 77")
+    found = await engine.store.get_attributes(names)
+    return {name: (one.holders, one.users) for name, one in found.items()}
+
+
+@pytest.mark.parametrize("others_go_on", [False, True])
+async def test_counts_sums_and_lists_are_those_of_a_service_that_never_saw_it(
+    tmp_path, others_go_on
+):
+    async with two_services(tmp_path, others_go_on=others_go_on) as (saw, never):
+        one, other = numbers_of(saw), numbers_of(never)
+        assert differing(one, other, one) == []
+        assert await holders(saw) == await holders(never)
+
+
+async def test_mass_and_trust_are_too_if_nobody_learned_after_it(tmp_path):
+    """Else others' trust was learned with its mass, and stays (docs/erasure.md)."""
+    async with two_services(tmp_path, others_go_on=False) as services:
+        masses = [
+            {
+                f"{name} of {bank}": getattr(getattr(engine.numbers.view.state, bank), name)
+                for bank in ("session", "taste")
+                for name in ("mass", "total", "trust")
+            }
+            for engine in services
+        ]
+        assert differing(*masses, masses[0]) == []
+
+
+async def test_the_time_of_a_withdrawn_adoption_is_not_kept(tmp_path):
+    async with two_services(tmp_path, others_go_on=False) as (saw, never):
+        state, clean = saw.numbers.view.state, never.numbers.view.state
+        last = int(clean.clock[0])
+        for item in {*CHOSEN}:
+            (ref,) = await saw.store.find_refs([item_key(item)])
+            row = index_of(ref)
+            assert not last <= state.recent_at[row] < state.clock[0], "the moment of its event"
+            faded = (int(state.recent_at[row]) - int(clean.recent_at[row])) / RECENT_HALF_LIFE
+            assert state.recent[row] == pytest.approx(clean.recent[row] * 2**-faded, abs=1e-6)
