@@ -13,9 +13,14 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.model import (
+    ClientChange,
+    ClientKey,
+    ClientKind,
     EvolutionKind,
     InvalidInput,
     LeaseLost,
+    Module,
+    NewInteraction,
     ReasonerFailed,
     RouterDecision,
     StoreBusy,
@@ -577,3 +582,30 @@ async def test_before_every_nth_round_where_the_setting_says_so(made):
     rounds = (await engine.store.last_round()).number
     assert 2 <= len(runs) <= rounds / 2
     assert all(newer.round - older.round >= 2 for newer, older in pairwise(runs))
+
+
+async def test_a_reasoner_reads_no_gradient_of_what_one_reader_alone_chose(made):
+    cases = []
+    engine = await made(reasoner=Told(lambda case: cases.append(case)), events=60)
+    secret = ClientChange(
+        key=ClientKey(kind=ClientKind.ITEM, id="only"), title="Zonk", categories=("zonk",)
+    )
+    await engine.upsert_clients([secret])
+    await push(engine, stream(STYLES[:2], 120, seed=2))
+    alone = [
+        NewInteraction(
+            event_id=f"alone-{n}",
+            user_id=f"{STYLES[0]}-1",
+            item_id=("only", f"{STYLES[0]}{n}")[n % 2],
+            time=n,
+            content_hash=str(n),
+        )
+        for n in range(20)
+    ]
+    await push(engine, alone, step=2)
+    await engine.evolve()
+    written = await engine.store.gradients(Module.ROUTER, None, 0, 2_000)
+    assert any("zonk" in str(one).casefold() for one in written), "the reader's own gradients"
+    shown = [one for case in cases for one in case.gradients]
+    assert shown
+    assert not any("zonk" in str(one).casefold() for one in shown)
