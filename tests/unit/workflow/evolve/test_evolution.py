@@ -591,7 +591,6 @@ async def test_a_reasoner_reads_no_gradient_of_what_one_reader_alone_chose(made)
         key=ClientKey(kind=ClientKind.ITEM, id="only"), title="Zonk", categories=("zonk",)
     )
     await engine.upsert_clients([secret])
-    await push(engine, stream(STYLES[:2], 120, seed=2))
     alone = [
         NewInteraction(
             event_id=f"alone-{n}",
@@ -603,6 +602,7 @@ async def test_a_reasoner_reads_no_gradient_of_what_one_reader_alone_chose(made)
         for n in range(20)
     ]
     await push(engine, alone, step=2)
+    await push(engine, stream(STYLES[:2], 80, seed=2))  # the newest 60 are for the judge
     await engine.evolve()
     written = await engine.store.gradients(Module.ROUTER, None, 0, 2_000)
     assert any("zonk" in str(one).casefold() for one in written), "the reader's own gradients"
