@@ -13,7 +13,8 @@ LLM ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-neo4j lint types imports proto proto-check bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test test-slow test-neo4j lint types imports proto proto-check bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -64,6 +65,10 @@ types: $(READY)  ## mypy, strict
 imports: $(READY)  ## imports run one way
 	$(BIN)/lint-imports
 
+containers: $(READY)  ## docker-compose.yml as Docker Compose reads it, and the Dockerfile's linter; neither needs a Docker engine
+	$(BIN)/hadolint Dockerfile
+	NEO4J_PASSWORD=x QDRANT_API_KEY=x GRAFANA_PASSWORD=x $(BIN)/docker-compose --profile '*' config --quiet
+
 docs: $(READY)  ## the documentation as a site, in build/docs; a broken link is an error
 	$(BIN)/sphinx-build -W --keep-going -n -q -b html docs build/docs
 
@@ -97,9 +102,26 @@ bench-neo4j: $(COMPILED)  ## the service on a Neo4j server, which is started her
 bench-life-short: $(COMPILED)  ## the same programs for a few seconds each
 	$(BIN)/python -m benchmarks --life --short
 
-up:  ## what docker-compose.yml holds
-	@test -f .env || { echo "Passwords come from .env, which is not committed: cp .env.example .env, and set them."; exit 2; }
+up: .env secrets  ## what docker-compose.yml holds
 	docker compose up --detach --build --wait
+
+.env:
+	@echo "Passwords come from .env, which is not committed: cp .env.example .env, and set them."; exit 2
+
+# A folder for each connection of docker-compose.yml. Only this user gets into secrets/; the files below
+# it are readable, because the containers run as other users.
+secrets: secrets/dashboard/pair.pem secrets/service/health.token secrets/metrics/prometheus.token  ## tokens and a key pair for the containers' calls, made once
+
+secrets/dashboard/pair.pem:
+	@mkdir -p -m 700 secrets && mkdir -p -m 755 $(@D)
+	openssl req -x509 -newkey rsa:3072 -nodes -days 3650 -subj /CN=prometheus -addext subjectAltName=DNS:prometheus,IP:127.0.0.1 \
+		-keyout $(@D)/pair.key -out $@ 2> /dev/null
+	@chmod 644 $(@D)/*
+
+secrets/service/health.token secrets/metrics/prometheus.token: | $(RUNS)
+	@mkdir -p -m 700 secrets && mkdir -p -m 755 secrets/service $(@D)
+	$(BIN)/propagation token new $(basename $(@F)) --role read --tokens secrets/service/tokens > $@
+	@chmod 644 $@ secrets/service/tokens
 
 down:  ## stop it; volumes stay
 	docker compose --profile '*' down

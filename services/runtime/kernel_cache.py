@@ -28,8 +28,9 @@ def use_kernel_cache() -> None:
     The folder is named after the kernels' sources, because numba notices a change of a kernel, and
     not of another file's kernel that it calls. NUMBA_CACHE_DIR names its parent folder; in a child
     process it names the folder itself. A folder that cannot be written, as in a container with a
-    read-only file system, is copied for the life of this process: numba reads no folder that it
-    cannot write, and must write there when the processor is not the one that filled it.
+    read-only file system, is replaced by one of links for the life of this process: numba reads no
+    folder that it cannot write, and must write there when the processor is not the one that filled
+    it. It replaces files and never writes into one, so that links suffice.
     """
     library = Path(__file__).parent.parent.parent / "propagation"
     sources = sorted(source for package in KERNELS for source in (library / package).rglob("*.py"))
@@ -46,7 +47,7 @@ def use_kernel_cache() -> None:
         until_exit = ExitStack()
         atexit.register(until_exit.close)
         temporary = until_exit.enter_context(temporary_folder("kernels-"))
-        folder = shutil.copytree(folder, os.path.join(temporary, digest))
+        folder = shutil.copytree(folder, os.path.join(temporary, digest), copy_function=os.symlink)
     os.environ["NUMBA_CACHE_DIR"] = folder
 
 

@@ -5,6 +5,7 @@ A secret is shown once; the file keeps its name, roles, hash and end.
 
 import hashlib
 import hmac
+import os
 import re
 import secrets
 from collections.abc import Iterable, Mapping
@@ -103,9 +104,12 @@ def read_tokens(path: Path) -> dict[str, Token]:
 def write_tokens(path: Path, tokens: Iterable[Token]) -> None:
     """Replace the tokens file in one step.
 
-    A running service reads the old file or the new one.
+    A running service reads the old file or the new one. A file that other users may read, as a
+    container's, stays so.
     """
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
     with write_atomically(path) as file:
+        os.fchmod(file.fileno(), mode)
         file.write(HEADER + "".join(token.line for token in tokens))
 
 

@@ -1,6 +1,7 @@
 """Kernels that were compiled into an image are used from there, though nothing can be written to
 it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +15,15 @@ from services.runtime.kernel_cache import use_kernel_cache
 use_kernel_cache()
 folder = os.environ["NUMBA_CACHE_DIR"]
 sys.path.insert(0, sys.argv[1])
+if len(sys.argv) > 2:  # another processor than the one that compiled
+    import llvmlite.binding
+    llvmlite.binding.get_host_cpu_name = lambda: sys.argv[2]
 import kernel
 kernel.twice(4)
-print(folder, os.access(folder, os.W_OK), sum(kernel.twice.stats.cache_hits.values()))
+compiled = [name for parent, _, names in os.walk(folder) for name in names
+            if not os.path.islink(os.path.join(parent, name))]
+hits = sum(kernel.twice.stats.cache_hits.values())
+print(folder, os.access(folder, os.W_OK), len(compiled), hits)
 """
 KERNEL = """
 import numba
@@ -34,7 +41,12 @@ READ_ONLY = [
 ]
 
 
-def looked(folder, around=()):
+def variables_of_the_image():
+    line = re.search(r"^ENV (.*)$", (ROOT / "Dockerfile").read_text(), re.M)[1]
+    return dict(variable.split("=", 1) for variable in line.split())
+
+
+def looked(folder, around=(), processor=(), **variables):
     environment = {
         "PATH": "/usr/bin:/bin:/usr/sbin:/sbin",
         "PYTHONPATH": str(ROOT),
@@ -43,27 +55,45 @@ def looked(folder, around=()):
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     done = subprocess.run(
-        [*around, sys.executable, "-c", LOOK, str(folder)],
-        env=environment,
+        [*around, sys.executable, "-c", LOOK, str(folder), *processor],
+        env=environment | variables,
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    where, writable, hits = done.stdout.split()
-    return Path(where), writable == "True", int(hits)
+    where, writable, compiled, hits = done.stdout.split()
+    return Path(where), writable == "True", int(compiled), int(hits)
 
 
 @pytest.mark.slow
-def test_a_folder_that_cannot_be_written_is_copied_for_as_long_as_the_process_lives(tmp_path):
+def test_a_folder_that_cannot_be_written_is_linked_for_as_long_as_the_process_lives(tmp_path):
     if subprocess.run(
         [*READ_ONLY, str(tmp_path), "true"], capture_output=True, check=False
     ).returncode:
         pytest.skip("this machine lets nobody mount a folder read-only")
     (tmp_path / "kernel.py").write_text(KERNEL)
-    kept, writable, hits = looked(tmp_path)
+    kept, writable, compiled, hits = looked(tmp_path)
     assert (kept.parent, writable, hits) == (tmp_path / "kernels", True, 0)
-    copied, writable, hits = looked(tmp_path, [*READ_ONLY, str(tmp_path)])
-    assert (copied.name, writable, hits) == (kept.name, True, 1)
-    assert copied.parent != kept.parent
-    assert not copied.parent.exists()
+    assert compiled > 0
+    linked, writable, compiled, hits = looked(tmp_path, [*READ_ONLY, str(tmp_path)])
+    assert (linked.name, writable, compiled, hits) == (kept.name, True, 0, 1)
+    assert linked.parent != kept.parent
+    assert not linked.parent.exists()
+
+
+def test_kernels_of_the_image_are_used_on_another_processor(tmp_path):
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    generic = {"NUMBA_CPU_NAME": variables_of_the_image()["NUMBA_CPU_NAME"]}
+    looked(tmp_path, **generic)
+    *_, compiled, hits = looked(tmp_path, processor=["znver4"], **generic)
+    assert (compiled, hits) == (2, 1), "an index and one kernel: those that were there"
+
+
+@pytest.mark.slow
+def test_kernels_of_one_processor_are_compiled_again_on_another(tmp_path):
+    """Why the image names a processor, and that the other test sees the difference."""
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    looked(tmp_path)
+    *_, compiled, hits = looked(tmp_path, processor=["x86-64-v2"])
+    assert (compiled, hits) == (3, 0)

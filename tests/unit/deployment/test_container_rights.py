@@ -1,0 +1,255 @@
+"""Each container of docker-compose.yml has only the rights that it needs, and every call between
+containers carries a secret."""
+
+import asyncio
+import os
+import re
+import shutil
+import ssl
+import stat
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import yaml
+
+from services.security.roles import ROLES_BY_CALL
+from services.security.tokens import find_token, read_tokens
+
+ROOT = Path(__file__).parents[3]
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES = COMPOSE["services"]
+MONITORING = ROOT / "services" / "monitoring"
+# Who calls whom; the analysts and applications of this machine come through published ports.
+CALLS = {
+    ("propagation", "neo4j"),
+    ("propagation", "qdrant"),
+    ("prometheus", "propagation"),
+    ("grafana", "prometheus"),
+}
+# What an image writes besides its data; everything else is on a file system that is read-only.
+WRITTEN = {
+    "neo4j": {"/data", "/logs", "/var/lib/neo4j/conf", "/tmp"},
+    "qdrant": {"/qdrant/storage", "/qdrant/snapshots", "/tmp"},
+    "propagation": {"/tmp"},
+    "prometheus": {"/prometheus"},
+    "grafana": {"/var/lib/grafana", "/tmp"},
+}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_container_has_no_rights_but_those_it_needs(name):
+    service = SERVICES[name]
+    assert service.get("read_only") is True
+    assert service.get("cap_drop") == ["ALL"]
+    assert service.get("security_opt") == ["no-new-privileges:true"]
+    assert not {"cap_add", "privileged", "devices", "pid", "ipc", "network_mode"} & set(service)
+    assert 0 < service.get("pids_limit", 0) <= 1024
+    user = service.get("user") or re.search(r"^USER (.*)$", dockerfile(), re.M)[1]
+    assert re.fullmatch(r"[1-9]\d*(:\d+)?", user), "a number, which is not root's"
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_only_named_places_can_be_written(name):
+    mounts = [volume.split(":") for volume in SERVICES[name].get("volumes", ())]
+    assert all(mount[-1] == "ro" for mount in mounts if mount[0].startswith("."))
+    volumes = {mount[1] for mount in mounts if not mount[0].startswith(".")}
+    memory = {place.split(":")[0] for place in SERVICES[name].get("tmpfs", ())}
+    assert volumes | memory == WRITTEN[name]
+
+
+def test_a_container_reaches_those_that_it_calls_and_no_others():
+    networks = {name: set(service.get("networks", ())) for name, service in SERVICES.items()}
+    meet = {
+        frozenset((one, other))
+        for one in networks
+        for other in networks
+        if one != other and networks[one] & networks[other]
+    }
+    assert meet == {frozenset(call) for call in CALLS}
+    published = {
+        network for name in networks if SERVICES[name].get("ports") for network in networks[name]
+    }
+    internal = {
+        name for name, options in COMPOSE["networks"].items() if options == {"internal": True}
+    }
+    assert internal == {"index", "metrics"}
+    assert set(COMPOSE["networks"]) - internal == {"graph", "dashboard"} <= published
+
+
+def test_a_container_sees_the_secrets_of_its_own_calls_only():
+    seen = {
+        name: {
+            volume.split(":")[0].removeprefix("./secrets/")
+            for volume in service.get("volumes", ())
+            if volume.startswith("./secrets")
+        }
+        for name, service in SERVICES.items()
+    }
+    assert seen == {
+        "neo4j": set(),
+        "qdrant": set(),
+        "propagation": {"service"},
+        "prometheus": {"metrics", "dashboard"},
+        "grafana": {"dashboard"},
+    }
+
+
+def test_kernels_are_compiled_for_any_processor_before_the_image_is_done():
+    lines = dockerfile().splitlines()
+    environment = next(place for place, line in enumerate(lines) if "NUMBA_CPU_NAME" in line)
+    fill = next(
+        place for place, line in enumerate(lines) if "services.runtime.kernel_cache" in line
+    )
+    assert "NUMBA_CPU_NAME=generic" in lines[environment].split()
+    assert environment < fill, "it holds for the build and, as a variable of the image, for the run"
+    assert not any("NUMBA" in name for name in SERVICES["propagation"]["environment"])
+
+
+def test_every_health_check_of_what_is_called_presents_the_callers_secret():
+    checks = {name: " ".join(service["healthcheck"]["test"]) for name, service in SERVICES.items()}
+    assert "NEO4J_AUTH#neo4j/" in checks["neo4j"]
+    assert "$$QDRANT__SERVICE__API_KEY" in checks["qdrant"]
+    assert "/secrets/health.token" in checks["propagation"]
+    assert "--http.config.file=/etc/prometheus/client.yml" in checks["prometheus"]
+    assert SERVICES["grafana"]["networks"] == ["dashboard"], "no other container calls Grafana"
+
+
+async def test_the_health_check_of_qdrant_sends_the_key_and_fails_without():
+    asked = []
+
+    async def answer(reader, writer):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        asked.append(head[0])
+        right = "api-key: se%cret" in head
+        writer.write(b"HTTP/1.0 200 OK\r\n\r\n" if right else b"HTTP/1.0 401 Unauthorized\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    command = SERVICES["qdrant"]["healthcheck"]["test"][1].replace("$$", "$")
+    codes = []
+    async with server:
+        for key in ("se%cret", "another"):
+            check = await asyncio.create_subprocess_shell(
+                command.replace("6333", str(port)),
+                env={"PATH": os.environ["PATH"], "QDRANT__SERVICE__API_KEY": key},
+            )
+            codes.append(await asyncio.wait_for(check.wait(), 20))
+    assert (codes[0], codes[1] != 0) == (0, True)
+    assert set(asked) == {"GET /collections HTTP/1.0"}, "which Qdrant refuses without the key"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder in which `make secrets` has run, twice."""
+    folder = tmp_path_factory.mktemp("deployment")
+    shutil.copy(ROOT / "Makefile", folder)
+    (folder / ".venv").symlink_to(ROOT / ".venv")
+    for _ in range(2):
+        subprocess.run(
+            ["make", "--old-file=.venv/.runs", "secrets"],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
+    return folder / "secrets"
+
+
+def test_secrets_are_closed_to_other_users_of_the_host_and_open_to_those_in_containers(made):
+    modes = {
+        str(path.relative_to(made)): stat.S_IMODE(path.stat().st_mode) for path in made.rglob("*")
+    }
+    assert stat.S_IMODE(made.stat().st_mode) == 0o700
+    assert modes == {
+        "service": 0o755,
+        "service/tokens": 0o644,
+        "service/health.token": 0o644,
+        "metrics": 0o755,
+        "metrics/prometheus.token": 0o644,
+        "dashboard": 0o755,
+        "dashboard/pair.pem": 0o644,
+        "dashboard/pair.key": 0o644,
+    }
+
+
+def test_each_caller_has_a_token_of_its_own_with_the_role_that_it_needs(made):
+    tokens = read_tokens(made / "service" / "tokens")
+    for file in ("service/health.token", "metrics/prometheus.token"):
+        found = find_token((made / file).read_text().strip(), tokens)
+        assert found.name == Path(file).stem
+        assert found.roles == set(ROLES_BY_CALL["GetStatus"])
+
+
+def test_a_new_token_leaves_the_file_readable_for_the_container(made):
+    command = [ROOT / ".venv/bin/propagation", "token", "new", "shop", "--role", "application"]
+    subprocess.run(
+        [*command, "--tokens", made / "service" / "tokens"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    tokens = made / "service" / "tokens"
+    assert "shop" in read_tokens(tokens)
+    assert stat.S_IMODE(tokens.stat().st_mode) == 0o644
+    assert [file.name for file in tokens.parent.iterdir() if "partial" in file.name] == []
+
+
+async def test_prometheus_answers_only_the_key_pair_of_its_connection(made):
+    """The pair is certificate, authority and client certificate, as both files name it."""
+    web = yaml.safe_load((MONITORING / "prometheus-web.yml").read_text())["tls_server_config"]
+    client = yaml.safe_load((MONITORING / "prometheus-client.yml").read_text())["tls_config"]
+    assert web.pop("client_auth_type") == "RequireAndVerifyClientCert"
+    pair, key = (made / "dashboard" / name for name in ("pair.pem", "pair.key"))
+    named = {"/secrets/dashboard/pair.pem", "/secrets/dashboard/pair.key"}
+    assert set(web.values()) == set(client.values()) == named
+    source = yaml.safe_load((MONITORING / "grafana-sources.yml").read_text())["datasources"][0]
+    assert source["url"] == "https://prometheus:9090"
+    assert source["jsonData"] == {"tlsAuth": True, "tlsAuthWithCACert": True}
+    secure = set(source["secureJsonData"].values())
+    assert secure == {f"$__file{{{file}}}" for file in named}
+
+    serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=pair)
+    serving.load_cert_chain(pair, key)
+    serving.verify_mode = ssl.CERT_REQUIRED
+
+    async def answer(_, writer):
+        writer.write(b"ready")
+        await writer.drain()
+        writer.close()
+
+    async def ask(name, with_pair):
+        context = ssl.create_default_context(cafile=pair)
+        if with_pair:
+            context.load_cert_chain(pair, key)
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", port, ssl=context, server_hostname=name
+        )
+        try:
+            return await reader.read()
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=serving)
+    port = server.sockets[0].getsockname()[1]
+    async with server:
+        for name in ("prometheus", "127.0.0.1"):
+            assert await ask(name, with_pair=True) == b"ready"
+        with suppress(ssl.SSLError, ConnectionError):  # or the connection just ends
+            assert await ask("prometheus", with_pair=False) == b""
+
+
+def test_prometheus_presents_its_token_to_the_service():
+    job = yaml.safe_load((MONITORING / "prometheus.yml").read_text())["scrape_configs"][0]
+    assert job["authorization"] == {"credentials_file": "/secrets/metrics/prometheus.token"}
+    environment = SERVICES["propagation"]["environment"]
+    assert environment["PROPAGATION_SERVER__TOKENS"] == "/secrets/tokens"
+
+
+def dockerfile():
+    return (ROOT / "Dockerfile").read_text()
