@@ -103,7 +103,7 @@ class Command(TyperCommand):
 
 def _usage(error: TyperException) -> str:
     """Return the problem, and where to read about the command."""
-    problem = getattr(error, "format_message", error.__str__)()
+    problem = getattr(error, "format_message", error.__str__)().replace("Value error, ", "")
     context = getattr(error, "ctx", None)
     return (
         f"{problem.rstrip('.')}; see `{context.command_path if context else 'propagation'} --help`"

@@ -31,14 +31,7 @@ File = Annotated[
 @token.command(cls=Command)
 def new(
     name: Name,
-    role: Annotated[
-        list[str],
-        typer.Option(
-            "--role",
-            metavar="application|write|read|persons|analyst|admin",
-            help="May be repeated.",
-        ),
-    ],
+    role: Annotated[list[Role], typer.Option("--role", help="May be repeated.")],
     expires: Annotated[
         str | None,
         typer.Option(metavar="90d|12h|TIME", help="When it becomes invalid; default: never."),
@@ -62,15 +55,13 @@ def new(
         raise UsageProblem(
             f"{name!r} is no name for a token; give small letters, digits and hyphens, at most 63"
         )
-    if strange := [value for value in role if value not in set(Role)]:
-        raise UsageProblem(f"{strange[0]!r} is no role; give some of {', '.join(Role)}")
     standing = read_tokens(path) if path.exists() else {}
     if name in standing:
         raise UsageProblem(
             f"{path} has a token named {name}; `propagation token revoke {name}` takes it back"
         )
     end = _parse_end(expires) if expires else None
-    secret, made = new_token(name, [Role(value) for value in role], end)
+    secret, made = new_token(name, role, end)
     write_tokens(path, [*standing.values(), made])
     print_json(_document(made) | {"token": secret}) if json else print(secret)
 

@@ -1,7 +1,7 @@
 """`propagation profile`, `similar` and `recommend`: queries about a client."""
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -19,7 +19,7 @@ from services.cli.access import (
 )
 from services.runtime.console import print_answer, print_table, print_text
 
-Kind = Annotated[str, typer.Argument(metavar="user|item", help="Which id space.")]
+Kind = Annotated[Literal["user", "item"], typer.Argument(help="Which id space.")]
 Id = Annotated[str, typer.Argument(help="The client's id.")]
 
 

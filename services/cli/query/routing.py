@@ -1,7 +1,7 @@
 """`propagation routers` and `trace`: routers, and the paths of preferences."""
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -29,7 +29,7 @@ def routers(
         int | None,
         typer.Argument(min=0, help="One router, with its members; without: all of the bank."),
     ] = None,
-    bank: Annotated[str, typer.Option(metavar="taste|session", help="Which bank.")] = "taste",
+    bank: Annotated[Literal["taste", "session"], typer.Option(help="Which bank.")] = "taste",
     members: Annotated[
         int, typer.Option(min=1, max=1000, help="How many members of one router.")
     ] = 20,
@@ -42,8 +42,6 @@ def routers(
     JSON: {"routers": [...]} of the proto's Router; with a number, the proto's GetRouterResponse.
     """
     banks = {"taste": pb.BANK_TASTE, "session": pb.BANK_SESSION}
-    if bank not in banks:
-        raise UsageProblem(f"--bank is {bank!r}; give taste or session")
     if number is None:
         from services.client.stub import list_routers
 

@@ -1,8 +1,7 @@
 """`propagation evaluate`."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,12 +12,7 @@ from services.runtime.console import print_error, print_json
 PICTURES = (".png", ".svg", ".pdf")
 
 
-class Protocol(StrEnum):
-    """What is ranked, and when."""
-
-    PREQUENTIAL = "prequential"
-    LEAVE_ONE_OUT = "leave-one-out"
-    COLD_START = "cold-start"
+Protocol = Literal["prequential", "leave-one-out", "cold-start"]
 
 
 def evaluate(
@@ -28,7 +22,7 @@ def evaluate(
         typer.Option(
             help="Every event in time order; each user's last one; or by how little is known."
         ),
-    ] = Protocol.PREQUENTIAL,
+    ] = "prequential",
     arms: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="Show these arms only; all are measured in one pass."),
@@ -86,11 +80,11 @@ def evaluate(
 
     settings = settings_of(config, assignments)
     _can_be_written(save, plot)
-    if vary and protocol is not Protocol.PREQUENTIAL:
+    if vary and protocol != "prequential":
         raise UsageProblem(
-            f"--vary is measured on the prequential stream; leave out --protocol {protocol.value}"
+            f"--vary is measured on the prequential stream; leave out --protocol {protocol}"
         )
-    if protocol is Protocol.LEAVE_ONE_OUT and settings.reasoner != "offline":
+    if protocol == "leave-one-out" and settings.reasoner != "offline":
         outcome = protocols.by_reasoner(folder, settings, seeds, first)
     elif settings.embedder != "fitted":
         raise UsageProblem(
@@ -108,9 +102,9 @@ def evaluate(
             outcome = effects.measure(vary, dataset, stream, settings, options, first)
         else:
             measure = {
-                Protocol.PREQUENTIAL: protocols.prequential,
-                Protocol.LEAVE_ONE_OUT: protocols.leave_one_out,
-                Protocol.COLD_START: protocols.cold_start,
+                "prequential": protocols.prequential,
+                "leave-one-out": protocols.leave_one_out,
+                "cold-start": protocols.cold_start,
             }[protocol]
             outcome = measure(stream, settings, options, shown)
     if save:

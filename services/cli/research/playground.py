@@ -5,7 +5,7 @@ The language model is there for trying things.
 
 import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -23,9 +23,11 @@ def demo(
         int, typer.Option(min=0, help="Of the generated town, and of everything that is drawn.")
     ] = 7,
     llm: Annotated[
-        str | None,
+        Literal["fake"] | None,
         typer.Option(
-            "--llm", metavar="fake", help="A scripted language model reasons, over fewer events."
+            "--llm",
+            help="A scripted language model reasons, over fewer events; a real endpoint belongs"
+            " into the settings of `serve`.",
         ),
     ] = None,
 ) -> None:
@@ -37,12 +39,7 @@ def demo(
     """
     from services.demo.run import demo as show
 
-    if llm not in (None, "fake"):
-        raise UsageProblem(
-            f"--llm is {llm!r}: there is only fake; a real endpoint belongs into the settings of"
-            " `serve`"
-        )
-    asyncio.run(show(data, seed, scripted=llm == "fake"))
+    asyncio.run(show(data, seed, scripted=llm is not None))
 
 
 def fake_llm(

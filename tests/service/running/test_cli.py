@@ -304,10 +304,10 @@ def test_replay_takes_no_more_than_the_service_would(client, says, tmp_path):
         (["settings", "--config", "gone.toml"], 3, "gone.toml"),
         (["status", "--address", "127.0.0.1:1"], 4, "propagation serve"),
         (["status", "--address", "nowhere"], 2, "HOST:PORT"),
-        (["profile", "robot", "ann"], 2, "user or item"),
+        (["profile", "robot", "ann"], 2, "not one of 'user', 'item'"),
         (["trace"], 2, "exactly one"),
         (["trace", "--line", "user:ann"], 2, "user:ann#3"),
-        (["routers", "--bank", "river"], 2, "taste or session"),
+        (["routers", "--bank", "river"], 2, "not one of 'taste', 'session'"),
         (["watch", "--kind", "river"], 2, "evolution"),
         (
             ["evaluate", ".", "--vary", "k=2,4", "--protocol", "leave-one-out"],

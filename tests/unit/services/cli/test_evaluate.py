@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.cli.research.evaluate import Protocol, evaluate
+from services.cli.research.evaluate import evaluate
 from services.client.errors import UsageProblem
 
 
@@ -10,8 +10,8 @@ from services.client.errors import UsageProblem
     "how",
     [
         {},
-        {"protocol": Protocol.COLD_START},
-        {"protocol": Protocol.LEAVE_ONE_OUT},
+        {"protocol": "cold-start"},
+        {"protocol": "leave-one-out"},
         {"vary": "k=2,4"},
     ],
 )
