@@ -163,22 +163,14 @@ class Events:
         Returns:
             Counts [events].
         """
-        keys = [
-            np.asarray(column, np.int64)
-            for column in (self.times, self.items.codes, self.users.codes)
-        ]
-        if not self.timed:
-            keys = keys[1:]
-        order = np.lexsort(keys)
-        size = len(order)
-        first = np.ones(size, np.bool_)
-        for key in keys if size else ():
-            ordered = key[order]
-            first[1:] &= ordered[1:] == ordered[:-1]
-        first[1:] = ~first[1:]
-        start = np.maximum.accumulate(np.where(first, np.arange(size), 0))
-        repeats = np.empty(size, np.int64)
-        repeats[order] = np.arange(size) - start
+        group = np.asarray(self.users.codes, np.int64)
+        for column in (self.items.codes, self.times) if self.timed else (self.items.codes,):
+            _, codes = np.unique(np.asarray(column, np.int64), return_inverse=True)
+            _, group = np.unique(group * len(codes) + codes, return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        ordered = group[order]
+        repeats = np.empty(len(order), np.int64)
+        repeats[order] = np.arange(len(order)) - np.searchsorted(ordered, ordered)
         return repeats
 
 

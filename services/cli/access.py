@@ -68,6 +68,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")
 Count = Annotated[int, typer.Option("-n", "--count", "--limit", min=1, max=1000, help="How many.")]
 T = TypeVar("T")
 LOOPBACK = "127.0.0.1:50051"
+KINDS = {"user": pb.CLIENT_KIND_USER, "item": pb.CLIENT_KIND_ITEM}
 
 
 def load_settings(
@@ -145,15 +146,8 @@ def ask(
 
 
 def client_key(kind: str, name: str) -> pb.ClientKey:
-    """Return a key from what a person typed.
-
-    Raises:
-        UsageProblem: It is no key.
-    """
-    kinds = {"user": pb.CLIENT_KIND_USER, "item": pb.CLIENT_KIND_ITEM}
-    if kind not in kinds:
-        raise UsageProblem(f"{kind!r} is no kind of client; give user or item")
-    return pb.ClientKey(kind=kinds[kind], id=name)
+    """Return the key of a user or an item."""
+    return pb.ClientKey(kind=KINDS[kind], id=name)
 
 
 def split_key(text: str) -> pb.ClientKey:
@@ -162,8 +156,8 @@ def split_key(text: str) -> pb.ClientKey:
     Raises:
         UsageProblem: It is no key.
     """
-    kind, colon, name = text.partition(":")
-    if not (colon and name):
+    kind, _, name = text.partition(":")
+    if kind not in KINDS or not name:
         raise UsageProblem(f"{text!r} names no client; give user:ID or item:ID")
     return client_key(kind, name)
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, redirect_stderr
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset
-from propagation.evaluation.protocols.prequential import Report
+from propagation.evaluation.protocols.by_numbers import Report
 from propagation.forced_exit import temporary_folder
 from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb

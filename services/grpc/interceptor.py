@@ -20,8 +20,7 @@ from services.grpc.status import DETAILS_KEY, internal_status, status_of
 from services.runtime.errors import OutOfTime
 from services.runtime.measurements import Timings
 from services.runtime.readiness import Readiness
-from services.security.admission import Admission, Metadata, delay_of
-from services.security.rate_limit import TokenBuckets
+from services.security.admission import Admission, Metadata, TokenBuckets, delay_of
 from services.security.roles import SERVICE_PREFIX, admitted_caller, redaction_for_caller
 from services.worker.call_priority import CallPriority
 

@@ -10,8 +10,7 @@ from google.rpc.status_pb2 import Status
 from propagation import errors
 from propagation.ports import VersionClash
 from services.runtime.errors import NotAllowed, OutOfTime, Starting, Stopping
-from services.security.admission import NotAuthenticated
-from services.security.rate_limit import RateLimited
+from services.security.admission import NotAuthenticated, RateLimited
 
 DOMAIN = "propagation.v1"
 DETAILS_KEY = "grpc-status-details-bin"

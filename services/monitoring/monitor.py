@@ -18,8 +18,7 @@ from services.config.settings import MonitoringSettings, ServerSettings
 from services.monitoring.metrics import CostCollector, CounterCollector, InstrumentedPort, Metrics
 from services.monitoring.monitoring import Monitoring
 from services.runtime.errors import NotAllowed, NotInstalled, PortTaken
-from services.security.admission import Admission, NotAuthenticated, delay_of
-from services.security.rate_limit import RateLimited
+from services.security.admission import Admission, NotAuthenticated, RateLimited, delay_of
 from services.security.roles import SERVICE_PREFIX
 from services.security.tls import server_context
 from services.worker.worker import Worker

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from propagation.evaluation.protocols.leave_one_out import KNOWING, LeaveOneOutReport
+from propagation.evaluation.protocols.by_numbers import KNOWING, LeaveOneOutReport, Report
 from propagation.evaluation.protocols.metrics import Paired, Slice
-from propagation.evaluation.protocols.prequential import Report
 from propagation.evaluation.protocols.vary import Effect
 from propagation.evaluation.reports.table import LABELS, LOOP_LABELS
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from propagation.evaluation.protocols.leave_one_out import Setting
+from propagation.evaluation.protocols.by_numbers import Report, Setting
 from propagation.evaluation.protocols.metrics import ArmReport, Paired, Slice
-from propagation.evaluation.protocols.prequential import Report
 from propagation.evaluation.protocols.vary import Effect
 
 LABELS = {

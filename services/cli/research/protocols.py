@@ -8,13 +8,17 @@ from pathlib import Path
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.load import load_dataset
 from propagation.datasets.recbole import fixed_candidates
+from propagation.evaluation.protocols.by_numbers import (
+    KNOWING,
+    Report,
+    evaluate_leave_one_out,
+    evaluate_prequential,
+)
 from propagation.evaluation.protocols.by_reasoner import (
     ByReasonerReport,
     NamedPromptCost,
     evaluate_by_reasoner,
 )
-from propagation.evaluation.protocols.leave_one_out import KNOWING, evaluate_leave_one_out
-from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.reports.plot import cold_start as draw
 from propagation.evaluation.reports.plot import draw_leave_one_out, over_time
 from propagation.evaluation.reports.table import (

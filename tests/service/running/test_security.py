@@ -28,8 +28,7 @@ from services.grpc import interceptor
 from services.runtime.errors import NotLoopback
 from services.security import reloaded_file
 from services.security.address import refuse_open_address
-from services.security.admission import Admission, NotAuthenticated
-from services.security.rate_limit import CLIENTS, RateLimited
+from services.security.admission import CLIENTS, Admission, NotAuthenticated, RateLimited
 from services.security.roles import ROLES_BY_CALL, Role
 from services.security.tls import BrokenTls
 from services.security.tokens import BrokenTokens, new_token, read_tokens, write_tokens

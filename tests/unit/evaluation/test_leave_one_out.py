@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.evaluation.protocols.leave_one_out import LeaveOneOutReport, evaluate_leave_one_out
+from propagation.evaluation.protocols.by_numbers import LeaveOneOutReport, evaluate_leave_one_out
 from propagation.evaluation.reports.plot import draw_leave_one_out
 from propagation.evaluation.reports.table import LEAVE_ONE_OUT_HEADERS, leave_one_out_rows
 from propagation.evaluation.stream import EvaluationSettings

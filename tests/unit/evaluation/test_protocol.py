@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.evaluation.protocols.by_numbers import Report, evaluate_prequential
 from propagation.evaluation.protocols.metrics import pair_up
-from propagation.evaluation.protocols.prequential import Report, evaluate_prequential
 from propagation.evaluation.reports.plot import cold_start, over_time
 from propagation.evaluation.reports.table import HEADERS, SLICE_HEADERS, rows, slice_rows
 from propagation.evaluation.stream import EvaluationSettings, Stream
