@@ -170,7 +170,7 @@ def build_engine(
     settings: Settings,
     yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
     clock: Clock | None = None,
-    around: Around = lambda store, index: (store, index),
+    around: Around | None = None,
     policies: Mapping[str, PolicyFactory] = ROUTING_POLICIES,
 ) -> Engine:
     """Build the engine of one process from its settings, not opened.
@@ -189,7 +189,9 @@ def build_engine(
     reasoner = REASONERS[settings.reasoner](models)
     embedder = EMBEDDERS[settings.embedder](models)
     drafting = process_drafter(settings, store)
-    store, index = around(store, INDEXES[settings.index](settings, store))
+    index = INDEXES[settings.index](settings, store)
+    if around is not None:
+        store, index = around(store, index)
     return compose(
         Ports(store, embedder, index, reasoner),
         settings.workflow,

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import grpc
 import structlog
@@ -13,14 +14,9 @@ import structlog
 from propagation.ports import Clock
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
-from services.config.settings import (
-    MonitoringSettings,
-    Settings,
-    path_redaction_for,
-)
+from services.config.settings import Settings, path_redaction_for
 from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, new_server
-from services.monitoring.monitoring import Monitoring
 from services.runtime.interruption import STOP_SIGNALS, interruption
 from services.runtime.kernel_cache import StartCancelled, fill_kernel_cache, has_compiled_kernels
 from services.runtime.logs import configure_logging
@@ -30,6 +26,9 @@ from services.security.address import bind, refuse_open_address, refuse_taken_po
 from services.security.admission import Admission
 from services.worker.call_priority import CallPriority
 from services.worker.worker import Worker
+
+if TYPE_CHECKING:
+    from services.monitoring.monitor import Monitor
 
 THREAD_SWITCH_SECONDS = 0.0005
 SLOW_START_SECONDS = 10.0
@@ -120,8 +119,8 @@ async def running(
     collect_garbage_rarely()
     stopping = stopping or asyncio.Event()
     readiness = Readiness(stopping)
-    monitoring = monitoring_from_settings(settings.monitoring, process_name())
-    service = _build(settings, clock or SystemClock(), readiness, monitoring)
+    monitor = _monitor_if_on(settings)
+    service = _build(settings, clock or SystemClock(), readiness, monitor)
     engine, worker = service.engine, service.worker
 
     async with contextlib.AsyncExitStack() as stack:
@@ -139,32 +138,33 @@ async def running(
         stack.push_async_callback(service.stop, settings.server.grace_seconds)
         readiness.declare()
 
-        metrics = await stack.enter_async_context(
-            monitoring.serve(engine, worker, settings.server, service.admission)
-        )
+        metrics = None
+        if monitor is not None:
+            metrics = await stack.enter_async_context(
+                monitor.serve(engine, worker, settings.server, service.admission)
+            )
         log.info("ready", address=service.address, graph=settings.graph, metrics=metrics)
         yield replace(service, metrics=metrics)
     log.info("stopped")
 
 
 def _build(
-    settings: Settings, clock: Clock, readiness: Readiness, monitoring: Monitoring
+    settings: Settings, clock: Clock, readiness: Readiness, monitor: "Monitor | None"
 ) -> Running:
     """Build the parts of the service and bind its port.
 
     Nothing runs yet.
     """
     priority = CallPriority()
-    engine = build_engine(settings, priority.yield_to_calls, clock, monitoring.around)
+    around, observe_call = (monitor.around, monitor.observe_call) if monitor else (None, None)
+    engine = build_engine(settings, priority.yield_to_calls, clock, around)
     worker = Worker(engine, priority, settings.schedule, clock)
     admission = Admission(settings.server.tokens, settings.server.limits)
     redact = path_redaction_for(settings)
     service = PropagationService(engine, worker, redact)
     server = new_server(
         service,
-        CallInterceptor(
-            priority, worker.timings, admission, readiness, redact, monitoring.observe_call
-        ),
+        CallInterceptor(priority, worker.timings, admission, readiness, redact, observe_call),
         settings.server.max_message_bytes,
     )
     health = Health(server)
@@ -172,19 +172,17 @@ def _build(
     return Running(address, engine, worker, server, service, health, admission)
 
 
-def monitoring_from_settings(settings: MonitoringSettings, process: str) -> Monitoring:
-    """Build the monitoring that the settings ask for.
-
-    What is off is not imported.
+def _monitor_if_on(settings: Settings) -> "Monitor | None":
+    """Build the monitoring that the settings ask for; what is off is not imported.
 
     Raises:
         NotInstalled: The settings ask for a package that is not installed.
     """
-    if settings.port is None and settings.traces is None:
-        return Monitoring()
+    if settings.monitoring.port is None and settings.monitoring.traces is None:
+        return None
     from services.monitoring.monitor import Monitor
 
-    return Monitor(settings, process)
+    return Monitor(settings.monitoring, process_name())
 
 
 async def _open(

@@ -53,7 +53,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # 
         admission: Admission,
         readiness: Readiness,
         redact: Callable[[str], str],
-        observe: CallObserver,
+        observe: CallObserver | None = None,
     ) -> None:
         self.priority = priority
         self.timings = timings
@@ -172,7 +172,8 @@ class InterceptedCall:
                 await self._end_call(error, context, request_id)
             finally:
                 seconds = time.perf_counter() - start
-                self.interceptor.observe(self.rpc, _code_name(context), seconds)
+                if self.interceptor.observe is not None:
+                    self.interceptor.observe(self.rpc, _code_name(context), seconds)
                 if timings is not None:
                     timings.add(self.rpc, seconds)
 

@@ -16,7 +16,6 @@ from propagation.ports import GraphStore, VectorIndex
 from propagation.workflow.engine import Engine
 from services.config.settings import MonitoringSettings, ServerSettings
 from services.monitoring.metrics import CostCollector, CounterCollector, InstrumentedPort, Metrics
-from services.monitoring.monitoring import Monitoring
 from services.runtime.errors import NotAllowed, NotInstalled, PortTaken
 from services.security.admission import Admission, NotAuthenticated, RateLimited, delay_of
 from services.security.roles import SERVICE_PREFIX
@@ -109,7 +108,7 @@ async def _answer(
     return "200 OK", await text() if words[0] == "GET" else b""
 
 
-class Monitor(Monitoring):
+class Monitor:
     """Wraps the ports, and collects the state at each scrape.
 
     That is the state of the worker and of the store.
@@ -121,14 +120,18 @@ class Monitor(Monitoring):
         self._traces = _traces(settings, process)
 
     def around(self, store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
-        """Instrument both ports."""
+        """Instrument both ports, before the engine is built from them."""
         metrics = self._metrics
         timed_store = InstrumentedPort(store, "store", metrics, self._traces)
         timed_index = InstrumentedPort(index, "index", metrics, None)
         return cast(GraphStore, timed_store), cast(VectorIndex, timed_index)
 
     def observe_call(self, rpc: str, code: str, seconds: float) -> None:
-        """Add a call to the histogram of RPCs."""
+        """Add a call that has ended to the histogram of RPCs.
+
+        Args:
+            code: The name of its status code.
+        """
         self._metrics.seconds["rpc"].labels(rpc, code).observe(seconds)
 
     @contextlib.asynccontextmanager
