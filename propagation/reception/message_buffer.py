@@ -61,25 +61,31 @@ class Receiver:
             closed at or before the watermark.
         first_opened: The round that opened the client's first edge, also where this edge has
             closed. A store may answer None where the watermark has reached this round.
+        first_era: The epoch of the newest bootstrap before that round. A store may leave it out
+            where it answers None, or where the watermark has reached this round.
     """
 
     ref: int
     watermark: int
     edges: Sequence[ClientEdge]
     first_opened: int | None
+    first_era: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
     """A published message.
 
-    `lone_sender` is its only sender, if it has just one.
+    Attributes:
+        lone_sender: Its only sender, if it has just one.
+        epoch: The epoch of its router: a bootstrap gives the numbers to other routers.
     """
 
     router: int
     version: int
     round: int
     lone_sender: int | None
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -102,8 +108,9 @@ class WaitingMessages:
 
     A client waits for the newest message of each router whose edge covered the client when the
     message was sent, if it is newer than the client's watermark; and for the messages that were
-    current when the client's first edge opened. A message that comes from the client alone was
-    not sent to it and supersedes nothing. At most one message per router waits.
+    current when the client's first edge opened, except those of routers from before the
+    bootstrap then, which had the same numbers. A message that comes from the client alone was not
+    sent to it and supersedes nothing. At most one message per router waits.
 
     A store fetches the receivers, then the messages of `rounds()`, then those of `own_windows()`.
     Only the message that was current at the end of a window is looked up: a client that was away
@@ -116,9 +123,11 @@ class WaitingMessages:
         """Search among messages of the rounds up to `through`."""
         self._windows: dict[int, list[Window]] = {}
         self._firsts: dict[int, list[RouterRound]] = {}
+        self._eras: dict[int, int] = {}
         for receiver in receivers:
             self._windows[receiver.ref] = list(_windows(receiver, through))
             self._firsts[receiver.ref] = _first_edges(receiver)
+            self._eras[receiver.ref] = receiver.first_era
 
     def rounds(self) -> list[RouterRound]:
         """List the (router, round) pairs whose message must be looked up.
@@ -165,7 +174,11 @@ class WaitingMessages:
                 from_others.get(window) or _newest_in(window, current)
                 for window in self._windows[ref]
             ),
-            *(current.get(first) for first in self._firsts[ref]),
+            *(
+                sent
+                for first in self._firsts[ref]
+                if (sent := current.get(first)) and sent.epoch >= self._eras[ref]
+            ),
         ]
         newest: dict[int, SentMessage] = {}
         for sent in found:

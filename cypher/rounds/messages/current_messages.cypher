@@ -5,6 +5,6 @@ UNWIND $pairs AS pair
 CALL (pair) {
   MATCH (m:Message)
   WHERE m.router = pair[0] AND m.round > 0 AND m.round <= pair[1]
-  RETURN m.round AS round, m.version AS version, m.lone AS lone ORDER BY m.router DESC, m.round DESC LIMIT 1
+  RETURN m.round AS round, m.version AS version, m.lone AS lone, m.epoch AS epoch ORDER BY m.router DESC, m.round DESC LIMIT 1
 }
-RETURN pair[0], pair[1], version, round, lone
+RETURN pair[0], pair[1], version, round, lone, epoch

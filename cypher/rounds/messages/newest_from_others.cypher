@@ -6,6 +6,6 @@ WITH place, $spans[place] AS span
 CALL (span) {
   MATCH (m:Message)
   WHERE m.router = span[0] AND m.round >= span[1] AND m.round <= span[2] AND coalesce(m.lone, -1) <> span[3]
-  RETURN m.round AS round, m.version AS version, m.lone AS lone ORDER BY m.router DESC, m.round DESC LIMIT 1
+  RETURN m.round AS round, m.version AS version, m.lone AS lone, m.epoch AS epoch ORDER BY m.router DESC, m.round DESC LIMIT 1
 }
-RETURN place, version, round, lone
+RETURN place, version, round, lone, epoch

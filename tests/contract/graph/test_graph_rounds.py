@@ -230,15 +230,38 @@ async def test_the_newest_version_of_each_router(store):
     ]
 
 
+async def open_epoch(store, number, era):
+    learning = await store.acquire_lease("learn", "me", 100_000)
+    await store.open_epoch(
+        learning,
+        Epoch(number=number, sequence=0, session_k=4, taste_k=6, era=era),
+        checkpoint(0, barrier=True, epoch=number),
+    )
+
+
+async def test_a_new_client_does_not_hear_a_router_of_an_earlier_bootstrap(store):
+    """A client of an earlier edge hears what was sent to it then; an evolution changes nothing."""
+    await open_epoch(store, 1, 1)
+    await run_round(
+        store, versions=(message(3, 1, BOB), message(4, 1, BOB)), opened=(edge(3, BOB),)
+    )
+    await run_round(store, opened=(edge(4, item(0)),))
+    await open_epoch(store, 2, 2)
+    await run_round(
+        store, versions=(replace(message(4, 2, BOB), epoch=2),), opened=(edge(3, ANN), edge(4, ANN))
+    )
+    await open_epoch(store, 3, 2)
+    await run_round(store, opened=(edge(3, item(1)), edge(4, item(1))))
+    waiting = await store.waiting_messages(dict.fromkeys((ANN, item(0), item(1)), 0))
+    assert heard(waiting, ANN) == [(4, 2)], "its first edge opened in the round after a bootstrap"
+    assert heard(waiting, item(0)) == [(4, 2)], "what was sent later, in place of the first"
+    assert heard(waiting, item(1)) == [(4, 2)], "its first edge opened after an evolution"
+    earlier = await store.waiting_messages({item(0): 0}, 2)
+    assert heard(earlier, item(0)) == [(4, 1)], "its first edge opened before the bootstrap"
+
+
 async def test_a_router_of_an_earlier_bootstrap_was_another_community(store):
     """Numbers go on; an evolution's epoch is of its bootstrap's era."""
-
-    async def epoch(number, era):
-        await store.open_epoch(
-            learning,
-            Epoch(number=number, sequence=0, session_k=4, taste_k=6, era=era),
-            checkpoint(0, barrier=True, epoch=number),
-        )
 
     async def newest(at=None):
         return [
@@ -246,16 +269,15 @@ async def test_a_router_of_an_earlier_bootstrap_was_another_community(store):
             for version in await store.router_versions([5, 4, 3], at)
         ]
 
-    learning = await store.acquire_lease("learn", "me", 100_000)
     before = [replace(message(router, 1, ANN), epoch=0) for router in (3, 4, 5)]
     await run_round(store, versions=tuple(before))
     assert await newest() == [(3, 1), (4, 1), (5, 1)]
-    await epoch(1, 1)
+    await open_epoch(store, 1, 1)
     at = await store.recorded_through()
     assert await newest() == []
     await run_round(store, versions=(message(3, 2, ANN), message(5, 2, ANN)))
     assert await newest() == [(3, 2), (5, 2)]
-    await epoch(2, 1)
+    await open_epoch(store, 2, 1)
     await run_round(store, versions=(replace(message(3, 3, ANN), epoch=2),))
     assert await newest() == [(3, 3), (5, 2)]
     assert await store.version_numbers([5, 4, 3, 9]) == {3: 3, 4: 1, 5: 2}

@@ -51,7 +51,7 @@ def sent_messages(draw):
     for router in ROUTERS:
         for version, round_ in enumerate(sorted(draw(st.sets(st.sampled_from(ROUNDS))))):
             lone_sender = draw(st.none() | st.sampled_from(REFS))
-            sent.append(SentMessage(router, version, round_, lone_sender))
+            sent.append(SentMessage(router, version, round_, lone_sender, epoch=round_ // 3))
     return sent
 
 
@@ -89,9 +89,17 @@ def insert_facts(connection, edges, sent):
         """
         INSERT INTO router_version
             (router, version, round, lone, epoch, name, text, attributes, standing)
-        VALUES (?, ?, ?, ?, 0, '', '', '[]', '[]')
+        VALUES (?, ?, ?, ?, ?, '', '', '[]', '[]')
         """,
-        [(one.router, one.version, one.round, one.lone_sender) for one in sent],
+        [(one.router, one.version, one.round, one.lone_sender, one.epoch) for one in sent],
+    )
+    connection.executemany(
+        "INSERT INTO round VALUES (?, 0, ?, 0, 0, 0, 0, 0)",
+        [(number, 10 * number) for number in ROUNDS],
+    )
+    connection.executemany(
+        "INSERT INTO epoch VALUES (?, ?, 0, 0, NULL, '', ?)",
+        [(number, 30 * number - 5, number) for number in (1, 2)],
     )
 
 
@@ -100,7 +108,7 @@ def waiting_by_rule(edges, sent, watermarks, through):
     for ref, watermark in watermarks.items():
         own = [edge for owner, edge in edges if owner == ref and edge.opened <= through]
         first = min((edge.opened for edge in own), default=None)
-        receivers.append(Receiver(ref, watermark, own, first))
+        receivers.append(Receiver(ref, watermark, own, first, (first or 0) // 3))
     search = WaitingMessages(receivers, through)
     current = {}
     for router, round_ in search.rounds():

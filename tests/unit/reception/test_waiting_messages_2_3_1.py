@@ -34,12 +34,13 @@ def waiting(sent, *receivers, through=9):
     return search.choose(current, from_others)[receivers[0].ref]
 
 
-def message(router, version, round_, lone_sender=None):
-    return SentMessage(router, version, round_, lone_sender)
+def message(router, version, round_, lone_sender=None, epoch=0):
+    return SentMessage(router, version, round_, lone_sender, epoch)
 
 
-def ann(*edges, watermark=0):
-    return Receiver(ANN, watermark, edges, min((edge.opened for edge in edges), default=None))
+def ann(*edges, watermark=0, era=0):
+    first = min((edge.opened for edge in edges), default=None)
+    return Receiver(ANN, watermark, edges, first, era)
 
 
 def test_only_the_newest_message_of_a_router_waits():
@@ -71,6 +72,12 @@ def test_a_message_from_before_a_later_edge_does_not_wait():
 
 def test_what_was_current_when_the_first_edge_opened_waits():
     assert waiting([message(JAZZ, 4, 1)], ann(ClientEdge(JAZZ, 3))) == [(JAZZ, 4)]
+
+
+def test_what_a_router_of_an_earlier_bootstrap_sent_does_not_wait_for_a_new_client():
+    sent = [message(JAZZ, 4, 1, epoch=1), message(OPERA, 7, 2, epoch=3)]
+    edges = ClientEdge(JAZZ, 3), ClientEdge(OPERA, 3)
+    assert waiting(sent, ann(*edges, era=2)) == [(OPERA, 7)]
 
 
 def test_the_first_edge_no_longer_counts_once_the_watermark_has_reached_it():

@@ -77,7 +77,10 @@ async def _receivers(
         edges.setdefault(ref, []).append(
             ClientEdge(router, opened, None if closed == STANDS else closed)
         )
+    firsts = {ref: min(edge.opened for edge in found) for ref, found in edges.items()}
+    new = sorted({first for ref, first in firsts.items() if first > refs_after[ref]})
+    eras = dict(await transaction.rows("rounds/eras_of_rounds", numbers=new)) if new else {}
     return [
-        Receiver(ref, refs_after[ref], found, min(edge.opened for edge in found))
+        Receiver(ref, refs_after[ref], found, firsts[ref], eras.get(firsts[ref], 0))
         for ref, found in edges.items()
     ]

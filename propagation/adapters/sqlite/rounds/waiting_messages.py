@@ -103,7 +103,8 @@ sent AS (
       LIMIT 1
     )
   UNION ALL
-  -- The message that was current when the client's first edge opened.
+  -- The message that was current when the client's first edge opened, unless a router of an
+  -- earlier bootstrap sent it.
   SELECT f.ref, v.router, v.version, v.round
   FROM first_edge f
   CROSS JOIN router_version v INDEXED BY router_version_of_round
@@ -115,6 +116,15 @@ sent AS (
         AND w.round <= f.opened
     )
     AND v.lone IS NOT f.ref
+    AND v.epoch >= coalesce((
+      SELECT e.era
+      FROM round r
+      CROSS JOIN epoch e
+        ON e.sequence <= r.sequence
+      WHERE r.number = f.opened
+      ORDER BY e.number DESC
+      LIMIT 1
+    ), 0)
 )
 SELECT json_group_array(json_array(ref, router, version))
 FROM (
