@@ -108,7 +108,7 @@ def compose(
     )
     exclusion = Exclusion(reasoning)
     policy = build_policy(policies, PolicyPorts(settings, store, index, embedder, numbers, leases))
-    cold_start = ColdStart(store, reasoner, policy, vectors, reasoning.drafting, settings)
+    cold_start = ColdStart(store, reasoner, policy, vectors, reasoning.drafting, settings, leases)
 
     # Reads.
     time_travel = TimeTravel(store)

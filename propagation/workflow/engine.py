@@ -220,7 +220,10 @@ class Engine:
             How many texts and interactions that were.
         """
         async with self.exclusion.run(Activity.REASON):
-            done = await self.cold_start.describe() + await self.reasoning.step(limit)
+            described = await self.cold_start.describe()
+            if described is None:  # what others choose of these clients is reasoned after that
+                return 0
+            done = described + await self.reasoning.step(limit)
             if shown:
                 await self.reasoning.wait_for_views()
             return done

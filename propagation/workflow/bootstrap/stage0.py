@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from propagation.model import Client, ClientKind, Epoch, LearnedBlock, LeaseHeld
 from propagation.ports import Embedder, FittableEmbedder, GraphStore, Lease
 from propagation.routing import SemanticPolicy, own_attributes, spherical_kmeans
-from propagation.workflow.concurrency import ROUND_LEASE, Activity, Exclusion, Leases
+from propagation.workflow.concurrency import ROUND_LEASE, WAIT_SECONDS, Activity, Exclusion, Leases
 from propagation.workflow.data_settings import (
     OpenData,
     data_settings_blob,
@@ -97,7 +97,7 @@ class Stage0:
         """
         async with self.exclusion.run(Activity.REASON):
             # Clients are described, but not by the present routers, which are about to change.
-            while await self.cold_start.describe(welcome=False):
+            while await self.cold_start.describe(welcome=False, wait_seconds=WAIT_SECONDS):
                 pass
         async with self.exclusion.run(Activity.BOOTSTRAP):
             async with self.learner.hold_lease(synchronize=not self.data.outdated) as lease:

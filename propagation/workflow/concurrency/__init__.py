@@ -12,6 +12,7 @@ from propagation.workflow.concurrency.exclusion import (
     ReadersWriterLock,
 )
 from propagation.workflow.concurrency.leases import (
+    DESCRIBE_LEASE,
     LEARN_LEASE,
     ROUND_LEASE,
     WAIT_SECONDS,
@@ -19,6 +20,7 @@ from propagation.workflow.concurrency.leases import (
 )
 
 __all__ = [
+    "DESCRIBE_LEASE",
     "LEARN_LEASE",
     "ROUND_LEASE",
     "WAIT_SECONDS",

@@ -15,6 +15,8 @@ ROUND_LEASE = "round"
 """Held by the process that runs a round, or publishes an evolution or a withdrawal."""
 RENEWALS = 3
 """How often a lease is renewed in the time for which it stands."""
+DESCRIBE_LEASE = "describe"
+"""Held by the process that describes new and changed clients."""
 WAIT_SECONDS = 30.0
 """How long a caller waits for a lease of another process."""
 REQUEST_TTL_MS, POLL_SECONDS = 5_000, 0.1

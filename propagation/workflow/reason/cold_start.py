@@ -30,9 +30,10 @@ from propagation.model import (
     RouterVersion,
     Usage,
 )
-from propagation.ports import AnswerPart, GraphStore, Reasoner
+from propagation.ports import AnswerPart, GraphStore, Lease, Reasoner
 from propagation.reception.merge import Reception, receive
 from propagation.routing import RoutingPolicy
+from propagation.workflow.concurrency import DESCRIBE_LEASE, Leases
 from propagation.workflow.index.text_cache import indexed_text
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import TextDrafter
@@ -64,7 +65,8 @@ class ColdStart:
     """Describes clients in the order of the log.
 
     A client is described after learning and before interactions are reasoned. `changes` counts the
-    client changes of the log so far.
+    client changes of the log so far. One process describes at a time: an answer of the reasoner
+    costs money.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class ColdStart:
         vectors: VectorSync,
         drafting: TextDrafter[Any],
         settings: WorkflowSettings,
+        leases: Leases,
     ) -> None:
         self._store = store
         self._reasoner = reasoner
@@ -82,6 +85,7 @@ class ColdStart:
         self._vectors = vectors
         self._drafting = drafting
         self._settings = settings
+        self._leases = leases
         self._waiting: deque[LogEntry] = deque()
         self._taken_through = 0
         self._failed: set[int] = set()
@@ -113,23 +117,44 @@ class ColdStart:
         """
         return min(self._waiting[0].sequence - 1, most) if self._waiting else most
 
-    async def describe(self, *, welcome: bool = True) -> int:
-        """Describe the next clients that have text; return how many texts changed.
+    async def describe(self, *, welcome: bool = True, wait_seconds: float = 0.0) -> int | None:
+        """Describe the next clients that have text.
 
         Args:
             welcome: Whether new clients merge their routers' newest messages at once.
+            wait_seconds: How long to wait for another process that describes clients.
+
+        Returns:
+            How many texts changed; None if another process describes these clients.
 
         Raises:
             VersionClash: Nothing is lost; the same clients come again.
+            LeaseLost: As above.
         """
-        texts = await self._step(welcome)
-        # Thousands of clients without text may come before those with one.
-        while not texts and self._waiting:
-            texts = await self._step(welcome)
+        if not self._waiting and (not self._failed or time.monotonic() < self._retry_at):
+            return 0
+        async with self._leases.hold(DESCRIBE_LEASE, wait_seconds) as lease:
+            await self._follow_others()
+            if lease is None:
+                return None if self._waiting else 0
+            texts = await self._step(lease, welcome)
+            # Thousands of clients without text may come before those with one.
+            while not texts and self._waiting:
+                texts = await self._step(lease, welcome)
         self._drafting.keep(texts)
         return len(texts)
 
-    async def _step(self, welcome: bool) -> dict[int, ClientText]:
+    async def _follow_others(self) -> None:
+        """Leave out what other processes described, and take over where they failed."""
+        through = int(await self._store.get_blob(PROGRESS) or 0)
+        while self._waiting and self._waiting[0].sequence <= through:
+            self._waiting.popleft()
+        failed = set(orjson.loads(await self._store.get_blob(FAILED) or b"[]"))
+        if failed - self._failed:
+            self._retry_at = time.monotonic() + RETRY_SECONDS
+        self._failed = failed
+
+    async def _step(self, lease: Lease, welcome: bool) -> dict[int, ClientText]:
         """Describe the clients of the next entries.
 
         Clients that the reasoner failed on are described again.
@@ -148,7 +173,7 @@ class ColdStart:
             return await self._describe(again, await self._store.recorded_through(), welcome)
         sequence = self._waiting[taken - 1].sequence
         changed = await self._describe(list(refs), sequence, welcome)
-        await self._store.put_blob(PROGRESS, str(sequence).encode())
+        await self._store.put_blob(PROGRESS, str(sequence).encode(), lease)
         for _ in range(taken):
             self._waiting.popleft()
         return changed

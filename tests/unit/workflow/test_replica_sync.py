@@ -223,6 +223,38 @@ async def test_attributes_that_one_mapped_the_other_knows_by_its_next_round(two)
     assert known.items() <= there.vectors.canonical.targets.items()
 
 
+async def test_a_new_client_is_described_by_one_of_them_alone(two):
+    described = []
+
+    class CountingReasoner(OfflineReasoner):
+        async def extract(self, clients):
+            described.extend(client.key.id for client in clients)
+            await asyncio.sleep(0.05)
+            return await super().extract(clients)
+
+    for engine in two:
+        engine.cold_start._reasoner = CountingReasoner()
+        await engine.learn()
+    while any(await asyncio.gather(*(engine.reason() for engine in two))):
+        pass
+    assert sorted(described) == sorted(f"i{n}" for n in range(20))
+    through = await two[0].store.learned_through()
+    for engine in two:
+        assert await engine.reason() == 0
+        assert engine.cold_start.through(through) == through, "no client waits to be described"
+
+
+async def test_clients_are_described_when_the_process_that_began_with_them_has_died(two):
+    here, there = two
+    for engine in two:
+        await engine.learn()
+    assert await here.store.acquire_lease("describe", "a", 300)
+    assert await there.reason() == 0, "the other one describes them"
+    await asyncio.sleep(0.4)
+    assert await there.reason() > 0
+    assert there.cold_start.through(1_000) == 1_000
+
+
 async def test_one_of_them_runs_a_round_at_a_time(two):
     here, there = two
     lease = await here.store.acquire_lease("round", "a", 60_000)

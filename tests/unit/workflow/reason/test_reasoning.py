@@ -362,6 +362,7 @@ async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even
         engine.vectors,
         engine.reasoning.drafting,
         engine.settings,
+        engine.leases,
     )
     await again.open(await engine.store.learned_through())
     assert await again.describe() == 0
