@@ -21,7 +21,6 @@ from propagation.ports import Clock, Embedder, GraphStore, Reasoner, VectorIndex
 from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.concurrency import yield_to_loop
 from propagation.workflow.engine import Engine
-from propagation.workflow.rounds.policies import ROUTING_POLICIES, PolicyFactory
 from services.config.settings import Settings
 from services.reasoning.process_drafter import Begin, ProcessDrafter
 from services.runtime.process import SystemClock, process_name
@@ -171,7 +170,6 @@ def build_engine(
     yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
     clock: Clock | None = None,
     around: Around | None = None,
-    policies: Mapping[str, PolicyFactory] = ROUTING_POLICIES,
 ) -> Engine:
     """Build the engine of one process from its settings, not opened.
 
@@ -182,7 +180,6 @@ def build_engine(
         yield_to_calls: Awaited between pieces of reasoning.
         clock: The system's by default.
         around: Wraps the store and the index, for monitoring.
-        policies: The routing policies from which the settings choose one.
     """
     store = graph_store(settings, clock)
     models = ModelPorts(settings, store, process_name())
@@ -196,7 +193,6 @@ def build_engine(
         Ports(store, embedder, index, reasoner),
         settings.workflow,
         Process(process_name(), yield_to_calls, drafting),
-        policies,
     )
 
 

@@ -108,13 +108,11 @@ from propagation.model.routers.evolution import (
     LineageStep,
 )
 from propagation.model.routers.router import (
-    FIRST_SENDER,
     SENDERS_KEPT,
     IntegratedAttribute,
     MessageReach,
     RouterVersion,
     RoutingEdge,
-    sender_router,
 )
 from propagation.model.routers.router_case import RouterCase, RouterDecision, RouterHalf
 from propagation.model.routers.router_maps import (
@@ -142,7 +140,6 @@ from propagation.usage import NO_EXPENSES, NO_USAGE, BudgetState, Expenses, Prom
 
 __all__ = [
     "DROP_BELOW",
-    "FIRST_SENDER",
     "ID_MAX_BYTES",
     "LAST_SECOND",
     "LINE_MAX_WORDS",
@@ -277,7 +274,6 @@ __all__ = [
     "rank_by_distinctiveness",
     "ref_of",
     "seed_of",
-    "sender_router",
     "summarize_reasoned",
     "value",
 ]

@@ -1,6 +1,6 @@
 """Composition of an engine from its ports and settings."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,8 +32,6 @@ from propagation.workflow.reason.reasoning import Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.perception import AttributePerception
 from propagation.workflow.rounds.policies import (
-    ROUTING_POLICIES,
-    PolicyFactory,
     PolicyPorts,
     build_policy,
 )
@@ -75,7 +73,6 @@ def compose(
     ports: Ports,
     settings: WorkflowSettings,
     process: Process,
-    policies: Mapping[str, PolicyFactory] = ROUTING_POLICIES,
 ) -> Engine:
     """Build an engine from its ports and settings.
 
@@ -85,10 +82,9 @@ def compose(
         ports: The adapters of the deployment.
         settings: Sizes and limits of the loop.
         process: The process that runs it.
-        policies: The routing policies from which the settings choose one, by name.
 
     Raises:
-        IncompatibleSettings: The settings name a policy that is not among them.
+        IncompatibleSettings: The settings name a policy that ROUTING_POLICIES lacks.
     """
     store, embedder, index, reasoner = ports.store, ports.embedder, ports.index, ports.reasoner
     yield_to_calls = process.yield_to_calls
@@ -107,7 +103,7 @@ def compose(
         store, interactions, vectors, settings, leases, reasoner.concurrency, process.drafting
     )
     exclusion = Exclusion(reasoning)
-    policy = build_policy(policies, PolicyPorts(settings, store, index, embedder, numbers, leases))
+    policy = build_policy(PolicyPorts(settings, store, index, embedder, numbers, leases))
     cold_start = ColdStart(store, reasoner, policy, vectors, reasoning.drafting, settings, leases)
 
     # Reads.

@@ -177,7 +177,6 @@ class Withdrawal:
         interactions: Those withdrawn; an erasure also takes those recorded meanwhile.
         texts_read_through: ReasonStore.texts_through before any text was read.
         erased: The client that is erased; None for a retraction.
-        sent_under: Routers that stood for the erased client (point-to-point).
         promoted: Repeats that take the place of withdrawn first adoptions.
         rewritten: Stored versions that change under their own numbers.
         texts: Next versions of changed current texts.
@@ -196,7 +195,6 @@ class Withdrawal:
     interactions: Sequence[InteractionRow]
     texts_read_through: int = 0
     erased: int | None = None
-    sent_under: tuple[int, ...] = ()
     promoted: Sequence[PromotedRepeat] = ()
     rewritten: Sequence[ClientText] = ()
     texts: Sequence[ClientText] = ()

@@ -10,17 +10,8 @@ from functools import cached_property
 
 from propagation.model.base import Term, value
 
-FIRST_SENDER = 1 << 20
 SENDERS_KEPT = 2
 """How many senders are stored with a message, apart from all of its parts."""
-
-
-def sender_router(ref: int) -> int:
-    """Return the router number of a client that sends its own profile.
-
-    The message goes point-to-point. The number is above every router of a bank.
-    """
-    return FIRST_SENDER + ref
 
 
 @value

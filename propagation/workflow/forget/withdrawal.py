@@ -22,7 +22,6 @@ from propagation.model import (
     WithdrawalResult,
     index_of,
     kind_of,
-    sender_router,
 )
 from propagation.ports import (
     COLLECTIONS,
@@ -303,7 +302,6 @@ def _withdrawal(
         kind=EntryKind.ERASURE,
         refs=(client.ref,),
         erased=client.ref,
-        sent_under=(sender_router(client.ref),),
         unmapped=erased.names,
         words=tuple(word for word in (client.title, client.key.id) if word),
     )

@@ -247,7 +247,7 @@ class VectorSync:
         return points
 
     def _of_routers(self, versions: Sequence[RouterVersion]) -> list[RouterVersion]:
-        """Leave out senders that are no routers (point-to-point), and retired routers."""
+        """Leave out retired routers."""
         routers = frozenset(self.routers)
         return [version for version in versions if version.router in routers]
 

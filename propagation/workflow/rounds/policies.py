@@ -55,18 +55,18 @@ ROUTING_POLICIES: dict[str, PolicyFactory] = {
 """One row for each value of the setting `policy`."""
 
 
-def build_policy(policies: Mapping[str, PolicyFactory], ports: PolicyPorts) -> RoutingPolicy:
+def build_policy(ports: PolicyPorts) -> RoutingPolicy:
     """Build the policy that the settings name.
 
     Raises:
         IncompatibleSettings: The table has no such policy.
     """
     name = ports.settings.policy
-    if name not in policies:
+    if name not in ROUTING_POLICIES:
         raise IncompatibleSettings(
-            f"policy is {name!r}, which is none of {', '.join(sorted(policies))}"
+            f"policy is {name!r}, which is none of {', '.join(sorted(ROUTING_POLICIES))}"
         )
-    return policies[name](ports)
+    return ROUTING_POLICIES[name](ports)
 
 
 @dataclass

@@ -6,7 +6,6 @@ import pytest
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.evaluation.control_policies import PointToPointPolicy
 from propagation.model import (
     Attribute,
     Author,
@@ -15,7 +14,6 @@ from propagation.model import (
     Profile,
     RouterVersion,
     Source,
-    sender_router,
 )
 from propagation.ports import Collection, Point, Summary
 from propagation.reception.message_buffer import ClientEdge, Receiver, SentMessage, WaitingMessages
@@ -216,19 +214,6 @@ async def test_jazz_and_jazz_music_meet(index):
     }
     await index.upsert(Collection.ATTRIBUTES, [point("soul", 0.9, 0.3)])
     assert (await canonical_names(index, names, vectors, 0.92))["jazz"] == "soul"
-
-
-async def test_point_to_point_reaches_the_nearest_and_never_itself(index):
-    await index.upsert(Collection.USERS, [point(ANN, 1, 0), point(BOB, 0.8, 0.6)])
-    await index.upsert(Collection.ITEMS, [point(RECORD, 0.6, 0.8)])
-    policy = PointToPointPolicy(None, index, nearest=1)
-    assert await policy.perceive([arrival("jazz", ANN)]) == [[sender_router(ANN)]]
-    version = RouterVersion(
-        router=sender_router(ANN), version=1, round=1, epoch=0, name="", text=""
-    )
-    assert (await policy.route([ANN], [version])).scores == {
-        (sender_router(ANN), BOB): pytest.approx(0.8)
-    }
 
 
 async def test_a_message_never_reaches_the_one_client_it_came_from():

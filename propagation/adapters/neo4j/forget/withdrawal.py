@@ -209,14 +209,9 @@ class WithdrawalCommit:
         ref = self.withdrawal.erased
         assert ref is not None, "this step is an erasure's"
         transaction = self.transaction
-        routers = list(self.withdrawal.sent_under)
         await self._dequeue(COLLECTIONS[kind_of(ref)], [ref])
         await transaction.execute("forget/client/detach_texts", ref=ref)
         await transaction.execute("forget/client/delete_parts", ref=ref)
-        keys = await transaction.rows("forget/client/messages_of_routers", routers=routers)
-        if keys:
-            await transaction.execute("forget/retention/delete_messages", keys=keys)
-        await transaction.execute("forget/client/delete_routers", routers=routers)
         await transaction.execute("forget/client/delete_client", ref=ref)
         await transaction.execute("forget/client/clear_failures", words=list(self.withdrawal.words))
 

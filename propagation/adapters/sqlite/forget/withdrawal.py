@@ -44,7 +44,6 @@ OF_CLIENT = (
     "edge_past",
     "held",
 )
-OF_ROUTER = ("router_version", "integrated", "merged", "edge", "edge_past")
 IN = "IN (SELECT value FROM json_each(?))"
 # In the order in which they were integrated; the index alone finds them.
 FIRST_SENDERS = (
@@ -201,12 +200,6 @@ class WithdrawalCommit:
         self._execute(
             "DELETE FROM gradient WHERE module IN ('profile', 'filter_memory') AND owner = ?", ref
         )
-        for router in self.withdrawal.sent_under:
-            self.freed += self._execute(
-                "SELECT ref, profile_version FROM integrated WHERE router = ?", router
-            )
-            for table in OF_ROUTER:
-                self._execute(f"DELETE FROM {table} WHERE router = ?", router)
         # what the content was is not kept where it named the client: any repeat of such an event
         # is a repeat
         self._execute(

@@ -5,7 +5,6 @@ import contextlib
 
 import pytest
 
-from propagation.evaluation.control_policies import CONTROL_POLICIES
 from propagation.model import (
     ClientChange,
     ClientKey,
@@ -14,7 +13,6 @@ from propagation.model import (
     ReasonerUnavailable,
 )
 from propagation.workflow.concurrency import ROUND_LEASE
-from propagation.workflow.rounds.policies import ROUTING_POLICIES
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
@@ -36,7 +34,6 @@ async def opened(folder, **changed):
     folder.mkdir(exist_ok=True)
     engine = build_engine(
         Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings),
-        policies=ROUTING_POLICIES | CONTROL_POLICIES,
     )
     await engine.open()
     try:
@@ -150,14 +147,6 @@ async def test_every_bootstrap_has_one_and_only_what_changed_is_in_the_next(tmp_
         second = await engine.store.last_round()
         assert second.number == first.number + 1
         assert second.changed == len(await engine.store.text_versions())
-
-
-async def test_none_where_clients_are_told_each_other(tmp_path):
-    async with opened(tmp_path / "direct", policy="point_to_point") as engine:
-        await recorded(engine)
-        await engine.init()
-        assert await engine.store.last_round() is None
-        assert not (await engine.rounds.trigger.pending()).first
 
 
 async def away(*_):

@@ -5,9 +5,7 @@ from contextlib import asynccontextmanager
 import numpy as np
 import pytest
 
-from propagation.evaluation.control_policies import CONTROL_POLICIES
 from propagation.model import (
-    FIRST_SENDER,
     Author,
     ClientChange,
     ClientKey,
@@ -23,7 +21,6 @@ from services.assembly import build_engine
 from services.config.settings import Settings
 from services.config.sources import load_settings, parse_assignments
 
-POLICIES = ROUTING_POLICIES | CONTROL_POLICIES
 STYLES = ("jazz", "opera", "folk", "punk")
 MOODS = ("calm", "loud", "sad", "bright", "slow")
 ITEMS, USERS = 40, 12
@@ -68,7 +65,6 @@ async def lived(tmp_path, workflow):
     """Return an engine after a catalogue and two batches of events with rounds."""
     engine = build_engine(
         Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=workflow),
-        policies=POLICIES,
     )
     await engine.open()
     try:
@@ -90,12 +86,11 @@ async def texts_of(engine):
 def test_a_policy_that_no_table_has_is_refused():
     with pytest.raises(IncompatibleSettings, match="adoption"):
         build_policy(
-            ROUTING_POLICIES,
             PolicyPorts(SMALL.model_copy(update={"policy": "placebo"}), *[None] * 5),
         )
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
+@pytest.mark.parametrize("policy", sorted(ROUTING_POLICIES))
 async def test_a_preference_reaches_others_and_never_its_lone_sender(tmp_path, policy):
     async with lived(tmp_path, SMALL.model_copy(update={"policy": policy})) as engine:
         heard = 0
@@ -109,58 +104,9 @@ async def test_a_preference_reaches_others_and_never_its_lone_sender(tmp_path, p
             for source in sources:
                 message = await engine.store.router_version(source.router, source.version)
                 assert message.senders - {ref}
-                assert (source.router >= FIRST_SENDER) == (policy == "point_to_point")
                 heard += kind_of(ref) == ClientKind.USER
         assert heard
         assert await engine.store.dead_letters(1) == []
-
-
-async def test_point_to_point_does_not_name_users_to_others(tmp_path):
-    async with lived(tmp_path, SMALL.model_copy(update={"policy": "point_to_point"})) as engine:
-        named = [
-            ClientChange(key=ClientKey(kind=ClientKind.USER, id=f"u{n}"), title=f"Ms Secret {n}")
-            for n in range(USERS)
-        ]
-        await engine.upsert_clients(named)
-        await engine.record(list(events(3_000)))
-        await engine.drain()
-        await engine.run_round()
-        versions = await engine.store.router_versions(
-            [FIRST_SENDER + ref for ref in await engine.store.text_versions()]
-        )
-        assert {
-            version.name
-            for version in versions
-            if kind_of(version.router - FIRST_SENDER) == ClientKind.USER
-        } == {"one user"}
-        assert {
-            version.name
-            for version in versions
-            if kind_of(version.router - FIRST_SENDER) == ClientKind.ITEM
-        } >= {"Record 1"}
-
-
-async def test_the_placebo_shuffles_who_hears_what_and_not_what_is_learned(tmp_path):
-    """The numbers and the size of the table are the same; the routers differ."""
-    found = {}
-    for policy in ("adoption", "placebo"):
-        folder = tmp_path / policy
-        folder.mkdir()
-        async with lived(
-            folder, SMALL.model_copy(update={"policy": policy, "propagate": False})
-        ) as engine:
-            await engine.rounds.run()
-            edges = await engine.store.edges_of(sorted(await engine.store.text_versions()))
-            found[policy] = (
-                engine.numbers.view.state.taste.trust[:USERS].copy(),
-                {ref: {edge.router for edge in some} for ref, some in edges.items()},
-            )
-    (trust, adopted), (same, shuffled) = found["adoption"], found["placebo"]
-    assert np.array_equal(trust, same)
-    assert {ref: len(routers) for ref, routers in adopted.items()} == {
-        ref: len(routers) for ref, routers in shuffled.items()
-    }
-    assert adopted != shuffled
 
 
 @pytest.fixture
