@@ -37,11 +37,7 @@ class Neo4jStore(
     Neo4jErasure,
     Neo4jExport,
 ):
-    """All ports of the graph store.
-
-    Raises:
-        BrokenData: The header of a file under cypher/ does not agree with its text.
-    """
+    """All ports of the graph store."""
 
     def __init__(self, settings: Neo4jSettings, clock: Clock | None = None) -> None:
         """Take the server's clock where `clock` is None."""

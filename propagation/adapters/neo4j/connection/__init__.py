@@ -3,7 +3,7 @@
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
 from propagation.adapters.neo4j.connection.leases import Neo4jLeases
 from propagation.adapters.neo4j.connection.schema import check_version, open_database, schema_steps
-from propagation.adapters.neo4j.connection.statements import load_statements, parse_statement
+from propagation.adapters.neo4j.connection.statements import load_statements
 
 __all__ = [
     "Neo4jDatabase",
@@ -13,6 +13,5 @@ __all__ = [
     "check_version",
     "load_statements",
     "open_database",
-    "parse_statement",
     "schema_steps",
 ]
