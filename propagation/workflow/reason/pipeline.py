@@ -15,7 +15,6 @@ from dataclasses import replace
 from propagation.model import (
     NO_USAGE,
     EditClash,
-    LeaseLost,
     PropagationError,
     ReasonClaim,
     ReasonWork,
@@ -60,7 +59,8 @@ class ClaimRenewal:
     async def keep_alive(self, claim: ReasonClaim) -> AsyncIterator[None]:
         """Renew a claim, together with all others, until the body ends.
 
-        It is not given back.
+        A body that fails or is cancelled gives it back; where the store refuses that, too, the
+        claim expires.
         """
         self._tokens.add(claim.token)
         if self._renewal is None:
@@ -69,6 +69,10 @@ class ClaimRenewal:
             )
         try:
             yield
+        except BaseException:
+            with suppress(PropagationError):
+                await asyncio.shield(self._store.commit_reasoned(claim, ()))
+            raise
         finally:
             self._tokens.discard(claim.token)
             if not self._tokens and self._renewal is not None:
@@ -164,27 +168,16 @@ class Pipeline:
         await self.settle()
 
     async def _run(self, claim: ReasonClaim) -> None:
-        """Reason and commit the only interaction of a claim.
-
-        On a failure it gives the claim back.
-        """
-        try:
-            async with self._claims.keep_alive(claim):
-                await self._reason(claim)
-        except BaseException:
-            with suppress(LeaseLost):
-                await asyncio.shield(self._store.commit_reasoned(claim, ()))
-            raise
-
-    async def _reason(self, claim: ReasonClaim) -> None:
+        """Reason and commit the only interaction of a claim."""
         [work] = claim.work
-        try:
-            await self._attempt(claim, work, NO_USAGE)
-        except _LostAttempt as lost:
-            self.redone += 1
-            refs = clients_of(work)
-            async with self._commit_lock.reserve(refs):
-                await self._attempt(claim, work, lost.usage, reserved=refs)
+        async with self._claims.keep_alive(claim):
+            try:
+                await self._attempt(claim, work, NO_USAGE)
+            except _LostAttempt as lost:
+                self.redone += 1
+                refs = clients_of(work)
+                async with self._commit_lock.reserve(refs):
+                    await self._attempt(claim, work, lost.usage, reserved=refs)
 
     async def _attempt(
         self, claim: ReasonClaim, work: ReasonWork, usage: Usage, reserved: Sequence[int] = ()

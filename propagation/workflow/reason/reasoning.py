@@ -10,10 +10,10 @@ Source: `docs/design.md`, "State" and "The loop", step 3.
 import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any, Generic
 
-from propagation.model import LeaseLost, ReasonClaim, ReasonedSummary, ReasonWork
+from propagation.model import ReasonClaim, ReasonedSummary, ReasonWork
 from propagation.ports import GraphStore, VersionClash
 from propagation.workflow.concurrency import Leases
 from propagation.workflow.index.text_cache import IndexedText
@@ -59,7 +59,6 @@ class Reasoning:
         self.drafts_elsewhere = drafter is not None
         self._claims = ClaimRenewal(store, leases)
         self._vectors = vectors
-        self._failed_claim: ReasonClaim | None = None
         self._run: ClaimRun[Any] | None = None
         self._publication = TextPublication(vectors)
         self.pipeline = Pipeline(store, interactions, vectors, settings, self._claims, concurrency)
@@ -99,7 +98,6 @@ class Reasoning:
         """
         if not self.by_claims:
             return await self.pipeline.step()
-        await self._free_failed_claim()
         claim = await self._claims.take(limit)
         if claim is None:
             await self.wait_for_views()
@@ -147,16 +145,6 @@ class Reasoning:
         await self.wait_for_views()
         await self.drafting.close()
 
-    async def _free_failed_claim(self) -> None:
-        """Free what a failed attempt still claims, before it expires.
-
-        An attempt fails after a full disk, say.
-        """
-        if self._failed_claim is not None:
-            with suppress(LeaseLost):
-                await self._store.commit_reasoned(self._failed_claim, ())
-            self._failed_claim = None
-
     async def _reason_claim(
         self, claim: ReasonClaim, drafter: TextDrafter[Any]
     ) -> list[ReasonedSummary]:
@@ -165,7 +153,6 @@ class Reasoning:
         Where another writer was first with a client's next version, the rest of the claim is
         reasoned again on newly loaded texts: nothing of the lost attempt is kept.
         """
-        self._failed_claim = claim
         self._run = run = ClaimRun(drafter, claim, self._vectors, self._publication)
         until, lost = time.monotonic() + CLAIM_SECONDS, 0
         try:
@@ -181,7 +168,6 @@ class Reasoning:
                             raise
         finally:
             self._run = None
-        self._failed_claim = None
         return run.done
 
 

@@ -185,7 +185,7 @@ async def test_a_writer_that_loses_every_time_gives_up_after_five(engine, monkey
     tried = []
 
     async def clash(claim, reasoned, *, more=False):
-        tried.append(claim)
+        tried.append(len(reasoned))
         raise VersionClash(0)
 
     monkeypatch.setattr(engine.store, "commit_reasoned", clash)
@@ -193,7 +193,7 @@ async def test_a_writer_that_loses_every_time_gives_up_after_five(engine, monkey
     await engine.learn()
     with pytest.raises(VersionClash):
         await engine.reason()
-    assert len(tried) == 5
+    assert tried == [1, 1, 1, 1, 1, 0]  # then the claim is given back
 
 
 def commits_of(engine, monkeypatch, before):
