@@ -10,7 +10,6 @@ import typer
 
 from services.cli.exits import Command
 from services.cli.operator.doctor import doctor
-from services.cli.operator.evolution import evolve
 from services.cli.operator.forget import export_client, forget, retract
 from services.cli.operator.maintenance import (
     backup,
@@ -22,7 +21,7 @@ from services.cli.operator.maintenance import (
     reindex,
     restore,
 )
-from services.cli.operator.rounds import run_round, watch
+from services.cli.operator.runs import evolve, run_round, watch
 from services.cli.operator.service import health, report, serve, settings, status
 from services.cli.operator.token import token
 from services.cli.query.clients import profile, recommend, similar

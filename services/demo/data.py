@@ -163,13 +163,6 @@ class Reach:
             total[router] += lines
         return total
 
-    def between_groups(self) -> Counter[tuple[str, str]]:
-        """Lines by (from, to)."""
-        total: Counter[tuple[str, str]] = Counter()
-        for (source, _, target), lines in self.flows.items():
-            total[source, target] += lines
-        return total
-
 
 async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
     """Fetch the taste routers, their members and active users' profiles.

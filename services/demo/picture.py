@@ -226,11 +226,10 @@ def _choose_names(routers: Sequence[int], at_router: dict[int, NDArray[np.float6
 
 
 def _matrix(axes: "Axes", reach: Reach) -> None:
-    flows = reach.between_groups()
-    counts = np.array(
-        [flows[source, target] for source in reach.order for target in reach.order], float
-    )
-    counts = counts.reshape(len(reach.order), len(reach.order))
+    places = {group: place for place, group in enumerate(reach.order)}
+    counts = np.zeros((len(places), len(places)))
+    for (source, _, target), lines in reach.flows.items():
+        counts[places[source], places[target]] += lines
     axes.imshow(
         counts, cmap="Blues", vmin=0, vmax=max(counts.max(initial=0.0), 1.0), aspect="equal"
     )

@@ -25,7 +25,6 @@ from services.cli.access import (
     with_store,
 )
 from services.cli.exits import Command
-from services.client.errors import UsageProblem
 from services.runtime.console import print_json, print_result, print_table, print_text, progress_of
 
 if TYPE_CHECKING:
@@ -70,7 +69,10 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `backup` or `export` wrote.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", exists=True, help="What `backup` or `export` wrote."),
+    ],
     force: Force = False,
     database: Database = None,
     config: Config = None,
@@ -85,8 +87,6 @@ def restore(
     JSON: {"database", "bytes", "seconds"}.
     """
     settings = database_in_file(settings_of(config, assignments, database=database), exists=False)
-    if not file.exists():
-        raise UsageProblem(f"{file} is not there; name what `propagation backup` or `export` wrote")
     _, seconds = _time_on_file(
         "restore", lambda files, say: files.restore(file, say, replace=force), settings
     )

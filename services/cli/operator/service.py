@@ -21,8 +21,7 @@ from services.cli.access import (
     settings_of,
 )
 from services.cli.exits import ExitCode
-from services.cli.operator.evolution import run_in_words
-from services.cli.operator.rounds import round_in_words
+from services.cli.operator.runs import round_in_words, run_in_words
 from services.runtime.console import print_answer, print_json, print_result, print_table
 
 HEALTH_SECONDS = 3.0

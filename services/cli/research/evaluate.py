@@ -48,10 +48,14 @@ def evaluate(
         ),
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the whole report as JSON.")
+        Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="Write the whole report as JSON."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw what the protocol shows (.png, .svg).")
+        Path | None,
+        typer.Option(
+            metavar="FILE", dir_okay=False, help="Draw what the protocol shows (.png, .svg)."
+        ),
     ] = None,
     config: Config = None,
     assignments: Assignments = None,
@@ -119,8 +123,6 @@ def _can_be_written(save: Path | None, plot: Path | None) -> None:
     for option, path in (("--save", save), ("--plot", plot)):
         if path is not None and not path.absolute().parent.is_dir():
             raise UsageProblem(f"{option} {path}: there is no folder {path.absolute().parent}")
-        if path is not None and path.is_dir():
-            raise UsageProblem(f"{option} {path}: is a folder; name a file")
     if plot is not None and plot.suffix.lower() not in PICTURES:
         raise UsageProblem(
             f"--plot {plot}: ends in {plot.suffix or 'nothing'}; give one of {', '.join(PICTURES)}"

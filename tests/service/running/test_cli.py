@@ -316,6 +316,8 @@ def test_replay_takes_no_more_than_the_service_would(client, says, tmp_path):
         ),
         (["doctor", "--database", "gone.db"], 2, "gone.db"),
         (["import", "gone"], 3, "gone"),
+        (["evaluate", ".", "--save", "."], 2, "is a directory"),
+        (["restore", "gone"], 2, "does not exist"),
     ],
 )
 def test_errors_are_one_line_with_a_code(arguments, code, says, tmp_path, monkeypatch):

@@ -26,7 +26,6 @@ def test_another_embedder_is_refused_in_one_line(tmp_path, monkeypatch, how):
     "where",
     [
         {"save": "gone/report.json"},
-        {"save": "."},
         {"plot": "gone/report.png"},
         {"plot": "report.xyz"},
         {"plot": "report"},

@@ -5,9 +5,10 @@ from collections import Counter
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from services.demo.data import Reach
-from services.demo.picture import draw
+from services.demo.picture import _matrix, draw
 from services.demo.story import TracedPath
 from services.report.force_layout import force_layout, spread_labels
 
@@ -55,4 +56,6 @@ def test_the_picture_is_written(tmp_path):
 
 
 def test_who_reached_whom_is_summed_over_routers():
-    assert REACH.between_groups() == {("left", "left"): 7, ("left", "right"): 2}
+    axes = Figure().subplots()
+    _matrix(axes, REACH)
+    assert axes.images[0].get_array().tolist() == [[7, 2], [0, 0]]
