@@ -34,15 +34,15 @@ class Event(NamedTuple):
     metadata: Mapping[str, str] = NO_METADATA
 
 
+@dataclass
 class CodedColumn:
     """A column of repeated strings, stored as a code for each event.
 
     Each distinct value is stored once.
     """
 
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-        self.codes = array("i")
+    numbers: dict[str, int] = field(default_factory=dict)
+    codes: "array[int]" = field(default_factory=lambda: array("i"))
 
     def append(self, value: str) -> None:
         """Add the value of the next event."""

@@ -40,27 +40,19 @@ CallObserver = Callable[[str, str, float], None]
 log = structlog.get_logger()
 
 
+@dataclass
 class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
     """Wraps each handler.
 
     No stack trace reaches a caller, and no text or token a log.
     """
 
-    def __init__(
-        self,
-        priority: CallPriority,
-        timings: Timings,
-        admission: Admission,
-        readiness: Readiness,
-        redact: Callable[[str], str],
-        observe: CallObserver | None = None,
-    ) -> None:
-        self.priority = priority
-        self.timings = timings
-        self.admission = admission
-        self.readiness = readiness
-        self.redact = redact
-        self.observe = observe
+    priority: CallPriority
+    timings: Timings
+    admission: Admission
+    readiness: Readiness
+    redact: Callable[[str], str]
+    observe: CallObserver | None = None
 
     async def intercept_service(
         self,

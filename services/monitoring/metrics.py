@@ -125,19 +125,19 @@ class Metrics:
             self.gauges[name].labels(label).set(value)
 
 
+@dataclass(eq=False)  # the registry needs a hash
 class CounterCollector(Collector):
     """Exports the worker's counters as they are at each scrape.
 
     Their label is `of`.
     """
 
-    def __init__(self, counters: Counters) -> None:
-        self._counters = counters
+    counters: Counters
 
     def collect(self) -> Iterable[CounterMetricFamily]:
         """Make one family of each name."""
         families: dict[str, CounterMetricFamily] = {}
-        for (name, label), count in sorted(self._counters.copy().items()):
+        for (name, label), count in sorted(self.counters.copy().items()):
             if name not in families:
                 families[name] = CounterMetricFamily(
                     f"{PREFIX}_{name}", "Counted since this process started", labels=("of",)
@@ -146,6 +146,7 @@ class CounterCollector(Collector):
         return families.values()
 
 
+@dataclass(eq=False)  # the registry needs a hash
 class CostCollector(Collector):
     """Exports what a language model cost, by prompt.
 
@@ -153,8 +154,7 @@ class CostCollector(Collector):
     called, and no money while no price is set.
     """
 
-    def __init__(self, usage: Callable[[], Usage]) -> None:
-        self._usage = usage
+    usage: Callable[[], Usage]
 
     def collect(self) -> Iterable[CounterMetricFamily]:
         """Make the families from the usage since this process started."""
@@ -166,7 +166,7 @@ class CostCollector(Collector):
             )
             for name, row in COSTS.items()
         }
-        for prompt, cost in self._usage().by_prompt:
+        for prompt, cost in self.usage().by_prompt:
             families["calls"].add_metric([prompt], cost.calls)
             families["cached_answers"].add_metric([prompt], cost.cached)
             families["lost_parts"].add_metric([prompt], cost.lost)

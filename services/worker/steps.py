@@ -189,12 +189,12 @@ async def merge(context: WorkerContext) -> int:
     return 1
 
 
+@dataclass
 class FollowStep:
     """Takes in other processes' commits, and reports whether the graph's server answers."""
 
-    def __init__(self) -> None:
-        self.report_reachable: ReachableReport | None = None
-        self._reachable = True
+    report_reachable: ReachableReport | None = None
+    reachable: bool = True
 
     async def run(self, context: WorkerContext) -> int:
         """Take in what was committed.
@@ -211,9 +211,9 @@ class FollowStep:
         return 0
 
     async def _report(self, reachable: bool) -> None:
-        if reachable != self._reachable and self.report_reachable is not None:
+        if reachable != self.reachable and self.report_reachable is not None:
             await self.report_reachable(reachable)
-        self._reachable = reachable
+        self.reachable = reachable
 
 
 async def run_round(context: WorkerContext) -> Round | None:

@@ -166,16 +166,11 @@ class Slice(Term):
     gain_knn: Paired | None
 
     @property
-    def label(self) -> str:
-        """The slice in words."""
-        what = "interactions of the user" if self.of == "user" else "adopters of the item"
+    def span(self) -> str:
+        """The bounds in words."""
         if self.most is None:
-            return f"{self.least} or more {what}"
-        return (
-            f"{self.least} {what}"
-            if self.most == self.least
-            else f"{self.least} to {self.most} {what}"
-        )
+            return f"{self.least} or more"
+        return f"{self.least}" if self.most == self.least else f"{self.least} to {self.most}"
 
 
 class Measured(Term):

@@ -114,7 +114,7 @@ def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
             axes,
             names,
             [[getattr(part, name) for part in parts] for name in names],
-            [f"{_span(part)}\n({part.events:,})" for part in parts],
+            [f"{part.span}\n({part.events:,})" for part in parts],
         )
         axes.set_xlabel(
             "interactions that the user had (events ranked)"
@@ -195,12 +195,6 @@ def _bars(
     axes.set_xticks(places, labels, fontsize="small")
     if known:
         axes.set_ylim(0.0, min(1.0, max(known) + MARGIN))
-
-
-def _span(part: Slice) -> str:
-    if part.most is None:
-        return f"{part.least}+"
-    return str(part.least) if part.least == part.most else f"{part.least}–{part.most}"
 
 
 def _numbers(values: Sequence[float | None]) -> list[float]:

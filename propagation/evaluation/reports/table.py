@@ -39,6 +39,7 @@ FOOTNOTE = (
     "Levels, as N@10, are means over events. Differences (against ..., gain) are means over users, "
     "and every user counts the same: they are not the levels subtracted."
 )
+KNOWN = {"user": "interactions of the user", "item": "adopters of the item"}
 SLICE_HEADERS = (
     "ranked with",
     "events",
@@ -78,7 +79,7 @@ def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
     """Return one row for each slice that has events, under SLICE_HEADERS."""
     return [
         (
-            part.label,
+            f"{part.span} {KNOWN[part.of]}",
             f"{part.events:,}",
             _level(part.off),
             _level(part.adoption),

@@ -34,10 +34,10 @@ from services.runtime.console import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from propagation.datasets.dataset import Dataset, Event
-    from propagation.model import ClientChange, NewInteraction
+    from propagation.model import NewInteraction
     from propagation.workflow.engine import Engine
     from propagation.workflow.replay import ReplayReport
     from services.client.upload import UploadReport
@@ -156,10 +156,7 @@ def replay(
     dataset = load_dataset(folder, settings.workflow.seed).first(first)
     print_error(*dataset.notes)
     started = time.monotonic()
-    clients = list(check_clients(dataset.clients))
-    report = with_engine(
-        settings, lambda engine: _replay(engine, dataset, clients, step), create=True
-    )
+    report = with_engine(settings, lambda engine: _replay(engine, dataset, step), create=True)
     seconds = time.monotonic() - started
     outcomes = {str(status): count for status, count in report.outcomes.items()}
     if json:
@@ -182,33 +179,16 @@ def replay(
         )
 
 
-async def _replay(
-    engine: "Engine", dataset: "Dataset", clients: "Sequence[ClientChange]", step: int
-) -> "ReplayReport":
+async def _replay(engine: "Engine", dataset: "Dataset", step: int) -> "ReplayReport":
     from propagation.workflow.replay import replay
 
     with progress_of(dataset.name) as progress:
         return await replay(
             engine,
-            clients,
+            dataset.clients,
             check_events(dataset.events),
             step=step,
             progress=lambda events: progress(events, len(dataset)),
-        )
-
-
-def check_clients(changes: "Iterable[ClientChange]") -> "Iterator[ClientChange]":
-    """Check clients as the service does.
-
-    Raises:
-        InvalidInput: The service would refuse one.
-    """
-    from services.client.upload import client_to_proto
-    from services.grpc.requests import parse_client_change
-
-    for change in changes:
-        yield parse_client_change(
-            client_to_proto(change), None, f"{change.key.kind.name.lower()} {change.key.id!r}"
         )
 
 

@@ -35,7 +35,7 @@ from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.model import Term, pluralize
 from propagation.workflow.engine import Engine
 from services.cli.access import with_engine
-from services.cli.research.datasets import check_clients, check_events
+from services.cli.research.datasets import check_events
 from services.config.settings import Settings
 from services.runtime.console import print_error, print_table, print_text, progress_of
 from services.runtime.process import release
@@ -198,7 +198,7 @@ def by_reasoner(folder: Path, settings: Settings, seeds: int, first: int | None)
             return await evaluate_by_reasoner(
                 engine,
                 dataset,
-                check_clients(dataset.clients),
+                dataset.clients,
                 check_events(dataset.events),
                 fixed,
                 seeds=range(1, seeds + 1),

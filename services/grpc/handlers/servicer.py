@@ -82,9 +82,7 @@ class Servicer:
 
     def _propagates(self, request: pb.GetProfileRequest | pb.RecommendRequest) -> bool:
         """Return the request's `propagate`, or the setting if it is absent."""
-        if request.HasField("propagate"):
-            return request.propagate
-        return self._engine.propagates
+        return request.propagate if request.HasField("propagate") else self._engine.propagates
 
 
 def seconds_left(context: Context) -> float:
