@@ -1,8 +1,8 @@
 // name: forget/search/messages_with_words
-// purpose: the messages that contain one of the words, and those whose text was withdrawn before
-// parameters: words
+// purpose: the messages that contain one of the words or titles, and those whose text was withdrawn before
+// parameters: words, titles
 // scans: Message, each text is looked at
 MATCH (m:Message)
-WHERE m.text = '' OR any(word IN $words WHERE m.text CONTAINS word OR m.name CONTAINS word
+WHERE m.text = '' OR any(title IN $titles WHERE m.text CONTAINS title) OR any(word IN $words WHERE m.text CONTAINS word OR m.name CONTAINS word
   OR any(name IN m.attributes WHERE name CONTAINS word) OR any(name IN m.standing_names WHERE name CONTAINS word))
 RETURN m.router, m.version

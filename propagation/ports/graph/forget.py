@@ -72,6 +72,7 @@ class ErasureStore(Protocol):
         sequences: frozenset[int],
         erased: int | None,
         words: frozenset[str],
+        titles: frozenset[str],
         limit: int,
     ) -> Sequence[AffectedMessage]:
         """Find published messages that a withdrawal affects.
@@ -84,6 +85,7 @@ class ErasureStore(Protocol):
             erased: The one of `refs` whose parts all go; None for a retraction.
             words: Also find messages with one of these words in name, text or attributes, and
                 messages whose text was withdrawn before (they may have held one).
+            titles: Also find messages with one of these in their text.
             limit: How many remaining senders to list for each attribute that loses a part.
 
         Returns:

@@ -52,11 +52,9 @@ class Removal:
     titles: Mapping[int, OwnWords] = field(default_factory=dict)
 
     @cached_property
-    def message_search_words(self) -> frozenset[str]:
-        """Words of which every message that says what may not stay holds one."""
-        return self.message_words.search_words.union(
-            *(one.search_words for one in self.titles.values())
-        )
+    def quotes(self) -> frozenset[str]:
+        """Words of which every text that quotes one of the titles holds one."""
+        return frozenset().union(*(one.search_words for one in self.titles.values()))
 
     @cached_property
     def message_words(self) -> OwnWords:

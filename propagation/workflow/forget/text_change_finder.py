@@ -82,11 +82,14 @@ class TextChangeFinder:
             sorted(refs),
             sequences,
             self.request.erased_ref,
-            removal.message_search_words,
+            removal.message_words.search_words,
+            removal.quotes,
             LEAST_COUNTED,
         )
         lost = await messages.change(changes, affected, removal)
-        searches = await self._reader_searches(lost, removal.message_search_words)
+        searches = await self._reader_searches(
+            lost, removal.message_words.search_words | removal.quotes
+        )
         if unheld:
             searches += self._searches(removal.words)
         if searches:

@@ -281,14 +281,19 @@ async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_howev
 
 async def test_messages_of_a_client_say_who_else_brought_what(store):
     await lived(store)
-    (sent,) = await store.affected_messages([ANN], frozenset(), ANN, frozenset(), 8)
+    (sent,) = await store.affected_messages([ANN], frozenset(), ANN, frozenset(), frozenset(), 8)
     assert (sent.message.router, sent.lost_parts, sent.remaining) == (
         3,
         [IntegratedAttribute("jazz", ANN, 1, 1)],
         {"jazz": frozenset({(BOB, 1)})},
     )
-    assert await store.affected_messages([ANN], frozenset({7}), None, frozenset(), 8) == []
-    (named,) = await store.affected_messages([], frozenset(), None, frozenset({"more"}), 8)
+    assert (
+        await store.affected_messages([ANN], frozenset({7}), None, frozenset(), frozenset(), 8)
+        == []
+    )
+    (named,) = await store.affected_messages(
+        [], frozenset(), None, frozenset({"more"}), frozenset(), 8
+    )
     assert (named.message.text, named.lost_parts, named.remaining) == ("more jazz", (), {})
     assert {
         (merge.ref, merge.profile_version)
@@ -471,3 +476,14 @@ async def test_what_was_read_before_something_was_taken_back_is_not_committed_af
     assert (await store.load_texts([BOB]))[BOB].profile.version == 2
     await store.commit_texts([text(BOB, 3)], (), 5, await store.last_withdrawal())
     assert (await store.load_texts([BOB]))[BOB].profile.version == 3
+
+
+async def test_messages_that_quote_a_title_are_found(store):
+    await lived(store)
+    (quoting,) = await store.affected_messages(
+        [], frozenset(), None, frozenset(), frozenset({"more"}), 8
+    )
+    assert quoting.message.text == "more jazz"
+    assert not await store.affected_messages(
+        [], frozenset(), None, frozenset(), frozenset({"opera"}), 8
+    )

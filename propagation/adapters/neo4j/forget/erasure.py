@@ -135,6 +135,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         sequences: frozenset[int],
         erased: int | None,
         words: frozenset[str],
+        titles: frozenset[str],
         limit: int,
     ) -> Sequence[AffectedMessage]:
         of = {
@@ -148,11 +149,11 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         ):
             gone[router, version].append(IntegratedAttribute(*part))
         keys = set(gone)
-        if words:
+        if words or titles:
             keys.update(
                 (router, version)
                 for router, version in await self._database.rows(
-                    "forget/search/messages_with_words", words=sorted(words)
+                    "forget/search/messages_with_words", words=sorted(words), titles=sorted(titles)
                 )
             )
         losing = sorted({(*key, part.attribute) for key, parts in gone.items() for part in parts})

@@ -52,6 +52,13 @@ CHOICES = (
     " INDEXED BY interaction_user ON i.user = e.value CROSS JOIN client c ON c.ref = i.item "
     "ORDER BY e.key, i.sequence"
 )
+# A part that rests on an interaction is of a profile version that was written after it.
+PARTS_OF = (
+    "SELECT i.router, i.version, i.attribute, i.ref, i.profile_version, i.sequence FROM"
+    " json_each(?1) e CROSS JOIN integrated i ON i.ref = e.value AND i.profile_version >="
+    " iif(e.value IS ?2, 0, (SELECT min(version) FROM profile_version WHERE ref = e.value"
+    " AND sequence >= ?3))"
+)
 PARTS = (
     "SELECT attribute, ref, sequence FROM integrated WHERE router = ? AND version = ?"
     " AND attribute IN (SELECT value FROM json_each(?)) ORDER BY sequence, ref"
@@ -123,31 +130,21 @@ class SqliteErasure(SqliteWiping):
         sequences: frozenset[int],
         erased: int | None,
         words: frozenset[str],
+        titles: frozenset[str],
         limit: int,
     ) -> Sequence[AffectedMessage]:
         gone: dict[tuple[int, int], list[IntegratedAttribute]] = defaultdict(list)
         for router, version, attribute, ref, profile_version, sequence in connection.execute(
-            "SELECT router, version, attribute, ref, profile_version, sequence FROM integrated"
-            " WHERE ref IN (SELECT value FROM json_each(?))",
-            (to_json(sorted(set(refs))),),
+            PARTS_OF,
+            (to_json(sorted(set(refs))), erased, min(sequences, default=0)),
         ):
             if ref == erased or sequence in sequences:
                 gone[router, version].append(
                     IntegratedAttribute(attribute, ref, profile_version, sequence)
                 )
         keys = set(gone)
-        if words:
-            keys.update(
-                connection.execute("SELECT router, version FROM router_version WHERE text = ''")
-            )
-        for word in sorted(words):
-            keys.update(
-                connection.execute(
-                    "SELECT router, version FROM router_version WHERE instr(text, ?1) OR"
-                    " instr(name, ?1) OR instr(attributes, ?1) OR instr(standing, ?1)",
-                    (word,),
-                )
-            )
+        if words or titles:
+            keys.update(_messages_naming(connection, words, titles))
         return [
             AffectedMessage(
                 message,
@@ -200,6 +197,22 @@ def _statuses(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Itera
             yield EventState(
                 EventStatus.FORGOTTEN if event_id in forgotten else EventStatus.UNKNOWN
             )
+
+
+def _messages_naming(
+    connection: sqlite3.Connection, words: frozenset[str], titles: frozenset[str]
+) -> Iterator[tuple[int, int]]:
+    """Yield messages that may name one of the words or titles, in one pass."""
+    for router, version, text, *rest in connection.execute(
+        "SELECT router, version, text, name, attributes, standing FROM router_version"
+    ):
+        whole = "\n".join((text, *rest))
+        if (
+            not text
+            or any(title in text for title in titles)
+            or any(word in whole for word in words)
+        ):
+            yield router, version
 
 
 def _find_holders(
