@@ -56,22 +56,24 @@ class Table:
     """One atomic file: the types of its fields, and its rows."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self._lines = lines_of(path)
+        self.heading, text = next(self._lines, (Place(plain_name(path), 1), ""))
         self.types: dict[str, str] = {}
-        self.heading = Place(plain_name(path), 1)
-        for place, text in lines_of(path):
-            self._take_heading(text, place)
-            return
-        raise self.heading.refusal(
-            "heading", "the file is empty; its first line must name fields as name:type"
-        )
+        for part in text.split("\t"):
+            name, _, kind = part.strip().rpartition(":")
+            if not name or kind not in TYPES:
+                raise self.heading.refusal(
+                    part.strip()[:60] or "heading",
+                    f"is not name:type, as each field of the first line; types: {', '.join(TYPES)}",
+                )
+            if name in self.types:
+                raise self.heading.refusal(name, "stands twice in the heading")
+            self.types[name] = kind
 
     def rows(self) -> Iterator[tuple[Place, dict[str, str]]]:
-        """Read {field: value} of each line, each value checked against its type."""
+        """Read {field: value} of each line, once, each value checked against its type."""
         names = list(self.types)
-        for place, text in lines_of(self.path):
-            if place == self.heading:
-                continue
+        for place, text in self._lines:
             row = dict(zip(names, place.split(text, "\t", names), strict=True))
             for name, kind in self.types.items():
                 self._check(row[name], kind, place, name)
@@ -107,18 +109,6 @@ class Table:
         if self.types[name] == "token" and not value.strip().replace(".", "", 1).isdecimal():
             return place.iso_time(value.strip(), name)
         return place.unix_time(value, name)
-
-    def _take_heading(self, text: str, place: Place) -> None:
-        self.heading = place
-        for part in text.split("\t"):
-            name, _, kind = part.strip().rpartition(":")
-            if not name or kind not in TYPES:
-                raise place.refusal(
-                    part.strip()[:60] or "heading", f"is not name:type; types: {', '.join(TYPES)}"
-                )
-            if name in self.types:
-                raise place.refusal(name, "stands twice in the heading")
-            self.types[name] = kind
 
     def _check(self, value: str, kind: str, place: Place, name: str) -> None:
         if kind == "float" and value.strip() and name.casefold() not in TIMES:

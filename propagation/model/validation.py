@@ -25,6 +25,7 @@ OUR_WORDS = {  # for pydantic's
     "match pattern": "match",
     ", unable to .*": "",
     "^Field required": "is missing",
+    "^invalid timezone: .*": "is no time zone; give a name such as UTC or Europe/Berlin",
 }
 
 

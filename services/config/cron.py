@@ -5,7 +5,7 @@ that comes twice is due the first time.
 """
 
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from apscheduler.triggers.cron import CronTrigger
 
@@ -25,11 +25,11 @@ class Calendar:
             both match.
 
     Raises:
-        ValueError: It is no cron line, is never due, or the time zone is unknown.
+        ValueError: It is no cron line, or is never due.
     """
 
-    def __init__(self, cron: str, time_zone: str) -> None:
-        self._zone = find_zone(time_zone)
+    def __init__(self, cron: str, zone: ZoneInfo) -> None:
+        self._zone = zone
         fields = cron.split()
         if len(fields) != len(FIELDS.split()):
             raise ValueError(f"{len(fields)} fields; give {FIELDS}, for example 0 3 * * *")
@@ -75,17 +75,6 @@ class Calendar:
     def _exists(self, local: datetime) -> bool:
         in_utc = local.replace(tzinfo=self._zone, fold=0).astimezone(UTC)
         return in_utc.astimezone(self._zone).replace(tzinfo=None) == local
-
-
-def find_zone(name: str) -> ZoneInfo:
-    """Return the time zone of this name.
-
-    Raises ValueError if there is none.
-    """
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError("is no time zone; give a name such as UTC or Europe/Berlin") from error
 
 
 def _weekdays(field: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
@@ -14,7 +15,7 @@ from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model import Term
 from propagation.workflow.settings import WorkflowSettings
-from services.config.cron import Calendar, find_zone
+from services.config.cron import Calendar
 
 BUFFER_OF_LANGUAGE_MODEL = 3
 URL = "^https?://[^ ]+$"
@@ -69,7 +70,7 @@ class ScheduleSettings(Term):
         "0 4 * * *",
         description="Cron line for wiping the traces of clients that were forgotten; none: never.",
     )
-    time_zone: str = "UTC"
+    time_zone: ZoneInfo = ZoneInfo("UTC")
     misfire_grace_time: float | None = Field(
         None,
         gt=0,
@@ -80,12 +81,6 @@ class ScheduleSettings(Term):
     )
     retry_longest: float = Field(3_600.0, gt=0, description="The longest such delay.")
 
-    @field_validator("time_zone")
-    @classmethod
-    def _check_zone(cls, value: str) -> str:
-        find_zone(value)
-        return value
-
     @field_validator("evolution", "wiping")
     @classmethod
     def _check_cron(cls, value: str | None) -> str | None:
@@ -95,7 +90,7 @@ class ScheduleSettings(Term):
         """
         try:
             if value is not None:
-                Calendar(value, "UTC")
+                Calendar(value, ZoneInfo("UTC"))
         except ValueError as error:
             raise ValueError(f"{error}; or none for never") from error
         return value

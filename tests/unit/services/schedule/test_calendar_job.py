@@ -60,7 +60,7 @@ async def world(tmp_path):
             CalendarTask("evolution", None, run, night.ran_between),
             cron,
             SimpleNamespace(store=store, leases=Leases(store, name, 60)),
-            ScheduleSettings(time_zone="Europe/Berlin", misfire_grace_time=grace),
+            ScheduleSettings(time_zone=BERLIN, misfire_grace_time=grace),
             clock,
             UninterruptedWork(),
             failures or Failures(),
@@ -124,7 +124,7 @@ async def test_ninety_nights_with_stops_across_daylight_saving(world, start):
         await pass_time(clock, [replica()], up)
         if draw.random() < 0.7:
             clock.now += timedelta(hours=float(draw.uniform(0.2, 60)))
-    calendar, next_night = Calendar("30 2 * * *", "Europe/Berlin"), start
+    calendar, next_night = Calendar("30 2 * * *", BERLIN), start
     while (next_night := calendar.after(next_night)) <= night.runs[-1]:
         expected.append(next_night)
     assert len(night.runs) > 60
