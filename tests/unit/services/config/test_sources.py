@@ -197,7 +197,10 @@ def test_the_buffer_in_force_is_shown_with_a_language_model(load):
         ("server.port=-1", "must be at least 0"),
         ("server.port=70000", "must be at most 65535"),
         ("store=paper", "must be 'sqlite' or 'neo4j'"),
-        ("schedule.time_zone=Mars/Base", "is no time zone; give a name"),
+        (
+            "schedule.time_zone=Mars/Base",
+            "is no time zone; give a name such as UTC or Europe/Berlin",
+        ),
     ],
 )
 def test_a_refused_value_is_told_in_our_words(load, setting, problem):
