@@ -34,13 +34,14 @@ class CalendarTask:
         cron: Its cron line, or None if it is off.
         run: Does the work. It must be harmless to repeat after a crash.
         ran_between: Tells from the graph whether a run was committed between two times [ms]. A
-            process that died just after that commit did not get to save the job's state.
+            process that died just after that commit did not get to save the job's state. None if
+            the graph does not tell; the task is then run again.
     """
 
     name: str
     cron: Callable[[ScheduleSettings, Engine], str | None]
     run: Callable[[Engine], Awaitable[object]]
-    ran_between: Callable[[Engine, int, int], Awaitable[bool]]
+    ran_between: Callable[[Engine, int, int], Awaitable[bool]] | None = None
 
 
 class JobState(Term):
@@ -193,10 +194,12 @@ class CalendarJob:
         afterwards.
         """
         log.info("job begins", job=self.name)
-        due = self.next_time(state)
+        due, ran_between = self.next_time(state), self._task.ran_between
         try:
-            if due is None or not await self._task.ran_between(
-                self._engine, int(due.timestamp() * 1_000), now
+            if (
+                due is None
+                or ran_between is None
+                or not await ran_between(self._engine, int(due.timestamp() * 1_000), now)
             ):
                 await self._uninterrupted.run(self._task.run(self._engine))
         except Exception as error:
@@ -250,10 +253,6 @@ async def _evolved_between(engine: Engine, since_ms: int, until_ms: int) -> bool
     return any(since_ms <= run.time <= until_ms for run in await engine.store.evolution_runs(1))
 
 
-async def _never_between(engine: Engine, since_ms: int, until_ms: int) -> bool:
-    return False
-
-
 JOBS = (
     CalendarTask(
         "evolution",
@@ -265,7 +264,6 @@ JOBS = (
         "wiping",
         cron=lambda schedule, engine: schedule.wiping,
         run=lambda engine: engine.wipe_if_due(),
-        ran_between=_never_between,
     ),
 )
 

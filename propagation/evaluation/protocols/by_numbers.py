@@ -48,45 +48,6 @@ class Report(StreamReport, Figures):
     over_time: Mapping[str, Sequence[float | None]]
 
 
-def make_report(
-    stream: Stream,
-    settings: EvaluationSettings,
-    passes: Sequence[Ranked],
-    embedder: str,
-    seconds: float,
-    commit: str,
-) -> Report:
-    """Make a report from one pass a seed."""
-    start = settings.first_reported(len(stream.user))
-    late = [one.at(slice(start, None)) for one in passes]
-    curves = [
-        [over_time(one.values[:, place, N10], settings.plot_points) for one in passes]
-        for place in range(len(RANKINGS))
-    ]
-    return Report(
-        dataset=stream.name,
-        users=stream.users,
-        items=stream.items,
-        events=len(stream.user),
-        reported_from=start,
-        ranked=int((~np.isnan(late[0].values[:, 0, N10])).sum()),
-        settings=settings,
-        embedder=embedder,
-        arms=[arm_report(name, late) for name in RANKINGS],
-        slices=slices_of(late),
-        ends=curves[0][0][0],
-        over_time={
-            name: [
-                seed_median(points)
-                for points in zip(*(means for _, means in curves[place]), strict=True)
-            ]
-            for place, name in enumerate(RANKINGS)
-        },
-        seconds=seconds,
-        commit=commit,
-    )
-
-
 async def evaluate_prequential(
     stream: Stream,
     embedder: FittableEmbedder,
@@ -106,15 +67,40 @@ async def evaluate_prequential(
         InvalidInput: There is nothing to rank.
     """
     started = time.monotonic()
-    ranked = await run_passes(
+    passes = await run_passes(
         stream,
         embedder,
         settings,
         lambda shuffled, _: [prequential(shuffled, settings.every)],
         progress,
     )
-    report = make_report(
-        stream, settings, ranked, embedder.name, time.monotonic() - started, commit
+    start = settings.first_reported(len(stream.user))
+    late = [one.at(slice(start, None)) for one in passes]
+    curves = [
+        [over_time(one.values[:, place, N10], settings.plot_points) for one in passes]
+        for place in range(len(RANKINGS))
+    ]
+    report = Report(
+        dataset=stream.name,
+        users=stream.users,
+        items=stream.items,
+        events=len(stream.user),
+        reported_from=start,
+        ranked=int((~np.isnan(late[0].values[:, 0, N10])).sum()),
+        settings=settings,
+        embedder=embedder.name,
+        arms=[arm_report(name, late) for name in RANKINGS],
+        slices=slices_of(late),
+        ends=curves[0][0][0],
+        over_time={
+            name: [
+                seed_median(points)
+                for points in zip(*(means for _, means in curves[place]), strict=True)
+            ]
+            for place, name in enumerate(RANKINGS)
+        },
+        seconds=time.monotonic() - started,
+        commit=commit,
     )
     if not report.ranked:
         raise InvalidInput(
