@@ -306,7 +306,7 @@ async def test_a_database_of_a_development_version_is_refused_with_a_way_out(pat
         )
     old.close()
     before = path.read_bytes()
-    with pytest.raises(PropagationError, match="export it with that version"):
+    with pytest.raises(PropagationError, match="another file with --database"):
         await opening(path)
     assert path.read_bytes() == before
 

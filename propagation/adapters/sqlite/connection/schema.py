@@ -171,8 +171,8 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application == DEVELOPMENT_APPLICATION_ID:
         raise PropagationError(
-            f"a development version of this service wrote {path}; export it with that version and"
-            " restore the export with this one, or start anew in another file"
+            f"a development version of this service wrote {path}, and this release cannot read it;"
+            " name another file with --database, and send the events again"
         )
     if application != APPLICATION_ID:
         raise StoreCorrupt(
