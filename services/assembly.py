@@ -18,9 +18,9 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.ports import Clock, Embedder, GraphStore, Reasoner, VectorIndex
-from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.concurrency import yield_to_loop
 from propagation.workflow.engine import Engine
+from propagation.workflow.engine_parts import Ports, Process
 from services.config.settings import Settings
 from services.reasoning.process_drafter import Begin, ProcessDrafter
 from services.runtime.process import SystemClock, process_name
@@ -189,7 +189,7 @@ def build_engine(
     index = INDEXES[settings.index](settings, store)
     if around is not None:
         store, index = around(store, index)
-    return compose(
+    return Engine(
         Ports(store, embedder, index, reasoner),
         settings.workflow,
         Process(process_name(), yield_to_calls, drafting),

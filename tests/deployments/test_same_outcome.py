@@ -15,7 +15,8 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.datasets.load import load_dataset
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
-from propagation.workflow.compose import Ports, Process, compose
+from propagation.workflow.engine import Engine
+from propagation.workflow.engine_parts import Ports, Process
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.replay import replay
@@ -64,7 +65,7 @@ def stores(folder):
 
 async def outcome_of(store, points, clients, events, workflow):
     """Every text, message, edge, number and list that a replay left."""
-    engine = compose(
+    engine = Engine(
         Ports(store, HashedEmbedder(workflow.seed), NumpyIndex(points), OfflineReasoner()),
         workflow,
         Process("test"),

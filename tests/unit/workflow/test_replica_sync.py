@@ -22,7 +22,8 @@ from propagation.model import (
     StoreUnreachable,
     index_of,
 )
-from propagation.workflow.compose import Ports, Process, compose
+from propagation.workflow.engine import Engine
+from propagation.workflow.engine_parts import Ports, Process
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -63,7 +64,7 @@ async def two_on(folder):
     await store.open()
     index = NumpyIndex(SqlitePoints(store.database))
     engines = [
-        compose(
+        Engine(
             Ports(Shared(store), HashedEmbedder(SETTINGS.seed), index, OfflineReasoner()),
             SETTINGS,
             Process(name),

@@ -18,7 +18,8 @@ from propagation.model import (
     NewInteraction,
     ReplaceLine,
 )
-from propagation.workflow.compose import Ports, Process, compose
+from propagation.workflow.engine import Engine
+from propagation.workflow.engine_parts import Ports, Process
 from propagation.workflow.history.trace import AttributeHop, ProfileHop
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -35,7 +36,7 @@ async def engine(tmp_path):
         update_size=1_000,
     )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
-    made = compose(
+    made = Engine(
         Ports(
             store,
             HashedEmbedder(settings.seed),

@@ -10,7 +10,8 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import NewInteraction
-from propagation.workflow.compose import Ports, Process, compose
+from propagation.workflow.engine import Engine
+from propagation.workflow.engine_parts import Ports, Process
 from propagation.workflow.reason.drafting import ClaimDrafter, _spans
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -35,7 +36,7 @@ async def engine(tmp_path):
     )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     index = NumpyIndex(SqlitePoints(store.database))
-    made = compose(
+    made = Engine(
         Ports(store, HashedEmbedder(settings.seed), index, OfflineReasoner()),
         settings,
         Process("test"),

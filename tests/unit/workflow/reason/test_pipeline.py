@@ -25,7 +25,8 @@ from propagation.model import (
     ReplaceLine,
 )
 from propagation.ports import BackwardAnswer, OptimizeAnswer
-from propagation.workflow.compose import Ports, Process, compose
+from propagation.workflow.engine import Engine
+from propagation.workflow.engine_parts import Ports, Process
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -103,7 +104,7 @@ class Scribe(Slow):
 @asynccontextmanager
 async def opened(folder, reasoner, settings=SETTINGS):
     store = SqliteStore(folder / "graph.db", SystemClock())
-    engine = compose(
+    engine = Engine(
         Ports(
             store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), reasoner
         ),

@@ -22,7 +22,8 @@ from propagation.model import (
     ReasonerFailed,
 )
 from propagation.ports import Collection, OptimizeAnswer, VersionClash
-from propagation.workflow.compose import Ports, Process, compose
+from propagation.workflow.engine import Engine
+from propagation.workflow.engine_parts import Ports, Process
 from propagation.workflow.index import maintenance
 from propagation.workflow.index.text_cache import LruCache
 from propagation.workflow.index.vector_sync import LineVectors
@@ -76,7 +77,7 @@ async def engine(tmp_path):
         update_size=1_000,
     )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
-    made = compose(
+    made = Engine(
         Ports(
             store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), Flaky()
         ),

@@ -19,8 +19,9 @@ from propagation.model import (
     NewInteraction,
     ReasonerFailed,
 )
-from propagation.workflow.compose import Ports, Process, compose
 from propagation.workflow.concurrency import Leases
+from propagation.workflow.engine import Engine
+from propagation.workflow.engine_parts import Ports, Process
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
 
@@ -56,7 +57,7 @@ class Silent(OfflineReasoner):
 @asynccontextmanager
 async def opened(folder):
     store = SqliteStore(folder / "graph.db", SystemClock())
-    engine = compose(
+    engine = Engine(
         Ports(
             store, HashedEmbedder(SETTINGS.seed), NumpyIndex(SqlitePoints(store.database)), Silent()
         ),
