@@ -9,11 +9,12 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from email.message import Message
 from typing import Any
 
 from services.fake_llm.rule import data_of
 from services.fake_llm.script import Script
-from services.fake_llm.server import FakeLLM, Headers, fake_llm, send
+from services.fake_llm.server import FakeLLM, fake_llm, send
 
 
 class MeasuringLLM(FakeLLM):
@@ -29,7 +30,7 @@ class MeasuringLLM(FakeLLM):
         self.texts: Counter[str] = Counter()
 
     async def answer(
-        self, method: str, path: str, headers: Headers, body: bytes, writer: asyncio.StreamWriter
+        self, method: str, path: str, headers: Message, body: bytes, writer: asyncio.StreamWriter
     ) -> None:
         """Answer a request; one to /script exchanges the latency."""
         if not path.endswith("/script"):

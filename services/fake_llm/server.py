@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from email import message_from_string
+from email.message import Message
 from hashlib import blake2b
 from http import HTTPStatus
 from random import Random
@@ -32,7 +34,6 @@ MARKS = {
     "candidates": "rank",
 }
 REFUSAL = "I'm sorry, but I can't help with that."
-Headers = Mapping[str, str]
 
 
 @dataclass
@@ -87,8 +88,8 @@ class FakeLLM:
         """Answer the requests of a connection."""
         self.connections.add(writer)
         try:
-            while (request := await _read(reader)) is not None:
-                await self.answer(*request, writer)
+            while True:
+                await self.answer(*await _read(reader), writer)
         except (
             ConnectionError,
             asyncio.IncompleteReadError,
@@ -112,7 +113,7 @@ class FakeLLM:
         """
 
     async def answer(
-        self, method: str, path: str, headers: Headers, body: bytes, writer: asyncio.StreamWriter
+        self, method: str, path: str, headers: Message, body: bytes, writer: asyncio.StreamWriter
     ) -> None:
         started = time.monotonic()
         self.seen.running += 1
@@ -140,7 +141,7 @@ class FakeLLM:
             self.seen.seconds += time.monotonic() - started
 
     async def _chat(
-        self, body: Mapping[str, Any], headers: Headers, writer: asyncio.StreamWriter
+        self, body: Mapping[str, Any], headers: Message, writer: asyncio.StreamWriter
     ) -> None:
         messages = body["messages"]
         label = prompt_of(data_of(messages), body.get("response_format"))
@@ -156,7 +157,7 @@ class FakeLLM:
         too_long = estimate_tokens(prompt) > CONTEXT_TOKENS
         self._refuse(
             {
-                "key_required": headers.get("authorization") != "Bearer right",
+                "key_required": headers.get("Authorization") != "Bearer right",
                 "schema_500": kind == "json_schema",
                 "json_only": kind == "json_schema",
                 "format_422": kind is not None,
@@ -330,28 +331,27 @@ async def fake_llm(
         await listener.wait_closed()
 
 
-async def _read(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str], bytes] | None:
+async def _read(reader: asyncio.StreamReader) -> tuple[str, str, Message, bytes]:
     """Read a request.
 
     Returns:
-        Its method, path, headers and body, or None at the end of the stream.
+        Its method, path, headers and body.
+
+    Raises:
+        IncompleteReadError: The stream has ended.
     """
-    line = await reader.readline()
-    if not line.strip():
-        return None
-    method, path, _ = line.decode("latin-1").split(" ", 2)
-    headers: dict[str, str] = {}
-    while (line := await reader.readline()).strip():
-        name, _, value = line.decode("latin-1").partition(":")
-        headers[name.strip().lower()] = value.strip()
-    return method, path, headers, await reader.readexactly(int(headers.get("content-length", 0)))
+    head = await reader.readuntil(b"\r\n\r\n")
+    line, _, rest = head.decode("latin-1").partition("\r\n")
+    method, path, _ = line.split(" ", 2)
+    headers = message_from_string(rest)
+    return method, path, headers, await reader.readexactly(int(headers.get("Content-Length", 0)))
 
 
 async def send(
     writer: asyncio.StreamWriter,
     status: int,
     body: Any,
-    headers: Headers | None = None,
+    headers: Mapping[str, str] | None = None,
     fault: str | None = None,
 ) -> None:
     """Send an answer, with the fault if there is one.

@@ -12,20 +12,22 @@ from numpy.typing import NDArray
 from propagation.model import NEGATIVES, WRITTEN, LearnedBlock, LearnedWeights
 
 TASTE = 1
-FORM = (
-    ("sequence", np.int64, ()),
-    ("negatives", np.int32, (NEGATIVES,)),
-    ("scores", np.float32, (2,)),
-    ("profile_cosines", np.float32, (NEGATIVES + 1,)),
-    ("routers", np.uint16, (2, WRITTEN)),
-    ("weights", np.float32, (2, WRITTEN)),
-)
+FORM = {
+    "sequence": np.dtype(np.int64),
+    "negatives": np.dtype((np.int32, (NEGATIVES,))),
+    "scores": np.dtype((np.float32, (2,))),
+    "profile_cosines": np.dtype((np.float32, (NEGATIVES + 1,))),
+    "routers": np.dtype((np.uint16, (2, WRITTEN))),
+    "weights": np.dtype((np.float32, (2, WRITTEN))),
+}
+"""The columns in their order, each with the type of one row."""
 
 
 def pack_columns(block: LearnedBlock) -> bytes:
     """Return the columns as bytes."""
     return b"".join(
-        np.ascontiguousarray(getattr(block, name), dtype).tobytes() for name, dtype, _ in FORM
+        np.ascontiguousarray(getattr(block, name), dtype.base).tobytes()
+        for name, dtype in FORM.items()
     )
 
 
@@ -45,9 +47,8 @@ def unpack_block(
     parts: dict[str, NDArray[Any]] = {}
     start = 0
     own = bytearray(columns)
-    for name, dtype, shape in FORM:
-        count = size * int(np.prod(shape, dtype=np.int64))
-        parts[name] = np.frombuffer(own, dtype, count, start).reshape(size, *shape)
+    for name, dtype in FORM.items():
+        parts[name] = np.frombuffer(own, dtype, size, start)
         start += parts[name].nbytes
     increments = np.frombuffer(bytearray(trust or b""), np.float32)
     return LearnedBlock(
@@ -66,12 +67,9 @@ def row_parts(
     size: int, place: int, values: Mapping[str, NDArray[Any]]
 ) -> Iterator[tuple[int, bytes]]:
     """Yield one row's values as bytes, with their offsets in packed columns."""
-    start = 0
-    for name, dtype, shape in FORM:
-        width = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
+    for name, (start, dtype) in _row_places(size, place).items():
         if name in values:
-            yield start + place * width, np.ascontiguousarray(values[name], dtype).tobytes()
-        start += size * width
+            yield start, np.ascontiguousarray(values[name], dtype.base).tobytes()
 
 
 def row_of(
@@ -84,13 +82,20 @@ def row_of(
         names: The columns to read.
         read: Returns so many bytes from an offset.
     """
-    found, start = {}, 0
-    for name, dtype, shape in FORM:
-        width = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
-        if name in names:
-            found[name] = np.frombuffer(read(start + place * width, width), dtype).reshape(shape)
-        start += size * width
-    return found
+    return {
+        name: np.frombuffer(read(start, dtype.itemsize), dtype)[0]
+        for name, (start, dtype) in _row_places(size, place).items()
+        if name in names
+    }
+
+
+def _row_places(size: int, place: int) -> dict[str, tuple[int, np.dtype[Any]]]:
+    """Return where each column of one row begins in packed columns, and its type."""
+    places, start = {}, 0
+    for name, dtype in FORM.items():
+        places[name] = start + place * dtype.itemsize, dtype
+        start += size * dtype.itemsize
+    return places
 
 
 def taste_written_by(block: LearnedBlock, sequence: int) -> list[tuple[int, float]]:
@@ -112,6 +117,13 @@ def taste_written_by(block: LearnedBlock, sequence: int) -> list[tuple[int, floa
 
 
 BANKS = 2
+NO_WEIGHTS = LearnedWeights(
+    np.empty(0, np.int64),
+    np.empty(0, np.int64),
+    np.empty(0, np.int64),
+    np.empty((0, BANKS, WRITTEN), np.uint16),
+    np.empty((0, BANKS, WRITTEN), np.float32),
+)
 Row = dict[str, NDArray[Any]]
 NOTHING: Row = {
     "negatives": np.full(NEGATIVES, -1, np.int32),
@@ -147,18 +159,9 @@ def weights_of_rows(block: LearnedBlock, places: NDArray[np.int64], learned: int
 
 def join_weights(parts: Sequence[LearnedWeights]) -> LearnedWeights:
     """Join parts that are in the order of sequences."""
-    if not parts:
-        nothing = np.empty(0, np.int64)
-        return LearnedWeights(
-            nothing,
-            nothing,
-            nothing,
-            np.empty((0, BANKS, WRITTEN), np.uint16),
-            np.empty((0, BANKS, WRITTEN), np.float32),
-        )
     return LearnedWeights(
         *(
-            np.concatenate([getattr(part, name) for part in parts])
+            np.concatenate([getattr(part, name) for part in (NO_WEIGHTS, *parts)])
             for name in ("sequence", "since", "negative", "routers", "weights")
         )
     )

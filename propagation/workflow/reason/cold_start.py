@@ -9,18 +9,14 @@ import logging
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from propagation.model import (
     NO_USAGE,
-    AddLine,
-    Author,
     Client,
     ClientText,
-    DropLine,
     Edit,
     EntryKind,
     IndexUnavailable,
@@ -37,6 +33,7 @@ from propagation.workflow.concurrency import DESCRIBE_LEASE, Leases
 from propagation.workflow.index.text_cache import indexed_text
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import TextDrafter
+from propagation.workflow.reason.interaction import describe_client
 from propagation.workflow.settings import WorkflowSettings
 
 PROGRESS = "described_through"
@@ -44,21 +41,6 @@ FAILED = "undescribed"
 CLIENTS_A_STEP = 2_000
 RETRY_SECONDS = 30.0
 log = logging.getLogger(__name__)
-
-
-def catalogue_change(text: ClientText, edits: Sequence[Edit]) -> list[Edit]:
-    """Replace a profile's catalogue lines by these.
-
-    Returns:
-        No edits if they are the same.
-    """
-    old = [line for line in text.profile.lines if line.author == Author.CATALOGUE]
-    new = [edit.line for edit in edits if isinstance(edit, AddLine)]
-    if [(line.text, line.attributes) for line in old] == [
-        (line.text, line.attributes) for line in new
-    ]:
-        return []
-    return [*(DropLine(id=line.id) for line in old), *(AddLine(line=line) for line in new)]
 
 
 class ColdStart:
@@ -225,17 +207,13 @@ class ColdStart:
 
         There are none for a client without text.
         """
-        with_text = [client for client in clients if client.has_text]
-        if not with_text:
-            return [()] * len(clients), NO_USAGE
         try:
-            answer = await self._reasoner.extract(with_text)
+            answer = await self._reasoner.extract(clients)
         except ReasonerUnavailable:
             raise
         except ReasonerFailed as error:
             return [error if client.has_text else () for client in clients], NO_USAGE
-        found = iter(answer.edits)
-        return [next(found) if client.has_text else () for client in clients], answer.usage
+        return answer.edits, answer.usage
 
     def _own_text(
         self, text: ClientText, edits: AnswerPart[Sequence[Edit]], failed: set[int]
@@ -246,10 +224,7 @@ class ColdStart:
             )
             failed.add(text.profile.ref)
             return text
-        change = catalogue_change(text, edits)
-        if not change:
-            return text
-        return replace(text, profile=text.profile.apply_edits(change, self._settings.profile_lines))
+        return describe_client(text, edits, self._settings.profile_lines)
 
     async def _welcome(
         self, refs: Sequence[int], clients: Mapping[int, Client], texts: Mapping[int, ClientText]

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field, replace
 
 from propagation.model import (
     NO_USAGE,
+    AddLine,
+    Author,
     Client,
     ClientText,
+    DropLine,
     Edit,
     EditClash,
     MessageMerge,
@@ -230,7 +233,7 @@ class InteractionReasoning:
         for ref, edits in zip(new, answer.edits, strict=True):
             if not isinstance(edits, ReasonerFailed):
                 draft.first_edits[ref] = edits
-                draft.add(ref, first_profile(draft.now[ref], edits, self._settings.profile_lines))
+                draft.add(ref, describe_client(draft.now[ref], edits, self._settings.profile_lines))
 
     async def _receive_and_predict(
         self, work: ReasonWork, draft: Draft, working_set: WorkingSet
@@ -333,14 +336,21 @@ class InteractionReasoning:
         return WorkingSet(clients, texts, waiting, last.number if last else 0)
 
 
-def first_profile(text: ClientText, edits: Sequence[Edit], max_lines: int) -> ClientText:
-    """Write the first version of a profile.
+def describe_client(text: ClientText, edits: Sequence[Edit], max_lines: int) -> ClientText:
+    """Replace a profile's catalogue lines by these.
 
-    Without edits, return the same object.
+    Returns:
+        The same object if they are the same.
     """
-    if not edits:
+    old = [line for line in text.profile.lines if line.author == Author.CATALOGUE]
+    new = [edit.line for edit in edits if isinstance(edit, AddLine)]
+    if [(line.text, line.attributes) for line in old] == [
+        (line.text, line.attributes) for line in new
+    ]:
         return text
-    return replace(text, profile=text.profile.apply_edits(edits, max_lines))
+    changes: list[Edit] = [DropLine(id=line.id) for line in old]
+    changes += [AddLine(line=line) for line in new]
+    return replace(text, profile=text.profile.apply_edits(changes, max_lines))
 
 
 def clients_of(work: ReasonWork) -> list[int]:

@@ -24,7 +24,7 @@ from propagation.model import (
 from propagation.optimization.client_optimization import optimize_client
 from propagation.ports import AnswerPart, MergeAnswer, OptimizeAnswer, Party
 from propagation.reception.merge import Inbox, apply_merge
-from propagation.workflow.reason.interaction import Draft, first_profile
+from propagation.workflow.reason.interaction import Draft, describe_client
 
 
 def rebase_interaction(
@@ -46,7 +46,7 @@ def rebase_interaction(
         ref = party.client.ref
         moved: Mapping[int, int] = {}
         if ref in draft.first_edits and not rebased.now[ref].profile.version:
-            rebased.add(ref, first_profile(rebased.now[ref], draft.first_edits[ref], max_lines))
+            rebased.add(ref, describe_client(rebased.now[ref], draft.first_edits[ref], max_lines))
         current = rebased.now[ref]
         # What another writer has received meanwhile is not received again.
         if current.watermark == inbox.text.watermark and inbox.messages:

@@ -36,7 +36,7 @@ ADVICE = {
 }
 SYSTEM = "system"
 BROKEN_OFF = "message body"  # as httpx words it where a connection ends within a body
-DURATION = re.compile(r"([0-9.]+)(ms|[hms]?)")
+DURATION = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ms|[hms]?)")
 UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "": 1.0, "ms": 0.001}
 LONGEST_ASKED = 120.0
 AFTER_TIMEOUT = 1.0
@@ -201,11 +201,4 @@ def _seconds(value: str) -> float:
 
 def _duration(value: str) -> float:
     """Read `250ms`, `1.5s`, `6m0s`, `1h2m3s`, or seconds."""
-    return sum(_number(number) * UNITS[unit] for number, unit in DURATION.findall(value))
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0
+    return sum(float(number) * UNITS[unit] for number, unit in DURATION.findall(value))

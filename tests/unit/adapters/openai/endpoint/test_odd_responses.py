@@ -224,7 +224,7 @@ async def test_an_answer_without_text_is_an_empty_one(store, choices):
         ({"retry-after": "9" * 30}, 120, 120),
         ({"retry-after": "-1e400"}, 1, 1),
         ({"retry-after": "\xb2"}, 1, 1),
-        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1.2.3.4s"}, 0, 0),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1.2.3.4s"}, 0, 2),
         ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "\xb2s"}, 0, 0),
     ],
 )
