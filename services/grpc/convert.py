@@ -156,10 +156,12 @@ class References:
     def shows(self, line: Line, owner: ClientKind) -> bool:
         """Tell whether the caller may read a line of a user's or an item's profile.
 
-        Without the role `persons` a caller reads what an item's own text says, what messages say,
-        and what rests on the events of `min_support` distinct users.
+        Of a user the role `persons` reads everything. Of an item a caller who may not see users
+        reads what its own text and messages say, and what rests on the events of `min_support`
+        distinct users.
         """
-        if self.caller.reads_persons or line.author is Author.RECEPTION:
+        may_read = self.caller.sees_users if owner == ClientKind.ITEM else self.caller.reads_persons
+        if may_read or line.author is Author.RECEPTION:
             return True
         if line.author is Author.CATALOGUE and owner == ClientKind.ITEM:
             return True

@@ -29,7 +29,7 @@ from propagation.workflow.forget.redaction import (
 from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
 
 MOST_HOLDERS = 64
-MOST_RUNS = 1_000_000
+MOST_RUNS = MOST_MESSAGES = 1_000_000
 
 
 @dataclass
@@ -50,14 +50,20 @@ class MessageChangeFinder:
         clients = await self.store.get_clients(self.request.unquotable)
         return {client.ref: OwnWords(client.title) for client in clients if client.title}
 
-    async def find_unsupported(self, changes: TextChanges) -> frozenset[str]:
+    async def find_unsupported(self, changes: TextChanges, erased: int) -> frozenset[str]:
         """Find attributes that too few users hold now, and too few items' own texts have.
 
         Nobody may pass them on any more, though somebody still holds them.
         """
+        brought = {
+            part.attribute
+            for message in await self.store.contributions(erased, MOST_MESSAGES)
+            for part in message.integrated
+        }
+        counted = await self.store.get_attributes(sorted(brought - changes.recounted.keys()))
         few = [
             name
-            for name, one in changes.recounted.items()
+            for name, one in {**counted, **changes.recounted}.items()
             if one.holders > 0 and one.users < self.min_support
         ]
         refs = {ref for name in few for ref in await self.store.holders_of(name, MOST_HOLDERS)}
@@ -86,12 +92,14 @@ class MessageChangeFinder:
         lost: dict[Key, frozenset[str] | None] = {}
         for one in affected:
             key = (one.message.router, one.message.version)
-            after = redact_message(one, removal.message_words, supported)
+            after = redact_message(one, removal.message_words, supported, removal.least)
             after = await self._without_titles(after, removal.titles)
             if one.lost_parts or after is not one.message:
                 changes.reduced_messages.append(key)
             if after is not one.message:
                 changes.messages.append(after)
+                if after.name != one.message.name:
+                    changes.renamed_routers.add(after.router)
                 lost[key] = lost_attributes(one.message, after)
             elif not one.message.text:
                 # It may have held a word before it was redacted, and its readers may hold it still.

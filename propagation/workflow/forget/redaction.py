@@ -158,6 +158,8 @@ def _is_removed(source: Source, line: Line, removal: Removal) -> bool:
 def _redact_rule(rule: FilterRule, removal: Removal) -> FilterRule | None:
     if rule.attribute in removal.words.names or removal.words.is_in(rule.text):
         return None
+    if rule.router is not None and removal.unsupported.is_in(rule.text):
+        rule = replace(rule, text=f"On what the community of router {rule.router} passes on.")
     evidence = tuple(sequence for sequence in rule.evidence if sequence not in removal.sequences)
     if len(evidence) == len(rule.evidence):
         return rule
@@ -165,17 +167,18 @@ def _redact_rule(rule: FilterRule, removal: Removal) -> FilterRule | None:
 
 
 def redact_message(
-    affected: AffectedMessage, words: OwnWords, supported: frozenset[str]
+    affected: AffectedMessage, words: OwnWords, supported: frozenset[str], least: int
 ) -> RouterVersion:
     """Redact a message.
 
-    An attribute that lost a part stays if an item's own text brought it too, or if another client
-    did and it is `supported`.
+    An attribute that lost a part stays if `least` items' own texts brought it too, or if another
+    client did and it is `supported`.
     The text keeps the sentences about attributes that stay; only a message without any attribute
     becomes empty.
 
     Args:
         supported: Attributes that enough users hold.
+        least: How many users are enough.
 
     Returns:
         The message, the same object if nothing changes.
@@ -184,7 +187,8 @@ def redact_message(
     lost = {
         name
         for name, senders in affected.remaining.items()
-        if not any(name in supported or is_catalogue(*sender) for sender in senders)
+        if not (senders and name in supported)
+        and sum(is_catalogue(*sender) for sender in senders) < least
     }
     kept = tuple(
         name for name in message.attributes if name not in lost and name not in words.names

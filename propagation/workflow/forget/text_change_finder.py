@@ -76,7 +76,9 @@ class TextChangeFinder:
                 removal,
                 words=OwnWords(removal.words.title, removal.words.names | unheld),
                 titles=await messages.find_titles(),
-                unsupported=OwnWords(names=await messages.find_unsupported(changes)),
+                unsupported=OwnWords(
+                    names=await messages.find_unsupported(changes, erased.client.ref)
+                ),
             )
         affected = await self.store.affected_messages(
             sorted(refs),
@@ -92,6 +94,10 @@ class TextChangeFinder:
         )
         if unheld:
             searches += self._searches(removal.words)
+        if changes.renamed_routers:
+            citations = Citations(words=removal.unsupported.search_words)
+            naming = await self.store.clients_with_rules(sorted(changes.renamed_routers))
+            searches += [CitationSearch(ref, citations) for ref in naming]
         if searches:
             await self._change_texts(changes, searches, replace(removal, messages=lost))
         changes.reports = await messages.change_reports(removal)

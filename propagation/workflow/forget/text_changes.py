@@ -24,6 +24,7 @@ class TextChanges:
 
     Attributes:
         versions: Changed versions by (ref, version).
+        renamed_routers: Routers with a message whose name held what goes; rules may quote it.
         lines_dropped: Lines that current profiles lose.
         reports: Evolution runs, without reasons that hold what goes.
         postponed: The arrivals that still wait, packed; None: no blob.
@@ -36,6 +37,7 @@ class TextChanges:
     recounted: dict[str, Attribute] = field(default_factory=dict)
     reports: list[EvolutionRun] = field(default_factory=list)
     postponed: bytes | None = None
+    renamed_routers: set[int] = field(default_factory=set)
     lines_dropped: int = 0
     texts_read_through: int = 0
 

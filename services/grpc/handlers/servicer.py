@@ -39,7 +39,7 @@ class Servicer:
 
     def _least_users(self) -> int:
         """Return how many users must stand behind what the running call shows its caller."""
-        return 0 if admitted_caller.get().reads_persons else self._engine.settings.min_support
+        return 0 if admitted_caller.get().sees_users else self._engine.settings.min_support
 
     async def _reflects(
         self, *, exact: bool = True, applied_through: int | None = None

@@ -232,3 +232,20 @@ async def test_arrivals_that_wait_lose_a_forgotten_user_with_the_commit(engine):
     current = await engine.store.router_version(0, (await engine.store.version_numbers([0]))[0])
     brought = {part.attribute for part in current.integrated if part.ref == friend}
     assert brought == {"jazz"}, f"{SECRET} has one holder left"
+
+
+async def test_what_two_users_brought_leaves_with_both(engine):
+    """One takes its events back, the other is forgotten: only the item's own text is left."""
+    await live(engine, 1, 60)
+    await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
+    assert any("router" in found for found in await mentions(engine, SECRET))
+    mine = await engine.store.interactions_of_clients([await find(engine, user_key(FRIEND))])
+    await engine.retract([row.event_id for row in mine])
+    await engine.forget(user_key(LONER))
+    assert await mentions(engine, SECRET) == []
+    rules = [
+        rule.text
+        for text in (await all_texts(engine)).values()
+        for rule in text.filter_memory.rules
+    ]
+    assert not any(SECRET in text for text in rules)

@@ -171,7 +171,7 @@ def test_a_message_loses_attributes_that_only_that_client_brought():
     )
     part = IntegratedAttribute("theremin", BLUE, 1, 1)
     sent = AffectedMessage(message, (part,), {"theremin": frozenset()})
-    after = redact_message(sent, OwnWords("Kind of Blue", frozenset({"theremin"})), frozenset())
+    after = redact_message(sent, OwnWords("Kind of Blue", frozenset({"theremin"})), frozenset(), 2)
     assert (after.attributes, after.standing, after.name, after.text) == (
         ("jazz",),
         (("jazz", 2.0),),
@@ -180,13 +180,14 @@ def test_a_message_loses_attributes_that_only_that_client_brought():
     )
     assert lost_attributes(message, after) == {"theremin"}
     supported = AffectedMessage(message, (part,), {"theremin": frozenset({(RED, 1)})})
-    after = redact_message(supported, OwnWords("Kind of Blue"), frozenset({"theremin"}))
+    after = redact_message(supported, OwnWords("Kind of Blue"), frozenset({"theremin"}), 2)
     assert (after.attributes, after.text) == (
         message.attributes,
         "A community drawn to jazz. It is now turning to theremin.",
     )
     assert (
-        redact_message(supported, OwnWords("Sketches of Spain"), frozenset({"theremin"})) is message
+        redact_message(supported, OwnWords("Sketches of Spain"), frozenset({"theremin"}), 2)
+        is message
     )
 
 
@@ -217,7 +218,7 @@ def test_a_message_keeps_the_sentences_without_the_words(text, want):
     sent = AffectedMessage(
         message, (IntegratedAttribute("theremin", BLUE, 1, 1),), {"theremin": frozenset()}
     )
-    after = redact_message(sent, OwnWords(), frozenset())
+    after = redact_message(sent, OwnWords(), frozenset(), 2)
     assert (after.attributes, after.name, after.text) == (("jazz", "opera"), "jazz and opera", want)
 
 
@@ -234,4 +235,26 @@ def test_a_message_without_attributes_has_an_empty_text():
     sent = AffectedMessage(
         message, (IntegratedAttribute("theremin", BLUE, 1, 1),), {"theremin": frozenset()}
     )
-    assert redact_message(sent, OwnWords(), frozenset()).text == ""
+    assert redact_message(sent, OwnWords(), frozenset(), 2).text == ""
+
+
+@pytest.mark.parametrize(("items", "stays"), [(1, False), (2, True)])
+def test_an_attribute_of_the_catalogue_stays_if_enough_items_brought_it(items, stays):
+    message = RouterVersion(
+        router=1, version=1, round=1, epoch=1, name="jazz", text="", attributes=("jazz",)
+    )
+    others = frozenset({(RED + 2 * n, 0) for n in range(items)})
+    sent = AffectedMessage(message, (IntegratedAttribute("jazz", BLUE, 1, 1),), {"jazz": others})
+    after = redact_message(sent, OwnWords(), frozenset(), 2)
+    assert after.attributes == (("jazz",) if stays else ())
+
+
+def test_a_rule_does_not_quote_a_name_that_too_few_hold():
+    rule = FilterRule(
+        2.0, "Welcome what the theremin community passes on.", router=3, evidence=(7,)
+    )
+    removal = Removal(frozenset(), least=2, unsupported=OwnWords(names=frozenset({"theremin"})))
+    text = ClientText(Profile(RED, 1, ()), FilterMemory((rule,)))
+    (after,) = Redaction(removal, Supporters()).redact(text).filter_memory.rules
+    assert "theremin" not in after.text
+    assert replace(after, text=rule.text) == rule
