@@ -106,6 +106,9 @@ from propagation.model.routers.evolution import (
     EvolutionKind,
     EvolutionRun,
     LineageStep,
+    RouterCase,
+    RouterDecision,
+    RouterHalf,
 )
 from propagation.model.routers.router import (
     SENDERS_KEPT,
@@ -114,7 +117,6 @@ from propagation.model.routers.router import (
     RouterVersion,
     RoutingEdge,
 )
-from propagation.model.routers.router_case import RouterCase, RouterDecision, RouterHalf
 from propagation.model.routers.router_maps import (
     Halves,
     RouterMap,

@@ -26,6 +26,7 @@ from propagation.routing.integration import (
     mean_shares,
     next_version,
 )
+from propagation.routing.multicast import FixedThreshold, quantile_tau
 from propagation.routing.perception import CentrePerception, group_by_router
 from propagation.routing.policy import (
     Arrival,
@@ -42,7 +43,6 @@ from propagation.routing.routing_table import (
     table_changes,
 )
 from propagation.routing.semantic_policy import SemanticPolicy
-from propagation.routing.threshold import FixedThreshold, quantile_tau
 
 __all__ = [
     "AdoptionPolicy",

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from propagation.model import RouterVersion
 from propagation.ports import Collection, Embedder, VectorIndex
-from propagation.routing.multicast import clients_above_threshold
+from propagation.routing.multicast import Threshold, clients_above_threshold
 from propagation.routing.policy import Arrival
 from propagation.routing.routing_table import RoutingTable
-from propagation.routing.threshold import Threshold
 
 log = logging.getLogger(__name__)
 

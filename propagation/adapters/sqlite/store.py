@@ -31,13 +31,10 @@ class SqliteStore(
     SqliteErasure,
     SqliteExport,
 ):
-    """All ports on one file with one writing process.
+    """All ports on one file with one writing process."""
 
-    `max_bytes` limits the file.
-    """
-
-    def __init__(self, path: Path, clock: Clock, max_bytes: int | None = None) -> None:
-        self.database = Database(path, Directory(clock), max_bytes)
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self.database = Database(path, Directory(clock))
         super().__init__(self.database)
 
     async def open(self) -> None:

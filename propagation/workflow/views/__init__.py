@@ -2,8 +2,7 @@
 
 from propagation.workflow.views.catalogue import Catalogue
 from propagation.workflow.views.client_memory import ClientMemory, erased_clients
-from propagation.workflow.views.core_pool import CorePool, usable_cores
-from propagation.workflow.views.numbers_owner import NumbersOwner
+from propagation.workflow.views.numbers_owner import CorePool, NumbersOwner, usable_cores
 from propagation.workflow.views.numbers_view import OFF, ON, NumbersView, seeded_directions
 from propagation.workflow.views.pending_events import PendingEvents
 from propagation.workflow.views.reasoned_watermark import ReasonedWatermark

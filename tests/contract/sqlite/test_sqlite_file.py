@@ -40,8 +40,15 @@ def path(tmp_path):
     return tmp_path / "graph.db"
 
 
-def new(path, max_bytes=None):
-    return SqliteStore(path, TurnedClock(), max_bytes)
+def new(path):
+    return SqliteStore(path, TurnedClock())
+
+
+async def limit(store, pages):
+    """Let the file grow no further, as on a full disk."""
+    await store.database.write(
+        lambda connection: connection.execute(f"PRAGMA max_page_count={pages}").close(), alone=True
+    )
 
 
 async def opening(path):
@@ -184,8 +191,9 @@ async def test_a_file_that_was_removed_or_replaced_stops_the_acks(path):
 async def test_a_full_disk_refuses_whole_calls_and_recovers(path):
     """Several callers share a commit: each is accepted whole or refused whole, and refused ones may
     come again."""
-    store = new(path, max_bytes=600_000)
+    store = new(path)
     await store.open()
+    await limit(store, pages=146)
     acked, refused = [], []
     for n in range(40):
         calls = [
@@ -203,7 +211,7 @@ async def test_a_full_disk_refuses_whole_calls_and_recovers(path):
     await _holds(store, acked, refused)
     assert (await store.load_texts([user(0)]))[user(0)].profile.version == 0
     await store.close()
-    store = new(path, max_bytes=60_000_000)
+    store = new(path)
     await store.open()
     await _holds(store, acked, refused)
     for call in refused:
@@ -227,8 +235,9 @@ async def _holds(store, acked, refused):
 
 
 async def test_a_full_disk_leaves_the_last_checkpoint(path):
-    store = new(path, max_bytes=3_000_000)
+    store = new(path)
     await store.open()
+    await limit(store, pages=732)
     await recorded(store, ("u", "i"))
     await learn_all(store)
     lease = await store.acquire_lease("learn", "test", 10_000)

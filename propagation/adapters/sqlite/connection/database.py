@@ -36,7 +36,6 @@ READERS = 4
 FEW_ROWS = 64
 T = TypeVar("T")
 log = logging.getLogger(__name__)
-Work = Callable[[sqlite3.Connection], object]
 
 
 @dataclass(slots=True)
@@ -46,7 +45,7 @@ class QueuedWork:
     `alone` if it must run outside of a transaction.
     """
 
-    run: Work
+    run: Callable[[sqlite3.Connection], object]
     done: Future[Any]
     alone: bool
     result: object = None
@@ -59,10 +58,9 @@ class Database:
         directory: What the store holds in memory; it follows every commit and rollback.
     """
 
-    def __init__(self, path: Path, directory: Directory, max_bytes: int | None = None) -> None:
+    def __init__(self, path: Path, directory: Directory) -> None:
         self.path = path.resolve()
         self.directory = directory
-        self._max_bytes = max_bytes
         self._damage: StoreCorrupt | None = None
         self._queue: queue.SimpleQueue[QueuedWork | None] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
@@ -80,7 +78,7 @@ class Database:
         with contextlib.ExitStack() as lock:
             lock.enter_context(hold_database(self.path))
             try:
-                connection = open_file(self.path, self._max_bytes)
+                connection = open_file(self.path)
                 if left := drop_partial_files(self.path):
                     log.warning(
                         "took away %s: a copy that a killed command had begun",

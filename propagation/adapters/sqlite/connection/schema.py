@@ -33,7 +33,7 @@ WRITER_SETTINGS = (
 )
 
 
-def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
+def open_file(path: Path) -> sqlite3.Connection:
     """Open the writing connection on an existing file, which may be empty.
 
     Raises:
@@ -49,9 +49,6 @@ def open_file(path: Path, max_bytes: int | None) -> sqlite3.Connection:
         _check_pages(connection, path)
         for setting in WRITER_SETTINGS:
             connection.execute(f"PRAGMA {setting}")
-        if max_bytes is not None:
-            page = connection.execute("PRAGMA page_size").fetchone()[0]
-            connection.execute(f"PRAGMA max_page_count={max(max_bytes // page, 1)}")
         if is_empty:
             create_tables(connection)
         else:

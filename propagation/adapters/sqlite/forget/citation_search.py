@@ -23,7 +23,6 @@ FEW = 4
 MESSAGE = re.compile(rb"\[null,\d+,\d+\]")
 ASCII, MARKS = bytes(range(128)), ("“".encode(), "”".encode())
 NUMBER = re.compile(rb"[\[,](\d+)(?=[\],])")
-NEWEST = "SELECT max(version) FROM profile_version WHERE ref = ?"
 VERSIONS = (
     "SELECT version, next_id, body, watermark, dropped FROM profile_version WHERE ref = ? AND "
     "version >= ?"
@@ -156,7 +155,9 @@ def _texts_of(
             plain = plain_body(body)
             messages = needles.messages_in(plain)
             if needles.are_in(plain, messages):
-                newest = newest or one(connection, NEWEST, ref)
+                newest = newest or one(
+                    connection, "SELECT max(version) FROM profile_version WHERE ref = ?", ref
+                )
                 lines, memory = reader.parts_of(plain)
                 profile = Profile(ref=ref, version=version, next_id=next_id, lines=lines)
                 yield StoredText(

@@ -11,8 +11,7 @@ from propagation.adapters.sqlite.forget.wiping import SqliteWiping
 from propagation.adapters.sqlite.forget.withdrawal import WithdrawalCommit
 from propagation.adapters.sqlite.reason.reason import event_of, interactions_where
 from propagation.adapters.sqlite.reason.texts import bodies_of
-from propagation.adapters.sqlite.record.forgotten_events import forgotten_among
-from propagation.adapters.sqlite.record.record import to_signed
+from propagation.adapters.sqlite.record.record import forgotten_among, to_signed
 from propagation.adapters.sqlite.rounds.messages import brief_versions
 from propagation.model import (
     MERGED_OUTCOME,

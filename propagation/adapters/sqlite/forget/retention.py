@@ -64,10 +64,6 @@ TEXT_STATES = (
     " FROM json_each(?) e CROSS JOIN profile_version v"
     " ON v.ref = e.value->>0 AND v.version = e.value->>1"
 )
-DROP_TEXTS = (
-    "DELETE FROM profile_version WHERE rowid IN (SELECT v.rowid FROM json_each(?) e CROSS JOIN "
-    "profile_version v ON v.ref = e.value->>0 AND v.version = e.value->>1)"
-)
 EDGES = (
     "SELECT e.ref, e.router,"
     " NOT EXISTS (SELECT 1 FROM edge f WHERE f.ref = e.ref AND f.opened < e.opened)"
@@ -90,20 +86,6 @@ KEYS = (
     " WHERE (router, router_version) > (?1, ?2) ORDER BY 1, 2 LIMIT 1)) ORDER BY 1, 2 LIMIT 1"
 )
 STANDS = "EXISTS (SELECT 1 FROM router_version WHERE router = ?1 AND version = ?2)"
-MESSAGE_STATE = (
-    f"SELECT {STANDS},"
-    " (SELECT max(sequence) FROM merged WHERE router = ?1 AND router_version = ?2),"
-    " (SELECT r.sequence FROM router_version n CROSS JOIN round r ON r.number = n.round"
-    " WHERE n.router = ?1 AND n.version > ?2 ORDER BY n.version LIMIT 1)"
-)
-MERGES = "SELECT number FROM merged WHERE router = ? AND router_version = ?"
-DROP_MERGES = "DELETE FROM merged WHERE number IN (SELECT value->>0 FROM json_each(?))"
-DROP_MESSAGE = "DELETE FROM router_version WHERE router = ? AND version = ?"
-PARTS = (
-    "SELECT rowid, ref, profile_version FROM integrated WHERE router = ?1 AND version = ?2 "
-    f"AND NOT {STANDS} LIMIT ?3"
-)
-DROP_PARTS = "DELETE FROM integrated WHERE rowid IN (SELECT value FROM json_each(?))"
 PASSED = (
     "DELETE FROM gradient WHERE rowid IN (SELECT rowid FROM gradient INDEXED BY "
     "gradient_sequence WHERE sequence <= ?"
@@ -201,9 +183,13 @@ class SqliteRetention(SqlitePart):
         yield 0
         if not may_drop_merges(state, before):
             return
-        merges = await self._rows(MERGES, *key)
+        merges = await self._rows(
+            "SELECT number FROM merged WHERE router = ? AND router_version = ?", *key
+        )
         while merges:
-            yield await self._drop(DROP_MERGES, merges)
+            yield await self._drop(
+                "DELETE FROM merged WHERE number IN (SELECT value->>0 FROM json_each(?))", merges
+            )
         if may_drop_message(state, before) or not stands:
             yield await self._drop_message(key, is_cited, before)
             while dropped := await self._drop_parts(key, before):
@@ -257,7 +243,9 @@ class SqliteRetention(SqlitePart):
         _, state = _message_state(connection, key, is_cited)
         if not may_drop_message(state, before):
             return 0
-        return connection.execute(DROP_MESSAGE, key).rowcount
+        return connection.execute(
+            "DELETE FROM router_version WHERE router = ? AND version = ?", key
+        ).rowcount
 
     @writes
     def _delete(
@@ -284,8 +272,15 @@ class SqliteRetention(SqlitePart):
         Returns:
             How many rows were dropped.
         """
-        parts = connection.execute(PARTS, (*key, max(self._limit // 2, 1))).fetchall()
-        connection.execute(DROP_PARTS, (to_json([row for row, _, _ in parts]),))
+        parts = connection.execute(
+            "SELECT rowid, ref, profile_version FROM integrated WHERE router = ?1 AND version = ?2 "
+            f"AND NOT {STANDS} LIMIT ?3",
+            (*key, max(self._limit // 2, 1)),
+        ).fetchall()
+        connection.execute(
+            "DELETE FROM integrated WHERE rowid IN (SELECT value FROM json_each(?))",
+            (to_json([row for row, _, _ in parts]),),
+        )
         return len(parts) + drop_texts(connection, [text for _, *text in parts], before)
 
     @reads
@@ -305,7 +300,13 @@ def _message_state(
     Returns:
         Whether its row is still there, and the facts.
     """
-    stands, merged_at, replaced_at = connection.execute(MESSAGE_STATE, key).fetchone()
+    stands, merged_at, replaced_at = connection.execute(
+        f"SELECT {STANDS},"
+        " (SELECT max(sequence) FROM merged WHERE router = ?1 AND router_version = ?2),"
+        " (SELECT r.sequence FROM router_version n CROSS JOIN round r ON r.number = n.round"
+        " WHERE n.router = ?1 AND n.version > ?2 ORDER BY n.version LIMIT 1)",
+        key,
+    ).fetchone()
     return bool(stands), MessageState(is_cited, merged_at, replaced_at)
 
 
@@ -326,4 +327,8 @@ def drop_texts(connection: sqlite3.Connection, texts: Sequence[Sequence[int]], b
         How many were dropped.
     """
     droppable = _droppable_texts(connection, texts, before)
-    return connection.execute(DROP_TEXTS, (to_json(droppable),)).rowcount
+    return connection.execute(
+        "DELETE FROM profile_version WHERE rowid IN (SELECT v.rowid FROM json_each(?) e CROSS JOIN "
+        "profile_version v ON v.ref = e.value->>0 AND v.version = e.value->>1)",
+        (to_json(droppable),),
+    ).rowcount

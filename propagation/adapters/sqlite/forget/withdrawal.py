@@ -20,8 +20,8 @@ from propagation.adapters.sqlite.forget.wiping import TO_WIPE
 from propagation.adapters.sqlite.index.outbox import put_messages_out
 from propagation.adapters.sqlite.learn.checkpoints import drop_trust, publish_checkpoint
 from propagation.adapters.sqlite.reason.texts import check_citations, put_texts, text_rows
-from propagation.adapters.sqlite.record.forgotten_events import forget_events
 from propagation.adapters.sqlite.record.log import append_entry
+from propagation.adapters.sqlite.record.record import forget_events
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.graph_rules.withdrawal_order import (
@@ -33,7 +33,6 @@ from propagation.graph_rules.withdrawal_order import (
 from propagation.model import SENDERS_KEPT, StagedCheckpoint, Withdrawal, WithdrawalResult
 from propagation.ports import POSTPONED_ARRIVALS
 
-OF_INTERACTIONS = ("reasoned", "dead_letter", "gradient")
 OF_CLIENT = (
     "client",
     "client_before",
@@ -155,7 +154,7 @@ class WithdrawalCommit:
             2,
             [(sequence, int(sequence in learned)) for sequence in self.sequences],
         )
-        for table in OF_INTERACTIONS:
+        for table in ("reasoned", "dead_letter", "gradient"):
             self._execute(f"DELETE FROM {table} WHERE sequence {IN}", to_json(self.sequences))
         promote_rows(self.connection, self.withdrawal.promoted)
 

@@ -24,7 +24,6 @@ PUT = (
     " ON CONFLICT (collection, key, round) DO UPDATE SET version = excluded.version, at = "
     "excluded.at"
 )
-DROP = "DELETE FROM outbox WHERE collection = ? AND key = ? AND round = ? AND version <= ?"
 
 
 class SqliteOutbox(SqlitePart):
@@ -62,7 +61,7 @@ class SqliteOutbox(SqlitePart):
     @writes
     def drop_changes(self, connection: sqlite3.Connection, changes: Sequence[IndexChange]) -> None:
         connection.executemany(
-            DROP,
+            "DELETE FROM outbox WHERE collection = ? AND key = ? AND round = ? AND version <= ?",
             [
                 (change.collection, to_json(change.key), change.round, change.version)
                 for change in changes

@@ -280,7 +280,7 @@ def _look_over(partial: Path, source: Path) -> None:
         StoreCorrupt: It is not sound; names the first finding.
         SchemaTooNew: A newer release wrote it.
     """
-    with closing(open_file(partial, None)) as migrated:
+    with closing(open_file(partial)) as migrated:
         migrated.execute("PRAGMA journal_mode=DELETE")
     with closing(open_reader(partial)) as reader:
         wrong = findings(reader, thorough=False)

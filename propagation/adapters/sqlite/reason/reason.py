@@ -36,7 +36,6 @@ REACH = (
     " GROUP BY router ORDER BY router"
 )
 OF_REASONED = "(SELECT r.{0} FROM reasoned r WHERE r.sequence = interaction.sequence)"
-OF_SEQUENCES = "json_each(?) e CROSS JOIN interaction ON sequence = e.value ORDER BY e.key"
 ROW = (
     f"sequence, event_id, user, item, negative, time, weight, {OF_REASONED.format('prompts')} AS"
     f" prompts, {OF_REASONED.format('stand_in')} AS stand_in"
@@ -75,7 +74,9 @@ class SqliteReason(SqliteClaims, SqliteTexts):
     async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         return await self._database.read(
             lambda connection: interactions_where(
-                connection, OF_SEQUENCES, to_json(list(sequences))
+                connection,
+                "json_each(?) e CROSS JOIN interaction ON sequence = e.value ORDER BY e.key",
+                to_json(list(sequences)),
             ),
             len(sequences),
         )

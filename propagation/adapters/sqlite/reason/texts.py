@@ -15,11 +15,6 @@ from propagation.ports import VersionClash
 TEXT_ROWS = 8
 TEXTS_AT_ONCE = 8
 TEXT = "json_array(v.ref, v.version, v.next_id, hex(v.body), v.watermark, v.dropped)"
-FORGOTTEN = (
-    "SELECT json_group_array(e.value) FROM json_each(?) e WHERE e.value NOT IN (SELECT ref FROM"
-    " client) AND (e.value >> 1) < (SELECT value FROM progress WHERE name = 'refs_given_' ||"
-    " (e.value & 1))"
-)
 PUT_TEXTS = (
     "INSERT INTO profile_version (rowid, ref, version, sequence, next_id, body, watermark, "
     "dropped, at, written_by)"
@@ -150,7 +145,13 @@ def put_texts(
     if not texts.versions:
         return
     refs = sorted({ref for ref, _ in texts.versions})
-    for gone in many(connection, FORGOTTEN, to_json(refs)):
+    for gone in many(
+        connection,
+        "SELECT json_group_array(e.value) FROM json_each(?) e WHERE e.value NOT IN (SELECT ref FROM"
+        " client) AND (e.value >> 1) < (SELECT value FROM progress WHERE name = 'refs_given_' ||"
+        " (e.value & 1))",
+        to_json(refs),
+    ):
         raise VersionClash(gone)
     newest = newest_versions(connection, refs)
     for ref, version in texts.versions:

@@ -1,16 +1,11 @@
-"""RecordStore on SQLite."""
+"""RecordStore on SQLite. Of forgotten events it keeps keyed hashes of the ids."""
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 
-from propagation.adapters.sqlite.connection import (
-    fields,
-    many,
-    to_json,
-    writes,
-)
+from propagation.adapters.shared.erasure import hash_of, new_key
+from propagation.adapters.sqlite.connection import fields, many, one, to_json, writes
 from propagation.adapters.sqlite.record.clients import clients_of, put_clients
-from propagation.adapters.sqlite.record.forgotten_events import forgotten_among
 from propagation.adapters.sqlite.record.log import SqliteLog, append_entry
 from propagation.graph_rules.client_upsert import keys_to_create, merge_changes
 from propagation.graph_rules.event_outcome import EventDecisions, RecordedEvent
@@ -24,6 +19,40 @@ from propagation.model import (
     NewInteraction,
 )
 from propagation.ports import RecordResult
+
+FORGETTING_KEY = "forgetting_key"
+
+
+def _forgetting_key(connection: sqlite3.Connection) -> bytes | None:
+    """Return the key; None if nothing was ever forgotten."""
+    key: bytes | None = one(connection, "SELECT value FROM meta WHERE name = ?", FORGETTING_KEY)
+    return key
+
+
+def forget_events(connection: sqlite3.Connection, event_ids: Sequence[str]) -> None:
+    """Store the hashes of event ids."""
+    key = _forgetting_key(connection)
+    if key is None:
+        key = new_key()
+        connection.execute("INSERT INTO meta VALUES (?, ?)", (FORGETTING_KEY, key))
+    connection.executemany(
+        "INSERT OR IGNORE INTO forgotten VALUES (?)",
+        [(hash_of(key, event_id),) for event_id in event_ids],
+    )
+
+
+def forgotten_among(connection: sqlite3.Connection, event_ids: Sequence[str]) -> set[str]:
+    """Return those of the event ids that were forgotten."""
+    key = _forgetting_key(connection)
+    if key is None:
+        return set()
+    return {
+        event_id
+        for event_id in event_ids
+        if one(connection, "SELECT 1 FROM forgotten WHERE event = ?", hash_of(key, event_id))
+        is not None
+    }
+
 
 # Rows in the order of their sequences, which are counted from the first.
 INSERT = (

@@ -42,8 +42,6 @@ MEMBERS = (
     SEQUENCED.format("", STANDING.format("router = ?2")) + " ORDER BY e.score DESC, e.ref LIMIT ?3"
 )
 OF_ROUTERS = STANDING.format("router IN (SELECT value FROM json_each(?2))")
-TO_ROUTERS = SEQUENCED.format("", OF_ROUTERS)
-COUNTED = f"SELECT router, count(*) FROM ({OF_ROUTERS}) GROUP BY router"
 # An edge that is opened anew ends as it was, whichever part of the round's change comes first; a
 # part that comes twice changes nothing.
 END = (
@@ -112,7 +110,7 @@ class SqliteEdges(SqlitePart):
         return [
             _edge(*row)
             for row in connection.execute(
-                TO_ROUTERS, (last_round(connection), to_json(list(routers)))
+                SEQUENCED.format("", OF_ROUTERS), (last_round(connection), to_json(list(routers)))
             )
         ]
 
@@ -122,7 +120,8 @@ class SqliteEdges(SqlitePart):
     ) -> Mapping[int, int]:
         return dict(
             connection.execute(
-                COUNTED, (last_round(connection, at), to_json(list(routers)))
+                f"SELECT router, count(*) FROM ({OF_ROUTERS}) GROUP BY router",
+                (last_round(connection, at), to_json(list(routers))),
             ).fetchall()
         )
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from propagation.workflow.views.core_pool import MIN_BLOCKS, CorePool
+from propagation.workflow.views.numbers_owner import MIN_BLOCKS, CorePool
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
