@@ -2,7 +2,7 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from textwrap import shorten
 
 from rich.markup import escape
@@ -44,6 +44,11 @@ def heading(text: str) -> None:
     console().rule(f"[bold]{escape(printable(text))}", align="left")
 
 
+def numbered(titles: Sequence[str]) -> list[str]:
+    """Return the lines of a numbered list."""
+    return [f"  {place}. {title}" for place, title in enumerate(titles, 1)]
+
+
 def show_data(script: DemoScript) -> None:
     """Print what the data is."""
     data = script.dataset
@@ -52,14 +57,13 @@ def show_data(script: DemoScript) -> None:
         f"{kind}: {data.name}. {pluralize(len(data.users), 'user')}, "
         f"{pluralize(len(data.items), 'item')}, {pluralize(len(data), 'event')}.",
     )
-    for note in data.notes:
-        print_text(f"  {note}")
+    print_text(*(f"  {note}" for note in data.notes))
     if script.wave:
         print_text(
             f"  Watched here: the wave of “{script.wave.attribute}” in the community"
             f" {script.wave.community}, begun by {len(script.wave.pioneers)} pioneers; and the"
             f" {len(script.watched)} of its people who have chosen nothing of it by event"
-            f" {script.after:,}.",
+            f" {script.after:,}."
         )
 
 
@@ -86,31 +90,23 @@ def show_path(script: DemoScript, story: Story) -> None:
     """Print the path of the story."""
     if script.wave and not story.told & wave_of(script):
         print_text(
-            (
-                f"Nobody watched has heard of “{script.wave.attribute}” yet. What they heard of "
-                "instead:"
-            ),
+            f"Nobody watched has heard of “{script.wave.attribute}” yet. What they heard of "
+            "instead:"
         )
     part = "had chosen nothing of the kind" if story.new else "had chosen some of it already"
     print_text(
-        (
-            f"The line “{story.line.text}” stands in the profile of {story.user}, who {part}. How"
-            " it got there:"
-        ),
+        f"The line “{story.line.text}” stands in the profile of {story.user}, who {part}. How"
+        " it got there:"
     )
     if story.path is None:
         print_text(
-            (
-                "  Its path is no longer kept: what it rests on is older than what the service"
-                " retains."
-            ),
+            "  Its path is no longer kept: what it rests on is older than what the service retains."
         )
         return
     for hop in story.path.hops:
-        for line in textwrap.wrap(
-            hop.text, WIDTH - 6, initial_indent="  → ", subsequent_indent="    "
-        ):
-            print_text(line)
+        print_text(
+            *textwrap.wrap(hop.text, WIDTH - 6, initial_indent="  → ", subsequent_indent="    ")
+        )
 
 
 def show_reach(reach: Reach) -> None:
@@ -162,17 +158,17 @@ def show_evolution(run: pb.EvolutionRun, names: Mapping[int, str]) -> None:
         print_text(f"  {numbers:<{NUMBERS_CHARS}}{KINDS.get(change.kind, 'change')}: {called}")
         if change.reason:
             print_text(
-                f"  {'':<{NUMBERS_CHARS}}{shorten(change.reason, REASON_CHARS, placeholder=' …')}",
+                f"  {'':<{NUMBERS_CHARS}}{shorten(change.reason, REASON_CHARS, placeholder=' …')}"
             )
     if len(run.changes) > CHANGES_SHOWN:
         print_text(f"  … and {len(run.changes) - CHANGES_SHOWN} more.")
     print_text(
         f"Verdict: {run.verdict or ('published' if run.published else 'not published')}.".replace(
             "..", "."
-        ),
+        )
     )
     print_text(
-        "They are live as a new epoch." if run.published else "The routers stay as they were.",
+        "They are live as a new epoch." if run.published else "The routers stay as they were."
     )
 
 
@@ -182,8 +178,7 @@ def show_advice(advice: Advice, showcase: Showcase | None) -> None:
     Args:
         showcase: None if no item could be placed; then the first of the list is explained.
     """
-    for place, one in enumerate(advice.best, 1):
-        print_text(f"  {place}. {one.title or one.item_id}")
+    print_text(*numbered([one.title or one.item_id for one in advice.best]))
     if showcase is not None:
         print()
         print_text(how_chosen(showcase))

@@ -40,7 +40,7 @@ def show_ranking(report: Report | str) -> None:
     print_text(
         f"Every event is predicted, then learned. Reported: the later {report.ranked:,} of"
         f" {pluralize(report.events, 'event')}. N@10: 1 where the item that was chosen stands first"
-        " among ten, .29 where last.",
+        " among ten, .29 where last."
     )
     columns = ("", "N@10", "first of ten", "against off, by user", "t")
     rows = [(label, *_figures(report.arm(name))) for name, label in ARMS.items()]

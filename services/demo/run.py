@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, redirect_stderr
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from services.demo.data import (
 from services.demo.picture import draw
 from services.demo.printing import (
     heading,
+    numbered,
     show_advice,
     show_data,
     show_evolution,
@@ -74,10 +75,8 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
         print_text(f"A service of its own answers at {address}, on a temporary database.")
         if scripted:
             print_text(
-                (
-                    "A scripted language model reasons, behind the OpenAI wire format: see "
-                    "`propagation fake-llm --help`."
-                ),
+                "A scripted language model reasons, behind the OpenAI wire format: see "
+                "`propagation fake-llm --help`."
             )
         loaded = await load_clients(stub, script)
         if len(script.dataset):
@@ -86,11 +85,9 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
             await search(stub, script.dataset, loaded.sequence)
     print()
     print_text(
-        (
-            f"Done in {time.monotonic() - started:.0f} s; the service is stopped and its "
-            "database "
-            "removed."
-        ),
+        f"Done in {time.monotonic() - started:.0f} s; the service is stopped and its "
+        "database "
+        "removed."
     )
 
 
@@ -170,10 +167,8 @@ async def _tell(
     story = showcase.shown.story if showcase else stories[0] if stories else None
     if story is None:
         print_text(
-            (
-                f"No message has written into {pluralize(len(script.watched), 'watched profile')}: "
-                "too few events for it."
-            ),
+            f"No message has written into {pluralize(len(script.watched), 'watched profile')}: "
+            "too few events for it."
         )
     else:
         show_profiles(story)
@@ -247,28 +242,15 @@ async def search(stub: Stub, dataset: Dataset, sequence: int) -> None:
             )
         )
         listed = f" ({', '.join(item.categories)})" if item.categories else ""
-        show_found(
-            f"Most like “{item.title}”{listed}:",
-            [near.title or near.key.id for near in answer.neighbours],
-        )
+        titles = [near.title or near.key.id for near in answer.neighbours]
+        print_text(f"Most like “{item.title}”{listed}:", *numbered(titles))
     advice = await stub.Recommend(
         pb.RecommendRequest(user_id=NEWCOMER, limit=SHOWN, min_sequence=sequence)
     )
-    show_found(
-        "For a user never seen:",
-        [one.title or one.item_id for one in advice.recommendations],
-    )
+    titles = [one.title or one.item_id for one in advice.recommendations]
+    print_text("For a user never seen:", *numbered(titles))
     heading("Ranking")
     print_text(
-        (
-            f"{dataset.name} is a catalogue alone: it has no events, so there is nothing to rank"
-            " and nothing to propagate."
-        ),
+        f"{dataset.name} is a catalogue alone: it has no events, so there is nothing to rank"
+        " and nothing to propagate."
     )
-
-
-def show_found(what: str, titles: Sequence[str]) -> None:
-    """Print search results."""
-    print_text(what)
-    for place, title in enumerate(titles, 1):
-        print_text(f"  {place}. {title}")

@@ -80,8 +80,7 @@ def _print_profile(answer: pb.GetProfileResponse) -> None:
             "Waiting to be merged:",
             *(f"  {message.router_name}: {message.text}" for message in profile.waiting),
         ]
-    for text in out:
-        print_text(text)
+    print_text(*out)
 
 
 def _through(line: pb.Line) -> str:
@@ -225,8 +224,7 @@ def _explain(one: pb.Recommendation) -> None:
             ],
             ("share of the user", "lift of the item", "adopters"),
         )
-    for message in why.messages:
-        print_text(f"  heard: {message.text}")
+    print_text(*(f"  heard: {message.text}" for message in why.messages))
 
 
 def bank_name(bank: int) -> str:

@@ -82,8 +82,7 @@ def import_(
             }
         )
     else:
-        for line in in_words(dataset, report):
-            print_text(line)
+        print_text(*in_words(dataset, report))
     if report.outcomes["rejected"]:
         raise typer.Exit(ExitCode.WRONG)
 
