@@ -20,7 +20,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.ports import Clock, Embedder, GraphStore, Reasoner, VectorIndex
 from propagation.workflow.concurrency import yield_to_loop
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from services.config.settings import Settings
 from services.reasoning.process_drafter import Begin, ProcessDrafter
 from services.runtime.process import SystemClock, process_name
@@ -192,7 +192,9 @@ def build_engine(
     return Engine(
         Ports(store, embedder, index, reasoner),
         settings.workflow,
-        Process(process_name(), yield_to_calls, drafting),
+        process_name(),
+        yield_to_calls,
+        drafting,
     )
 
 

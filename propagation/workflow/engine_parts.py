@@ -55,19 +55,6 @@ class Ports:
     reasoner: Reasoner
 
 
-@dataclass(frozen=True)
-class Process:
-    """The process that runs the engine.
-
-    `name` stands for it in leases. Reasoning awaits `yield_to_calls` after each interaction.
-    `drafting` is another process that drafts the texts of claims; None: this one does.
-    """
-
-    name: str
-    yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop
-    drafting: TextDrafter[Any] | None = None
-
-
 class EngineParts:
     """The parts of an engine, built from its ports and settings.
 
@@ -76,18 +63,26 @@ class EngineParts:
     Args:
         ports: The adapters of the deployment.
         settings: Sizes and limits of the loop.
-        process: The process that runs it.
+        process: Its name stands for this process in leases.
+        yield_to_calls: Reasoning awaits it after each interaction.
+        drafting: Another process that drafts the texts of claims; None: this one does.
 
     Raises:
         IncompatibleSettings: The settings name a policy that ROUTING_POLICIES lacks.
     """
 
-    def __init__(self, ports: Ports, settings: WorkflowSettings, process: Process) -> None:
+    def __init__(
+        self,
+        ports: Ports,
+        settings: WorkflowSettings,
+        process: str,
+        yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
+        drafting: TextDrafter[Any] | None = None,
+    ) -> None:
         store, embedder, index, reasoner = ports.store, ports.embedder, ports.index, ports.reasoner
         self.store, self.embedder, self.index, self.reasoner = store, embedder, index, reasoner
         self.settings = settings
-        yield_to_calls = process.yield_to_calls
-        self.leases = leases = Leases(store, process.name, settings.lease_seconds)
+        self.leases = leases = Leases(store, process, settings.lease_seconds)
 
         # What this process holds in memory, fed by the log.
         self.data = OpenData(store, embedder, reasoner.name, settings)
@@ -108,7 +103,7 @@ class EngineParts:
             settings,
             leases,
             reasoner.concurrency,
-            process.drafting,
+            drafting,
         )
         self.exclusion = Exclusion(self.reasoning)
         policy = build_policy(PolicyPorts(settings, store, index, embedder, numbers, leases))

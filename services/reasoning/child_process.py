@@ -15,9 +15,9 @@ from contextlib import aclosing, suppress
 from typing import BinaryIO
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.sqlite.interaction_reader import SqliteInteractionReader
 from propagation.adapters.sqlite.reason.reasoned_rows import pack_reasoned, texts_of
 from propagation.adapters.sqlite.reason.texts import bodies_now
+from propagation.adapters.sqlite.store import SqliteInteractionReader
 from propagation.model import PropagationError, StoreBusy, StoreCorrupt, StoreFull
 from propagation.workflow.reason.drafting import ClaimDrafter, DraftedPart
 from propagation.workflow.reason.interaction import InteractionReasoning, newest_texts

@@ -12,7 +12,7 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model import ClientKind, ref_of
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.settings import WorkflowSettings
 from tests.deployments.test_forgetting_on_neo4j import traces_in_graph
 from tests.neo4j_server.shared import server_for
@@ -33,7 +33,7 @@ def process_on(folder, name):
             OfflineReasoner(),
         ),
         settings,
-        Process(name),
+        name,
     )
 
 

@@ -18,7 +18,7 @@ from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.inspection.py2neo_client import run_query
@@ -64,7 +64,7 @@ async def _propagated(server):
             OfflineReasoner(),
         ),
         WORKFLOW,
-        Process("test"),
+        "test",
     )
     try:
         await engine.open()

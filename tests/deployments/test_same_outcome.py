@@ -16,7 +16,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.datasets.load import load_dataset
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.replay import replay
@@ -68,7 +68,7 @@ async def outcome_of(store, points, clients, events, workflow):
     engine = Engine(
         Ports(store, HashedEmbedder(workflow.seed), NumpyIndex(points), OfflineReasoner()),
         workflow,
-        Process("test"),
+        "test",
     )
     await engine.open()
     try:

@@ -17,7 +17,7 @@ from propagation.adapters.qdrant.index import QdrantIndex
 from propagation.ports import Collection
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from tests import qdrants
@@ -57,7 +57,7 @@ async def deployment(tmp_path):
                 OfflineReasoner(),
             ),
             WORKFLOW,
-            Process("test"),
+            "test",
         )
         try:
             await engine.open()

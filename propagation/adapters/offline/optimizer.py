@@ -124,7 +124,10 @@ def learn_router_rules(
             continue
         fits = bool(chosen.intersection(line.attributes))
         if fits == bool(reward):
-            rules.append(_router_rule(memory, message, fits, sequence))
+            new = FilterRule(router=message.router, factor=1.0, text="")
+            about = f"what the {message.name} community passes on"
+            change = RAISE if fits else LOWER
+            rules.append(_change_rule(memory, new, change, about, sequence))
     return rules
 
 
@@ -158,29 +161,23 @@ def _heard(profile: Profile) -> list[Line]:
     return [line for line in profile.lines if line.author is Author.RECEPTION]
 
 
-def _router_rule(
-    memory: FilterMemory, message: RouterVersion, raised: bool, sequence: int
-) -> FilterRule:
-    new = FilterRule(router=message.router, factor=1.0, text="")
-    old = next((rule for rule in memory.rules if rule.router == message.router), new)
-    about = f"what the {message.name} community passes on"
-    return _change_rule(old, RAISE if raised else LOWER, about, sequence)
-
-
 def _attribute_rule(memory: FilterMemory, name: str, change: float, sequence: int) -> FilterRule:
     new = FilterRule(attribute=name, factor=1.0, text="")
-    old = next((rule for rule in memory.rules if rule.attribute == name), new)
-    return _change_rule(old, change, f"news of {join_names([name])}", sequence)
+    return _change_rule(memory, new, change, f"news of {join_names([name])}", sequence)
 
 
-def _change_rule(rule: FilterRule, change: float, about: str, sequence: int) -> FilterRule:
-    factor = rule.factor * change
+def _change_rule(
+    memory: FilterMemory, new: FilterRule, change: float, about: str, sequence: int
+) -> FilterRule:
+    """Change the rule with the target of a new one; without one, start from the new one."""
+    old = next((rule for rule in memory.rules if rule.target == new.target), new)
+    factor = old.factor * change
     return FilterRule(
-        router=rule.router,
-        attribute=rule.attribute,
+        router=old.router,
+        attribute=old.attribute,
         factor=factor,
         text=_advice(factor, about),
-        evidence=(*rule.evidence, sequence)[-EVIDENCE:],
+        evidence=(*old.evidence, sequence)[-EVIDENCE:],
         age=sequence,
     )
 

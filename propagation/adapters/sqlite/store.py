@@ -1,9 +1,19 @@
-"""The graph store on one SQLite file: every port on one database."""
+"""The graph store on one SQLite file: every port on one database.
+
+A process that drafts texts reads it beside the one that holds it.
+"""
 
 import sqlite3
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from propagation.adapters.sqlite.connection import Database, Directory, SqliteLeases, free_all
+from propagation.adapters.sqlite.connection import (
+    Database,
+    Directory,
+    Reader,
+    SqliteLeases,
+    free_all,
+)
 from propagation.adapters.sqlite.forget.client_export import SqliteExport
 from propagation.adapters.sqlite.forget.erasure import SqliteErasure
 from propagation.adapters.sqlite.forget.retention import SqliteRetention
@@ -11,10 +21,13 @@ from propagation.adapters.sqlite.index.outbox import SqliteOutbox
 from propagation.adapters.sqlite.learn.learn import SqliteLearn
 from propagation.adapters.sqlite.maintenance.consistency_check import findings
 from propagation.adapters.sqlite.reason.reason import SqliteReason
-from propagation.adapters.sqlite.record.clients import SqliteClients
+from propagation.adapters.sqlite.reason.texts import newest_versions, texts_or_none_yet
+from propagation.adapters.sqlite.record.clients import SqliteClients, clients_of
 from propagation.adapters.sqlite.record.record import SqliteRecords
 from propagation.adapters.sqlite.rounds.evolution import SqliteEvolution
-from propagation.adapters.sqlite.rounds.rounds import SqliteRounds
+from propagation.adapters.sqlite.rounds.rounds import SqliteRounds, last_rounds
+from propagation.adapters.sqlite.rounds.waiting_messages import waiting_messages
+from propagation.model import Client, ClientText, Round, RouterVersion
 from propagation.ports import Clock
 
 
@@ -55,3 +68,30 @@ class SqliteStore(
 
     async def check(self) -> list[str]:
         return await self.database.read(findings)
+
+
+class SqliteInteractionReader:
+    """InteractionReader beside the process that opened, migrated and locked the file."""
+
+    def __init__(self, path: Path) -> None:
+        self._reader = Reader(path)
+
+    async def get_clients(self, refs: Sequence[int]) -> Sequence[Client]:
+        return self._reader.read(lambda connection: clients_of(connection, refs))
+
+    async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
+        return self._reader.read(lambda connection: texts_or_none_yet(connection, refs))
+
+    async def text_versions(self, refs: Sequence[int]) -> Mapping[int, int]:
+        return self._reader.read(lambda connection: newest_versions(connection, refs))
+
+    async def last_round(self) -> Round | None:
+        newest = self._reader.read(lambda connection: last_rounds(connection, 1))
+        return newest[0] if newest else None
+
+    async def waiting_messages(
+        self, refs_after: Mapping[int, int], through: int | None = None
+    ) -> Mapping[int, Sequence[RouterVersion]]:
+        return self._reader.read(
+            lambda connection: waiting_messages(connection, refs_after, through)
+        )

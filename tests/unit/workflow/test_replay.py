@@ -10,7 +10,7 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction, RecordStatus
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -58,7 +58,7 @@ def engine_on(path):
             OfflineReasoner(),
         ),
         settings,
-        Process("test"),
+        "test",
     )
 
 

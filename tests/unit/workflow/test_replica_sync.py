@@ -23,7 +23,7 @@ from propagation.model import (
     index_of,
 )
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -67,7 +67,7 @@ async def two_on(folder):
         Engine(
             Ports(Shared(store), HashedEmbedder(SETTINGS.seed), index, OfflineReasoner()),
             SETTINGS,
-            Process(name),
+            name,
         )
         for name in "ab"
     ]

@@ -17,7 +17,7 @@ from propagation.model import (
 )
 from propagation.ports import Collection
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import numpy_index, sqlite_store
 from services.config.settings import Settings
@@ -47,7 +47,7 @@ async def opened(folder, settings, *, adopt=False, embedder=None):
             OfflineReasoner(),
         ),
         settings.workflow,
-        Process("me"),
+        "me",
     )
     try:
         await engine.open(adopt=adopt)

@@ -9,7 +9,7 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.learn.learned_weights import TASTE, read_aligned_blocks
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -40,7 +40,7 @@ def engine_on(path, reasoner=None, **given):
             reasoner or OfflineReasoner(),
         ),
         settings,
-        Process("test"),
+        "test",
     )
 
 

@@ -30,7 +30,7 @@ from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict
 from propagation.ports import VersionClash
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -503,7 +503,7 @@ async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_foll
             OfflineReasoner(),
         ),
         engine.settings,
-        Process("other"),
+        "other",
     )
     await other.open()
     await push(engine, stream(STYLES[:3], 120, seed=8, users=40))

@@ -19,7 +19,7 @@ from propagation.model import (
     ReplaceLine,
 )
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.history.trace import AttributeHop, ProfileHop
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -44,7 +44,7 @@ async def engine(tmp_path):
             OfflineReasoner(),
         ),
         settings,
-        Process("t"),
+        "t",
     )
     await made.open()
     await made.upsert_clients(

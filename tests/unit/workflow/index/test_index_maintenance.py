@@ -15,7 +15,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, IndexUnavailable, NewInteraction
 from propagation.ports import Collection, Point
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.index import maintenance
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -128,7 +128,7 @@ async def engine_on(folder, wire, **fields):
             OfflineReasoner(),
         ),
         settings,
-        Process("test"),
+        "test",
     )
     await made.open()
     try:

@@ -11,7 +11,7 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import NewInteraction
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.reason.drafting import ClaimDrafter, _spans
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -39,7 +39,7 @@ async def engine(tmp_path):
     made = Engine(
         Ports(store, HashedEmbedder(settings.seed), index, OfflineReasoner()),
         settings,
-        Process("test"),
+        "test",
     )
     await made.open()
     await made.record(

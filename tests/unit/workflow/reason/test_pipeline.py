@@ -26,7 +26,7 @@ from propagation.model import (
 )
 from propagation.ports import BackwardAnswer, OptimizeAnswer
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -109,7 +109,7 @@ async def opened(folder, reasoner, settings=SETTINGS):
             store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), reasoner
         ),
         settings,
-        Process("test"),
+        "test",
     )
     await engine.open()
     try:

@@ -23,7 +23,7 @@ from propagation.model import (
 )
 from propagation.ports import Collection, OptimizeAnswer, VersionClash
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.index import maintenance
 from propagation.workflow.index.text_cache import LruCache
 from propagation.workflow.index.vector_sync import LineVectors
@@ -82,7 +82,7 @@ async def engine(tmp_path):
             store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), Flaky()
         ),
         settings,
-        Process("test"),
+        "test",
     )
     await made.open()
     await made.upsert_clients(

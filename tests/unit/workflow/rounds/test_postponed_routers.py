@@ -21,7 +21,7 @@ from propagation.model import (
 )
 from propagation.workflow.concurrency import Leases
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports, Process
+from propagation.workflow.engine_parts import Ports
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
 
@@ -62,7 +62,7 @@ async def opened(folder):
             store, HashedEmbedder(SETTINGS.seed), NumpyIndex(SqlitePoints(store.database)), Silent()
         ),
         SETTINGS,
-        Process("test"),
+        "test",
     )
     await engine.open()
     try:
