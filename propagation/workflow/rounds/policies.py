@@ -34,9 +34,6 @@ class PolicyPorts:
     leases: Leases
 
 
-PolicyFactory = Callable[[PolicyPorts], RoutingPolicy]
-
-
 def _adoption(ports: PolicyPorts) -> AdoptionPolicy:
     weights = LiveTasteWeights(ports.numbers, ports.store)
     return AdoptionPolicy(weights, ports.settings.table_edges)
@@ -48,7 +45,7 @@ def _semantic(ports: PolicyPorts) -> SemanticPolicy:
     return SemanticPolicy(ports.embedder, ports.index, threshold)
 
 
-ROUTING_POLICIES: dict[str, PolicyFactory] = {
+ROUTING_POLICIES: dict[str, Callable[[PolicyPorts], RoutingPolicy]] = {
     AdoptionPolicy.name: _adoption,
     SemanticPolicy.name: _semantic,
 }
