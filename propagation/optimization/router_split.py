@@ -126,8 +126,7 @@ def nearer_second(vectors: F32, centres: F32) -> NDArray[np.bool_]:
         One truth value for each vector [n].
     """
     cosines = vectors @ centres.T
-    nearer: NDArray[np.bool_] = cosines[:, 1] > cosines[:, 0]
-    return nearer
+    return cosines[:, 1] > cosines[:, 0]
 
 
 def _half(

@@ -35,8 +35,6 @@ def spherical_kmeans(vectors: F32, k: int, seed: int) -> F32:
     Returns:
         Unit rows [k, D].
     """
-    if k < 1:
-        raise ValueError(f"k is {k}; at least 1 centre is needed")
     rng = np.random.default_rng(seed)
     points = _directions(vectors)
     if len(points) <= k:

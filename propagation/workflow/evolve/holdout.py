@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from propagation.model import WRITTEN, RouterMap
 from propagation.numbers import (
     CONTENT_DECAY,
+    F32,
     MOST_BACK,
     Events,
     Tastes,
@@ -34,13 +35,10 @@ from propagation.numbers import (
 from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict, judge, lift_slopes, running_deviation
 from propagation.ports import GraphStore
-from propagation.workflow.evolve.plan import Plan
-from propagation.workflow.learn.learned_weights import TASTE, AlignedBlock, read_aligned_blocks
+from propagation.workflow.evolve.plan import F64, Plan
+from propagation.workflow.learn.learned_weights import I64, TASTE, AlignedBlock, read_aligned_blocks
 from propagation.workflow.views import ON, NumbersView
 
-I64 = NDArray[np.int64]
-F32 = NDArray[np.float32]
-F64 = NDArray[np.float64]
 SLACK = 4_096
 LEAST_NORM = 1e-9
 

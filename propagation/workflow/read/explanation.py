@@ -199,10 +199,9 @@ def _strongest(community: BankCommunities) -> NDArray[np.int64]:
 
     These have the largest pi * exp(lift); the largest comes first.
     """
-    order: NDArray[np.int64] = np.argsort(
-        -community.shares * np.exp(community.lifts), axis=1, kind="stable"
-    )[:, :ROUTERS_A_BANK]
-    return order
+    return np.argsort(-community.shares * np.exp(community.lifts), axis=1, kind="stable")[
+        :, :ROUTERS_A_BANK
+    ]
 
 
 def _router_parts(

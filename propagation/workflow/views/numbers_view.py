@@ -42,6 +42,7 @@ from propagation.numbers.rules import (
     start_mass,
     unpack,
 )
+from propagation.routing import random_directions
 
 ON, OFF = 0, 1
 
@@ -51,9 +52,7 @@ def seeded_directions(count: int, dimension: int, seed: int) -> NDArray[np.float
 
     They are for routers before bootstrap and for items without text.
     """
-    vectors = np.random.default_rng(seed).standard_normal((count, dimension), np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors
+    return random_directions(np.random.default_rng(seed), count, dimension)
 
 
 def live_combiner() -> Combiner:
