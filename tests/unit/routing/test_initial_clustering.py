@@ -1,7 +1,6 @@
 """Spherical k-means (RecNet 2.2.1): the start of the routers."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,8 +52,3 @@ def test_vectors_that_say_nothing_are_left_out():
         [points, np.zeros((3, 16), np.float32), np.full((2, 16), np.nan, np.float32)]
     )
     np.testing.assert_array_equal(spherical_kmeans(bad, 6, 1), spherical_kmeans(points, 6, 1))
-
-
-def test_no_centre_is_not_a_clustering():
-    with pytest.raises(ValueError, match="at least 1"):
-        spherical_kmeans(_clumps(1), 0, 1)
