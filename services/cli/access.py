@@ -24,6 +24,26 @@ if TYPE_CHECKING:
     from services.config.sources import LoadedSettings
 
 
+def parse_as_of(text: str) -> pb.AsOf:
+    """Parse a sequence, or a time in ISO 8601.
+
+    Digits are a sequence.
+
+    Raises:
+        UsageProblem: It is neither.
+    """
+    try:
+        if text.isascii() and text.isdigit():
+            return pb.AsOf(sequence=int(text))
+        moment = pb.AsOf()
+        moment.commit_time.FromDatetime(datetime.fromisoformat(text))
+    except (ValueError, OverflowError):
+        raise UsageProblem(
+            f"--as-of is {text!r}; give a sequence (4711) or a time (2026-11-22T03:00:00Z)"
+        ) from None
+    return moment
+
+
 Address = Annotated[
     str,
     typer.Option(envvar="PROPAGATION_ADDRESS", metavar="HOST:PORT", help="The service to talk to."),
@@ -42,9 +62,10 @@ Database = Annotated[
     typer.Option(metavar="FILE", help="The SQLite file; default: the setting `database`."),
 ]
 Moment = Annotated[
-    str | None,
+    pb.AsOf | None,
     typer.Option(
         "--as-of",
+        parser=parse_as_of,
         metavar="SEQUENCE|TIME",
         help=(
             "As it was at this sequence, or at this time of the service's clock "
@@ -92,31 +113,6 @@ def load_settings(
 def settings_of(config: Path | None, assignments: list[str] | None, **flags: object) -> "Settings":
     """Load the settings of a command."""
     return load_settings(config, assignments, **flags).settings
-
-
-def parse_as_of(text: str | None) -> pb.AsOf | None:
-    """Parse a sequence, or a time in ISO 8601.
-
-    Digits are a sequence.
-
-    Returns:
-        None if the text is empty.
-
-    Raises:
-        UsageProblem: It is neither.
-    """
-    if text is None:
-        return None
-    try:
-        if text.isascii() and text.isdigit():
-            return pb.AsOf(sequence=int(text))
-        moment = pb.AsOf()
-        moment.commit_time.FromDatetime(datetime.fromisoformat(text))
-    except (ValueError, OverflowError):
-        raise UsageProblem(
-            f"--as-of is {text!r}; give a sequence (4711) or a time (2026-11-22T03:00:00Z)"
-        ) from None
-    return moment
 
 
 def ask(

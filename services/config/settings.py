@@ -70,7 +70,9 @@ class ScheduleSettings(Term):
         "0 4 * * *",
         description="Cron line for wiping the traces of clients that were forgotten; none: never.",
     )
-    time_zone: ZoneInfo = ZoneInfo("UTC")
+    time_zone: ZoneInfo = Field(
+        ZoneInfo("UTC"), description="Of the cron lines, for example Europe/Berlin."
+    )
     misfire_grace_time: float | None = Field(
         None,
         gt=0,

@@ -15,7 +15,6 @@ from services.cli.access import (
     ask,
     client_key,
     kind_name,
-    parse_as_of,
 )
 from services.runtime.console import print_answer, print_table, print_text
 
@@ -46,7 +45,7 @@ def profile(
         key=client_key(kind, client),
         propagate=False if no_propagation else None,
         freshness=pb.FRESHNESS_MERGED if fresh else pb.FRESHNESS_CACHED,
-        as_of=parse_as_of(as_of),
+        as_of=as_of,
     )
     print_answer(ask(address, lambda stub: stub.GetProfile(request)), _print_profile, json=json)
 

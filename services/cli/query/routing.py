@@ -14,7 +14,6 @@ from services.cli.access import (
     Moment,
     ask,
     kind_name,
-    parse_as_of,
     split_key,
 )
 from services.cli.query.clients import bank_name
@@ -45,11 +44,11 @@ def routers(
     if number is None:
         from services.client.stub import list_routers
 
-        found = ask(address, lambda stub: list_routers(stub, banks[bank], parse_as_of(as_of)))
+        found = ask(address, lambda stub: list_routers(stub, banks[bank], as_of))
         print_json({"routers": found}) if json else _print_all(found, past=as_of is not None)
     else:
         request = pb.GetRouterRequest(
-            number=number, bank=banks[bank], page_size=members, as_of=parse_as_of(as_of)
+            number=number, bank=banks[bank], page_size=members, as_of=as_of
         )
         print_answer(ask(address, lambda stub: stub.GetRouter(request)), _print_one, json=json)
 

@@ -21,7 +21,6 @@ def test_a_time_is_of_its_zone_or_of_utc(typed, seconds):
 
 def test_digits_are_a_sequence():
     assert parse_as_of("4711").sequence == 4711
-    assert parse_as_of(None) is None
 
 
 @pytest.mark.parametrize("typed", ["", "yesterday", "-3", "12:00", "2026-13-01", "٣", "9" * 30])
