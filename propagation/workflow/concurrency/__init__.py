@@ -1,10 +1,5 @@
 """Locks, leases and background tasks that all rooms of the workflow use."""
 
-from propagation.workflow.concurrency.background import (
-    background_task,
-    keep_renewing,
-    yield_to_loop,
-)
 from propagation.workflow.concurrency.exclusion import (
     Activity,
     CommitLock,
@@ -17,6 +12,9 @@ from propagation.workflow.concurrency.leases import (
     ROUND_LEASE,
     WAIT_SECONDS,
     Leases,
+    background_task,
+    keep_renewing,
+    yield_to_loop,
 )
 
 __all__ = [
