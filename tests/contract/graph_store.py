@@ -233,7 +233,8 @@ async def run_round(
     round_ = await store.begin_round(lease, boundary)
     await store.stage_routers(lease, round_, versions)
     await store.stage_edges(lease, round_, closed, opened)
-    return await store.publish_round(lease, round_) if publish else round_
+    counted = round_.model_copy(update={"touched": len(versions), "edges_opened": len(opened)})
+    return await store.publish_round(lease, counted) if publish else round_
 
 
 async def edges_at(store: GraphStore, ref: int, sequence: int) -> list[RoutingEdge]:

@@ -11,4 +11,10 @@ CALL (c) {
   SET i.content_hash = ''
   REMOVE i.negative
 }
+CALL (c) {
+  MATCH (c)<-[e:ROUTES_TO]-()
+  WITH e.opened AS number, count(*) AS deleted
+  MATCH (d:Round {number: number})
+  SET d.edges = d.edges - deleted
+}
 DETACH DELETE c

@@ -5,5 +5,9 @@ UNWIND $keys AS key
 MATCH (c:Client {ref: key[0]})
 MATCH (c)<-[e:ROUTES_TO]-()
 WHERE e.router = key[1] AND e.closed = key[2]
+WITH e, e.opened AS number
 DELETE e
-RETURN count(*)
+WITH number, count(*) AS deleted
+MATCH (d:Round {number: number})
+SET d.edges = d.edges - deleted
+RETURN sum(deleted)

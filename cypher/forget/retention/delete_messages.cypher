@@ -10,5 +10,9 @@ CALL (m) {
   MATCH (p)-[b:BROUGHT {router: m.router, version: m.version}]->()
   DELETE b
 }
+WITH m, m.round AS number
 DETACH DELETE m
-RETURN count(*)
+WITH number, count(*) AS deleted
+MATCH (d:Round {number: number})
+SET d.messages = d.messages - deleted
+RETURN sum(deleted)

@@ -1,5 +1,6 @@
 // name: rounds/staging/publish_round
-// purpose: publish a round: everything staged under its number becomes visible
+// purpose: publish a round: everything staged under its number becomes visible; edges and messages are how many of it are stored
 // parameters: number, boundary, sequence, changed, touched, edges_opened, edges_closed, reached
 CREATE (:Round {number: $number, boundary: $boundary, sequence: $sequence, changed: $changed, touched: $touched,
-                edges_opened: $edges_opened, edges_closed: $edges_closed, reached: $reached})
+                edges_opened: $edges_opened, edges_closed: $edges_closed, reached: $reached,
+                edges: $edges_opened, messages: $touched})

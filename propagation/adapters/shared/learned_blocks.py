@@ -21,6 +21,7 @@ FORM = {
     "weights": np.dtype((np.float32, (2, WRITTEN))),
 }
 """The columns in their order, each with the type of one row."""
+BYTES_PER_ROW = sum(column.itemsize for column in FORM.values())
 
 
 def pack_columns(block: LearnedBlock) -> bytes:

@@ -1,7 +1,9 @@
 -- The tables of the graph in one SQLite file. A released version of this file is never edited: a
 -- change is the next entry of MIGRATIONS in connection/schema.py, and is made here too.
 
--- Small values by name: blobs, counters and leases.
+-- Small values by name: blobs, counters and leases. `texts` counts the versions of texts that were
+-- ever written, `texts_forgotten` those of clients that were forgotten since; a file of an earlier
+-- state of this release lacks the second.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 CREATE TABLE progress (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 CREATE TABLE lease (

@@ -15,16 +15,24 @@ QUERIES = {
     "maintenance/check/wrong_block_sizes": (
         "learned block {} holds {} interactions, the log has {} there"
     ),
+    "maintenance/check/lost_last_blocks": (
+        "a checkpoint covers sequence {}, but the learned blocks end at {}"
+    ),
     "maintenance/check/text_gaps": (
         "client {}: version {} of its profile does not follow the one before it"
     ),
     "maintenance/check/missing_current_texts": (
         "client {}: version {} of its profile, the current one, is missing"
     ),
+    "maintenance/check/unreadable_texts": (
+        "client {}: version {} of its profile cannot be read: its lists do not fit together"
+    ),
     "maintenance/check/ownerless_texts": (
         "a profile belongs to client {}, which does not exist (version {})"
     ),
     "maintenance/check/double_edges": "router {} has two current edges to client {}",
+    "maintenance/check/missing_edges": "{} edges that round {} opened should be stored, {} are",
+    "maintenance/check/missing_messages": "{} messages of round {} should be stored, {} are",
     "maintenance/check/unpublished_watermarks": (
         "client {} has merged through round {}, which was never published"
     ),

@@ -51,6 +51,7 @@ def open_file(path: Path) -> sqlite3.Connection:
             connection.execute(f"PRAGMA {setting}")
         if is_empty:
             create_tables(connection)
+            connection.execute("INSERT INTO progress VALUES ('texts_forgotten', 0)")
         else:
             migrate(connection)
     except BaseException:

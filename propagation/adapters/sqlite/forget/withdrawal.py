@@ -194,6 +194,11 @@ class WithdrawalCommit:
             "items" if kind else "users",
             str(ref),
         )
+        self._execute(
+            "UPDATE progress SET value = value + (SELECT coalesce(max(version), 0) FROM"
+            " profile_version WHERE ref = ?) WHERE name = 'texts_forgotten'",
+            ref,
+        )
         for table in OF_CLIENT:
             self._execute(f"DELETE FROM {table} WHERE ref = ?", ref)
         self._execute(

@@ -5,11 +5,16 @@ Each finding is a sentence.
 
 import sqlite3
 from collections.abc import Iterator
+from itertools import islice
 
+from zstandard import ZstdError
+
+from propagation.adapters.shared.learned_blocks import BYTES_PER_ROW
 from propagation.adapters.shared.log_progress import find_progress_faults
 from propagation.adapters.sqlite.connection import free_all, one, progress_of, recorded_through
 from propagation.adapters.sqlite.learn.learn import learned_through
 from propagation.adapters.sqlite.reason.claims import REASONED
+from propagation.adapters.sqlite.reason.text_bodies import parts_of
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.model import pluralize
@@ -51,6 +56,21 @@ QUESTIONS = (
         " AND v.learned) AS held FROM learned l) WHERE size <> held",
     ),
     (
+        "learned block {} has {} bytes, which do not fit its {} interactions",
+        "SELECT through, length(columns), size FROM learned WHERE length(columns) <>"
+        f" size * {BYTES_PER_ROW}",
+    ),
+    (
+        "a checkpoint covers sequence {}, but the learned blocks end at {}",
+        "SELECT sequence, ended FROM checkpoint,"
+        " (SELECT coalesce(max(through), 0) AS ended FROM learned) WHERE complete AND"
+        " sequence > ended",
+    ),
+    (
+        "increments of trust through sequence {} belong to no learned block",
+        "SELECT through FROM trust_delta WHERE through NOT IN (SELECT through FROM learned)",
+    ),
+    (
         "two interactions have one event id, sequences {} and {}",
         "SELECT i.sequence, j.sequence FROM interaction i JOIN interaction j ON j.seed = i.seed "
         "AND j.event_id = i.event_id"
@@ -74,6 +94,13 @@ QUESTIONS = (
         "ORDER BY version) AS ahead, sequence"
         " FROM profile_version) WHERE ahead <> version - 1 AND sequence > "
         " coalesce((SELECT value FROM progress WHERE name = 'oldest_kept'), 0)",
+    ),
+    (
+        "{} versions of profiles were written, but the newest ones that are stored add up to {}",
+        "SELECT t.value - f.value AS written, stored FROM progress t, progress f,"
+        " (SELECT coalesce(sum(newest), 0) AS stored FROM"
+        " (SELECT max(version) AS newest FROM profile_version GROUP BY ref))"
+        " WHERE t.name = 'texts' AND f.name = 'texts_forgotten' AND written <> stored",
     ),
     (
         "a profile belongs to client {}, which the graph does not have",
@@ -139,7 +166,7 @@ def findings(connection: sqlite3.Connection, *, thorough: bool = True) -> list[s
 
     Args:
         thorough: Compare each index with its table too, most of the time (50 s of 65, for
-            2.3 GB).
+            2.3 GB), and read every text.
 
     Returns:
         Empty if the database is sound.
@@ -157,7 +184,17 @@ def findings(connection: sqlite3.Connection, *, thorough: bool = True) -> list[s
             text.format(*row)
             for row in connection.execute(f"{question} LIMIT {FINDINGS_A_QUESTION}")
         )
+    if thorough:
+        found.extend(islice(_unreadable_texts(connection), FINDINGS_A_QUESTION))
     return found + list(_progress_faults(connection))
+
+
+def _unreadable_texts(connection: sqlite3.Connection) -> Iterator[str]:
+    for ref, version, body in connection.execute("SELECT ref, version, body FROM profile_version"):
+        try:
+            parts_of(body)
+        except (ZstdError, ValueError, TypeError, LookupError) as error:
+            yield f"client {ref}: version {version} of its profile cannot be read: {error}"
 
 
 def _progress_faults(connection: sqlite3.Connection) -> Iterator[str]:
