@@ -15,7 +15,8 @@ from propagation.adapters.sqlite.connection import (
     to_json,
 )
 from propagation.adapters.sqlite.forget.learned_rows import empty_rows, promote_rows
-from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT, drop_texts
+from propagation.adapters.sqlite.forget.retained_messages import drop_texts
+from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT
 from propagation.adapters.sqlite.forget.wiping import TO_WIPE
 from propagation.adapters.sqlite.index.outbox import put_messages_out
 from propagation.adapters.sqlite.learn.checkpoints import drop_trust, publish_checkpoint

@@ -1,0 +1,166 @@
+"""The messages that retention may drop: what changed about them, and how many texts cite them."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from propagation.adapters.sqlite.connection import to_json
+from propagation.adapters.sqlite.reason.text_bodies import cited_messages
+from propagation.adapters.sqlite.rounds.messages import last_round
+from propagation.graph_rules.retention import MessageState, may_drop_text
+
+Row = tuple[int, ...]
+MESSAGES_A_READ = 500
+FIRST = (-1 << 63, 0)
+# The texts that stood at a sequence, of the first so many that were committed: what a later text
+# cites, such a text cites or its client merged since.
+CLIENTS = "SELECT ref FROM client"
+CHANGED = (
+    "SELECT ref FROM profile_version INDEXED BY profile_version_sequence"
+    " WHERE sequence > ?1 AND sequence <= ?2"
+    " UNION SELECT ref FROM profile_version NOT INDEXED WHERE rowid > ?3 AND sequence <= ?1"
+)
+STOOD = (
+    "SELECT v.body FROM json_each(?1) e CROSS JOIN profile_version v ON v.ref = e.value AND"
+    " v.version = (SELECT version FROM profile_version WHERE ref = e.value AND sequence <= ?2"
+    " AND rowid <= ?3 ORDER BY version DESC LIMIT 1)"
+)
+MERGED_IN = (
+    "SELECT DISTINCT m.router, m.router_version FROM json_each(?1) e CROSS JOIN profile_version v"
+    " ON v.ref = e.value AND v.sequence > ?2 AND v.sequence <= ?3 CROSS JOIN merged m"
+    " INDEXED BY merged_ref ON m.ref = v.ref AND m.profile_version = v.version"
+)
+REPLACED = (
+    "SELECT n.router, (SELECT max(version) FROM router_version WHERE router = n.router AND"
+    " version < n.version) AS replaced FROM router_version n INDEXED BY router_version_round"
+    " WHERE n.round > ? AND n.round <= ? AND replaced IS NOT NULL"
+)
+TEXT_STATES = (
+    "SELECT v.ref, v.version,"
+    " (SELECT n.sequence FROM profile_version n WHERE n.ref = v.ref AND n.version > v.version"
+    " ORDER BY n.version LIMIT 1),"
+    " EXISTS (SELECT 1 FROM integrated i WHERE i.ref = v.ref AND i.profile_version = v.version)"
+    " FROM json_each(?) e CROSS JOIN profile_version v"
+    " ON v.ref = e.value->>0 AND v.version = e.value->>1"
+)
+DROP_TEXTS = (
+    "DELETE FROM profile_version WHERE rowid IN (SELECT v.rowid FROM json_each(?) e CROSS JOIN "
+    "profile_version v ON v.ref = e.value->>0 AND v.version = e.value->>1)"
+)
+# A message's row goes first, so that nobody merges what is half there; what is left of one whose
+# row is gone is found by itself.
+KEYS = (
+    "SELECT * FROM (SELECT * FROM (SELECT router, version FROM router_version WHERE (router, "
+    "version) > (?1, ?2)"
+    " ORDER BY 1, 2 LIMIT 1) UNION ALL SELECT * FROM (SELECT router, version FROM integrated "
+    "WHERE (router, version) > (?1, ?2)"
+    " ORDER BY 1, 2 LIMIT 1) UNION ALL SELECT * FROM (SELECT router, router_version FROM merged"
+    " WHERE (router, router_version) > (?1, ?2) ORDER BY 1, 2 LIMIT 1)) ORDER BY 1, 2 LIMIT 1"
+)
+STANDS = "EXISTS (SELECT 1 FROM router_version WHERE router = ?1 AND version = ?2)"
+MESSAGE_STATE = (
+    f"SELECT {STANDS},"
+    " coalesce((SELECT sequence FROM merged WHERE router = ?1 AND router_version = ?2"
+    " AND sequence > ?3 LIMIT 1),"
+    " (SELECT max(sequence) FROM merged WHERE router = ?1 AND router_version = ?2)),"
+    " (SELECT r.sequence FROM router_version n CROSS JOIN round r ON r.number = n.round"
+    " WHERE n.router = ?1 AND n.version > ?2 ORDER BY n.version LIMIT 1)"
+)
+MERGES = "SELECT number FROM merged WHERE router = ? AND router_version = ?"
+DROP_MERGES = "DELETE FROM merged WHERE number IN (SELECT value->>0 FROM json_each(?))"
+DROP_MESSAGE = "DELETE FROM router_version WHERE router = ? AND version = ?"
+PARTS = (
+    "SELECT rowid, ref, profile_version FROM integrated WHERE router = ?1 AND version = ?2 "
+    f"AND NOT {STANDS} LIMIT ?3"
+)
+DROP_PARTS = "DELETE FROM integrated WHERE rowid IN (SELECT value FROM json_each(?))"
+
+
+@dataclass
+class Citations:
+    """How many clients' texts cite each message.
+
+    Attributes:
+        at: The sequence at which the texts stood; before the first run none did.
+        committed: Number of the last text that had been committed.
+    """
+
+    at: int = -1
+    committed: int = 0
+    clients: Counter[Row] = field(default_factory=Counter)
+
+
+def count_again(
+    connection: sqlite3.Connection,
+    refs: Sequence[Row],
+    last: Citations,
+    now: Citations,
+) -> set[Row]:
+    """Count what these clients cite now, in place of what they cited at the last run.
+
+    Returns:
+        The messages that they cited then or merged since.
+    """
+    asked = to_json([ref for (ref,) in refs])
+    cited = _count_citations(connection, asked, last)
+    now.clients.update(_count_citations(connection, asked, now))
+    now.clients.subtract(cited)
+    merged = connection.execute(MERGED_IN, (asked, last.at, now.at)).fetchall()
+    return cited.keys() | set(merged)
+
+
+def replaced_messages(connection: sqlite3.Connection, after: int, before: int) -> Sequence[Row]:
+    """Return the messages whose routers sent the next one in rounds of these sequences."""
+    rounds = (last_round(connection, after), last_round(connection, before))
+    return connection.execute(REPLACED, rounds).fetchall()
+
+
+def message_keys(connection: sqlite3.Connection, after: Row) -> list[Row]:
+    """Return the next messages, or what is left of some."""
+    found, key = list[Row](), after
+    while (
+        len(found) < MESSAGES_A_READ
+        and (row := connection.execute(KEYS, key).fetchone()) is not None
+    ):
+        found.append(key := row)
+    return found
+
+
+def _count_citations(connection: sqlite3.Connection, asked: str, texts: Citations) -> Counter[Row]:
+    """Count the clients of those in `asked` whose texts cite each message."""
+    bodies = connection.execute(STOOD, (asked, texts.at, texts.committed))
+    return Counter(key for (body,) in bodies for key in set(cited_messages(body)))
+
+
+def message_state(
+    connection: sqlite3.Connection, key: Row, before: int
+) -> tuple[bool, MessageState]:
+    """Return the facts about a message that no text cites.
+
+    Returns:
+        Whether its row is still there, and the facts; a merge after `before` stands for the newest.
+    """
+    stands, merged_at, replaced_at = connection.execute(MESSAGE_STATE, (*key, before)).fetchone()
+    return bool(stands), MessageState(is_cited=False, merged_at=merged_at, replaced_at=replaced_at)
+
+
+def droppable_texts(
+    connection: sqlite3.Connection, texts: Sequence[Sequence[int]], before: int
+) -> list[Row]:
+    """Return those of these texts that may go."""
+    return [
+        (ref, version)
+        for ref, version, replaced_at, is_held in connection.execute(TEXT_STATES, (to_json(texts),))
+        if may_drop_text(replaced_at, bool(is_held), before)
+    ]
+
+
+def drop_texts(connection: sqlite3.Connection, texts: Sequence[Sequence[int]], before: int) -> int:
+    """Drop those of these texts that may go.
+
+    Returns:
+        How many were dropped.
+    """
+    droppable = droppable_texts(connection, texts, before)
+    return connection.execute(DROP_TEXTS, (to_json(droppable),)).rowcount
