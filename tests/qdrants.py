@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from qdrant_client import AsyncQdrantClient
 
 from propagation.adapters.qdrant.server import connect
+from propagation.ports import VectorIndex
 
 SECONDS = 10
 THERE = "QDRANT_URL" in os.environ
@@ -25,6 +26,12 @@ def to_server(port: int = GRPC_PORT) -> AsyncQdrantClient:
 def prefix_of(name: str) -> str:
     """The same for the same name; no other test's."""
     return f"test{uuid.uuid5(uuid.NAMESPACE_URL, name).hex}"
+
+
+async def make(index: VectorIndex, embedder: str, dimension: int) -> None:
+    """Find the collections of an index, or make empty ones."""
+    if not await index.find_collections(embedder, dimension):
+        await (await index.create_successor(embedder, dimension)).publish()
 
 
 async def drop(client: AsyncQdrantClient, prefix: str) -> None:

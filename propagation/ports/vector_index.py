@@ -105,18 +105,18 @@ class IndexSuccessor(IndexWriter, Protocol):
 class VectorIndex(IndexWriter, Protocol):
     """Exact search by cosine in four collections."""
 
-    async def ensure_collections(self, embedder: str, dimension: int) -> bool:
-        """Create missing collections; comes before all other calls except `create_successor`.
+    async def find_collections(self, embedder: str, dimension: int) -> bool:
+        """Look for the collections; comes before all other calls except `create_successor`.
 
-        May be called again after it failed. Other calls raise IndexUnavailable before it.
+        May be called again after it failed. Other calls raise IndexUnavailable before it. Missing
+        collections come from `create_successor`, complete, so that no search meets half of one.
 
         Args:
             embedder: Name of the embedder whose vectors the index holds.
             dimension: Their length.
 
         Returns:
-            Whether some collections were created, and are empty. Processes that create them at
-            the same time may each return True.
+            Whether all collections are there.
 
         Raises:
             IncompatibleSettings: The collections belong to another embedder or dimension; the
@@ -164,12 +164,12 @@ class VectorIndex(IndexWriter, Protocol):
         """
 
     async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
-        """Create an empty index for `reindex`.
+        """Create an empty index, for `reindex` and for one that is missing.
 
         Meanwhile the present index is served and takes points.
 
         A successor that was never published is dropped. May be called without
-        `ensure_collections`.
+        `find_collections`.
         """
 
     async def close(self) -> None:

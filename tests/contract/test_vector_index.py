@@ -107,7 +107,8 @@ async def qdrant(request, tmp_path) -> AsyncIterator[tuple[AsyncQdrantClient, st
 @pytest.fixture
 async def index(reopen) -> VectorIndex:
     opened = await reopen()
-    assert await opened.ensure_collections("model-a", DIMENSION), "made now"
+    assert not await opened.find_collections("model-a", DIMENSION), "nothing is made by looking"
+    await qdrants.make(opened, "model-a", DIMENSION)
     return opened
 
 
@@ -208,7 +209,7 @@ async def test_a_version_never_goes_back(index, reopen):
         Collection.USERS, [point(2, 1, 0, 0, 0, version=6), point(2, 0, 0, 0, 1, version=2)]
     )
     again = await reopen()
-    await again.ensure_collections("model-a", DIMENSION)
+    await again.find_collections("model-a", DIMENSION)
     assert await again.versions(Collection.USERS) == {2: 6}
     np.testing.assert_allclose((await again.vectors(Collection.USERS, [2]))[2], [1, 0, 0, 0])
 
@@ -221,7 +222,7 @@ async def test_everything_is_there_after_a_stop(index, reopen):
     await index.upsert(Collection.ATTRIBUTES, [point("naïve “x”\n", 1, 0, 0, 0)])
     await index.delete(Collection.ITEMS, [3])
     again = await reopen()
-    assert not await again.ensure_collections("model-a", DIMENSION), "there already"
+    assert await again.find_collections("model-a", DIMENSION), "there already"
     assert await again.versions(Collection.ITEMS) == {1: 2}
     assert await again.versions(Collection.ATTRIBUTES) == {"naïve “x”\n": 1}
     np.testing.assert_allclose(
@@ -286,7 +287,7 @@ async def test_another_model_or_dimension_is_refused_and_names_the_command(index
     for embedder, dimension in (("model-b", DIMENSION), ("model-a", 8)):
         again = await reopen()
         with pytest.raises(IncompatibleSettings, match="propagation reindex"):
-            await again.ensure_collections(embedder, dimension)
+            await again.find_collections(embedder, dimension)
 
 
 async def test_a_successor_is_not_seen_until_it_is_published_in_one_step(index, reopen):
@@ -310,7 +311,7 @@ async def test_a_successor_is_not_seen_until_it_is_published_in_one_step(index, 
     assert await index.versions(Collection.ATTRIBUTES) == {}
     await index.upsert(Collection.USERS, [Point(key=8, version=1, vector=vector(0, 1))])
     again = await reopen()
-    await again.ensure_collections("model-b", 2)
+    await again.find_collections("model-b", 2)
     assert await again.versions(Collection.USERS) == {4: 3, 8: 1}
     assert [hit.key for hit in await again.nearest(Collection.USERS, vector(1, 0), 1)] == [4]
 
@@ -320,7 +321,7 @@ async def test_a_successor_that_was_never_published_leaves_nothing(index, reopen
     unfinished = await index.create_successor("model-b", DIMENSION)
     await unfinished.upsert(Collection.USERS, [point(4, 1, 0, 0, 0)])
     again = await reopen()
-    await again.ensure_collections("model-a", DIMENSION)
+    await again.find_collections("model-a", DIMENSION)
     assert await again.versions(Collection.USERS) == {2: 1}
     successor = await again.create_successor("model-a", DIMENSION)
     assert await successor.versions(Collection.USERS) == {}
@@ -332,7 +333,7 @@ async def test_a_successor_takes_the_place_of_one_that_could_not_be_opened(index
     await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
     again = await reopen()
     with pytest.raises(IncompatibleSettings):
-        await again.ensure_collections("model-b", 2)
+        await again.find_collections("model-b", 2)
     successor = await again.create_successor("model-b", 2)
     await successor.upsert(Collection.USERS, [Point(key=4, version=1, vector=vector(1, 0))])
     await successor.publish()
@@ -383,7 +384,7 @@ async def test_nothing_answers_before_it_was_found(tmp_path):
     """A service goes on without its index, and looks for it again."""
     index = QdrantIndex(connect("http://127.0.0.1:1", 1, None, 1), "test")
     for call in (
-        lambda: index.ensure_collections("model-a", DIMENSION),
+        lambda: index.find_collections("model-a", DIMENSION),
         lambda: index.create_successor("model-a", DIMENSION),
         lambda: index.nearest(Collection.USERS, vector(1, 0, 0, 0), 1),
         lambda: index.versions(Collection.USERS),
@@ -410,8 +411,6 @@ async def test_names_of_other_programs_on_the_server_are_left_alone(qdrant):
         )
     index = QdrantIndex(client, prefix)
     with pytest.raises(IncompatibleSettings, match=r"qdrant\.prefix"):
-        await index.ensure_collections("model-a", DIMENSION)
-    with pytest.raises(IncompatibleSettings, match=r"qdrant\.prefix"):
         await (await index.create_successor("model-a", DIMENSION)).publish()
     assert {f"{prefix}-users", f"{prefix}-users-of-mine"} <= await names_on(client, prefix)
 
@@ -421,7 +420,7 @@ async def test_a_process_that_still_has_another_model_finds_nothing(qdrant):
     the epoch."""
     client, prefix = qdrant
     behind, ahead = QdrantIndex(client, prefix), QdrantIndex(client, prefix)
-    await behind.ensure_collections("model-a", DIMENSION)
+    await qdrants.make(behind, "model-a", DIMENSION)
     successor = await ahead.create_successor("model-b", DIMENSION)
     await successor.publish()
     for call in (
@@ -436,7 +435,7 @@ async def test_a_process_that_still_has_another_model_finds_nothing(qdrant):
 async def test_a_reindex_by_another_process_is_followed_at_once(qdrant):
     client, prefix = qdrant
     serving, other = QdrantIndex(client, prefix), QdrantIndex(client, prefix)
-    await serving.ensure_collections("model-a", DIMENSION)
+    await qdrants.make(serving, "model-a", DIMENSION)
     await serving.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
     successor = await other.create_successor("model-a", DIMENSION)
     await successor.upsert(Collection.USERS, [point(2, 0, 1, 0, 0, version=2)])
@@ -456,7 +455,7 @@ async def test_above_finds_all_of_many_where_most_share_an_attribute(qdrant):
     vectors[:, 0] += 4  # a few hundred to several thousand are near to the query
     shares = rng.random(count) < 0.8
     index = QdrantIndex(*qdrant)
-    await index.ensure_collections("model-a", dimension)
+    await qdrants.make(index, "model-a", dimension)
     await index.upsert(
         Collection.USERS,
         [

@@ -242,9 +242,11 @@ class NumpyWriter:
 class NumpyIndex(NumpyWriter):
     """VectorIndex in memory; the point store's description names the served generation."""
 
-    async def ensure_collections(self, embedder: str, dimension: int) -> bool:
+    async def find_collections(self, embedder: str, dimension: int) -> bool:
         kept = await self._points.get_description()
-        made = orjson.loads(_description(embedder, dimension, 0) if kept is None else kept)
+        if kept is None:
+            return False
+        made = orjson.loads(kept)
         if (made["embedder"], made["dimension"]) != (embedder, dimension):
             raise IncompatibleSettings(
                 f"embedder: the vector index was made with {made['embedder']} ({made['dimension']}"
@@ -252,11 +254,9 @@ class NumpyIndex(NumpyWriter):
                 " `propagation reindex`"
             )
         shelves = Shelves(self._points, dimension, made.get("generation", 0))
-        if kept is None:
-            await self._points.describe(_description(embedder, dimension, 0), shelves.names)
         await shelves.load()
         self._shelves = shelves
-        return kept is None
+        return True
 
     async def nearest(
         self, collection: Collection, vector: NDArray[np.float32], limit: int
@@ -283,8 +283,9 @@ class NumpyIndex(NumpyWriter):
 
     async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
         kept = await self._points.get_description()
-        served = 0 if kept is None else orjson.loads(kept).get("generation", 0)
+        served = -1
         if kept is not None:
+            served = orjson.loads(kept).get("generation", 0)
             await self._points.describe(kept, Shelves(self._points, dimension, served).names)
         shelves = Shelves(self._points, dimension, served + 1)
         description = _description(embedder, dimension, served + 1)

@@ -93,7 +93,7 @@ class QdrantIndex(QdrantWriter):
         super().__init__(client, {}, 0)
         self._prefix = prefix
 
-    async def ensure_collections(self, embedder: str, dimension: int) -> bool:
+    async def find_collections(self, embedder: str, dimension: int) -> bool:
         with translate_errors():
             await check_version(self._client)
             standing = await collections_in_use(self._client, self._prefix)
@@ -105,15 +105,10 @@ class QdrantIndex(QdrantWriter):
                         f" dimensions), now it is {embedder} ({dimension}); go back to that one, or"
                         " run `propagation reindex`"
                     )
-            missing = {
-                collection: await create_collection(
-                    self._client, self._prefix, collection, embedder, dimension
-                )
-                for collection in Collection
-                if collection not in standing
-            }
-            await self._put_in_use(missing, embedder, dimension)
-        return bool(missing)
+        if len(standing) < len(Collection):
+            return False
+        self._names, self._dimension = aliases_of(self._prefix, embedder, dimension), dimension
+        return True
 
     async def nearest(
         self, collection: Collection, vector: NDArray[np.float32], limit: int
@@ -231,17 +226,11 @@ class QdrantIndex(QdrantWriter):
 
     async def serve(self, names: Mapping[Collection, str], embedder: str, dimension: int) -> None:
         """Put these collections into use, and delete the old ones."""
-        with translate_errors():
-            await self._put_in_use(names, embedder, dimension)
-            await delete_unused(self._client, self._prefix)
-
-    async def _put_in_use(
-        self, names: Mapping[Collection, str], embedder: str, dimension: int
-    ) -> None:
         aliases = aliases_of(self._prefix, embedder, dimension)
-        if names:
+        with translate_errors():
             await put_in_use(self._client, self._prefix, names, aliases)
-        self._names, self._dimension = aliases, dimension
+            self._names, self._dimension = aliases, dimension
+            await delete_unused(self._client, self._prefix)
 
     async def close(self) -> None:
         await self._client.close()

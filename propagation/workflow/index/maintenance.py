@@ -183,7 +183,7 @@ class IndexMaintenance:
         """
         try:
             async with self._leases.require(FIND_LEASE):
-                await self._ensure()
+                await self._is_complete()
         except IndexUnavailable as error:
             self._feed.stop(error)
             return False
@@ -193,16 +193,18 @@ class IndexMaintenance:
             log.debug("the vector index answers, and has to be made again")
         return True
 
-    async def _ensure(self) -> bool:
-        return await self._index.ensure_collections(self._embedder.name, self._embedder.dimension)
+    async def _is_complete(self) -> bool:
+        return await self._index.find_collections(self._embedder.name, self._embedder.dimension)
 
     async def _find(self, wait_seconds: float) -> int:
         """Find the index and repair it; return how many points differed.
 
-        An index that is new, or was lost, is filled before another process finds it.
+        One that is new, or has lost a collection, is made again beside: no search meets half of it.
         """
         async with self._leases.require(FIND_LEASE, wait_seconds):
-            if await self._ensure() or self._feed.problem:
+            if not await self._is_complete():
+                return await self.reindex()
+            if self._feed.problem:
                 return await self.repair()
         return await self.repair()
 

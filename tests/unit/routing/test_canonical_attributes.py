@@ -13,6 +13,7 @@ from propagation.model import normalize_name
 from propagation.ports import Collection, Point
 from propagation.routing import canonical_names, words_likeness
 from services.runtime.process import SystemClock
+from tests import qdrants
 
 LEAST = 0.92
 CATALOGUE = (
@@ -28,7 +29,7 @@ async def index(tmp_path):
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
     opened = NumpyIndex(SqlitePoints(store.database))
-    await opened.ensure_collections("fitted", HashedEmbedder().dimension)
+    await qdrants.make(opened, "fitted", HashedEmbedder().dimension)
     yield opened
     await store.close()
 

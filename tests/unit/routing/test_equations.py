@@ -30,6 +30,7 @@ from propagation.routing import (
     recount_holders,
 )
 from services.runtime.process import SystemClock
+from tests import qdrants
 
 ANN, BOB, RECORD = 0, 2, 1
 VECTORS = {
@@ -70,7 +71,7 @@ async def index(tmp_path):
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
     opened = NumpyIndex(SqlitePoints(store.database))
-    await opened.ensure_collections("table", 2)
+    await qdrants.make(opened, "table", 2)
     yield opened
     await store.close()
 

@@ -9,7 +9,7 @@ from qdrant_client import AsyncQdrantClient
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.qdrant.index import QdrantIndex
+from propagation.adapters.qdrant.index import QdrantIndex, QdrantWriter
 from propagation.adapters.qdrant.server import RECONNECT
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, IndexUnavailable, NewInteraction
@@ -185,7 +185,7 @@ async def collections_on(wire):
 async def uncut_index(wire, engine):
     """Open the same index through a connection that is not cut."""
     index = QdrantIndex(wire.client, wire.prefix)
-    await index.ensure_collections(engine.embedder.name, engine.embedder.dimension)
+    await index.find_collections(engine.embedder.name, engine.embedder.dimension)
     return index
 
 
@@ -313,6 +313,33 @@ async def test_what_was_lost_is_filled_before_another_process_finds_it(tmp_path,
         await engine.update_index()
         assert others == [None]
         assert not engine.index_maintenance.problem
+
+
+async def test_a_collection_that_was_lost_is_not_read_until_it_is_full_again(
+    tmp_path, wire, monkeypatch
+):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        other = await uncut_index(wire, engine)
+        full = await other.versions(Collection.ITEMS)
+        [lost] = [name for name in await collections_on(wire) if "-items-" in name]
+        await wire.client.delete_collection(lost)
+        upsert, read = QdrantWriter.upsert, []
+
+        async def watched(writer, collection, points):
+            await upsert(writer, collection, points)
+            try:
+                read.append(await other.versions(Collection.ITEMS))
+            except IndexUnavailable:
+                read.append(None)
+
+        monkeypatch.setattr(QdrantWriter, "upsert", watched)
+        engine.index_maintenance.put_off("a collection was lost")
+        await engine.update_index()
+        assert read
+        assert all(found in (None, full) for found in read)
+        assert await other.versions(Collection.ITEMS) == full
+        assert await differences(engine) == set()
 
 
 async def test_what_is_wrong_stays_told_while_another_process_mends_it(tmp_path, wire):
