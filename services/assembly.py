@@ -18,9 +18,9 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.ports import Clock, Embedder, GraphStore, Reasoner, VectorIndex
+from propagation.workflow.compose import Ports, compose
 from propagation.workflow.concurrency import yield_to_loop
 from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports
 from services.config.settings import Settings
 from services.reasoning.process_drafter import Begin, ProcessDrafter
 from services.runtime.process import SystemClock, process_name
@@ -189,7 +189,7 @@ def build_engine(
     index = INDEXES[settings.index](settings, store)
     if around is not None:
         store, index = around(store, index)
-    return Engine(
+    return compose(
         Ports(store, embedder, index, reasoner),
         settings.workflow,
         process_name(),

@@ -6,6 +6,7 @@ It offers everything that services, replays and tests ask of the library.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from typing import Concatenate, ParamSpec, TypeVar
 
 from propagation.model import (
@@ -24,20 +25,39 @@ from propagation.model import (
     Round,
     index_of,
 )
-from propagation.ports import RecordResult
-from propagation.workflow.bootstrap.stage0 import OnStep, ignore_step
-from propagation.workflow.concurrency import Activity
-from propagation.workflow.engine_parts import EngineParts
+from propagation.ports import Embedder, GraphStore, Reasoner, RecordResult, VectorIndex
+from propagation.workflow.bootstrap.stage0 import OnStep, Stage0, ignore_step
+from propagation.workflow.concurrency import Activity, Exclusion, Leases
+from propagation.workflow.data_settings import OpenData
+from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.forget.client_export import export_lines
-from propagation.workflow.forget.erasure import ErasureResult, RetractionResult
-from propagation.workflow.history.profile_reader import ProfileReading
+from propagation.workflow.forget.erasure import ErasureResult, Forgetting, RetractionResult
+from propagation.workflow.forget.retention import Retention
+from propagation.workflow.history.profile_reader import ProfileReader, ProfileReading
+from propagation.workflow.history.time_travel import TimeTravel
+from propagation.workflow.history.trace import Tracer
+from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.repair import OnProgress, no_progress
+from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.gauge import read_gauge
+from propagation.workflow.learn.item_embedding import RefusedTexts
+from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild
-from propagation.workflow.read.recommend import Recommendations, RecommendRequest
-from propagation.workflow.read.similar_clients import By, Neighbours
-from propagation.workflow.reason.reasoning import CLAIM
-from propagation.workflow.views import NumbersView
+from propagation.workflow.read.reasoner_ranking import ReasonerRanking
+from propagation.workflow.read.recommend import Recommendations, Recommender, RecommendRequest
+from propagation.workflow.read.similar_clients import By, Neighbours, SimilarClients
+from propagation.workflow.reason.cold_start import ColdStart
+from propagation.workflow.reason.reasoning import CLAIM, Reasoning
+from propagation.workflow.replica_sync import ReplicaSync
+from propagation.workflow.rounds.round import PropagationRound
+from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.views import (
+    Catalogue,
+    NumbersOwner,
+    NumbersView,
+    PendingEvents,
+    ReasonedWatermark,
+)
 from propagation.workflow.warm_up import warm_up
 
 P = ParamSpec("P")
@@ -50,14 +70,46 @@ async def reach_once(step: Callable[[], Awaitable[None]]) -> None:
     await step()
 
 
-class Engine(EngineParts):
+@dataclass(kw_only=True, eq=False)
+class Engine:
     """Algorithm 1 over one graph: record, learn, reason, rounds, evolution and upkeep.
 
-    Services call its methods; what changes something runs under the locks of its activity. Of the
-    parts they use the ports, `leases`, `reasoning`, `tracer` and `time_travel`.
+    `compose` builds it from its parts. Services call its methods; what changes something runs
+    under the locks of its activity. Of the parts they use the ports, `leases`, `reasoning`,
+    `tracer` and `time_travel`.
     """
 
-    _store_opened = False
+    settings: WorkflowSettings
+    store: GraphStore
+    embedder: Embedder
+    index: VectorIndex
+    reasoner: Reasoner
+    leases: Leases
+    exclusion: Exclusion
+    data: OpenData
+    numbers: NumbersOwner
+    catalogue: Catalogue
+    pending_events: PendingEvents
+    vectors: VectorSync
+    index_maintenance: IndexMaintenance
+    learner: Learner
+    replica_sync: ReplicaSync
+    reasoning: Reasoning
+    cold_start: ColdStart
+    rounds: PropagationRound
+    evolution: Evolution
+    forgetting: Forgetting
+    retention: Retention
+    refused_texts: RefusedTexts
+    stage0: Stage0
+    recommender: Recommender
+    reasoner_ranking: ReasonerRanking
+    similar_clients: SimilarClients
+    profile_reader: ProfileReader
+    time_travel: TimeTravel
+    tracer: Tracer
+    reasoned_watermark: ReasonedWatermark
+    _store_opened: bool = field(default=False, init=False)
 
     # Start and stop
 

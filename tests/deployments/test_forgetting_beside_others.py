@@ -11,8 +11,7 @@ from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model import ClientKind, ref_of
-from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports
+from propagation.workflow.compose import Ports, compose
 from propagation.workflow.settings import WorkflowSettings
 from tests.deployments.test_forgetting_on_neo4j import traces_in_graph
 from tests.neo4j_server.shared import server_for
@@ -25,7 +24,7 @@ KEY, WORDS = item_key(3), [item_key(3).id, title_of(3), "theremin 77"]
 def process_on(folder, name):
     settings = WorkflowSettings(**SMALL)
     store = Neo4jStore(server_for(folder).settings)
-    return Engine(
+    return compose(
         Ports(
             store,
             HashedEmbedder(settings.seed),

@@ -9,8 +9,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction, RecordStatus
-from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports
+from propagation.workflow.compose import Ports, compose
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -50,7 +49,7 @@ def engine_on(path):
         auto_create=True,
     )
     store = SqliteStore(path, SystemClock())
-    return Engine(
+    return compose(
         Ports(
             store,
             HashedEmbedder(settings.seed),

@@ -22,8 +22,7 @@ from propagation.model import (
     StoreUnreachable,
     index_of,
 )
-from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports
+from propagation.workflow.compose import Ports, compose
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -64,7 +63,7 @@ async def two_on(folder):
     await store.open()
     index = NumpyIndex(SqlitePoints(store.database))
     engines = [
-        Engine(
+        compose(
             Ports(Shared(store), HashedEmbedder(SETTINGS.seed), index, OfflineReasoner()),
             SETTINGS,
             name,

@@ -16,8 +16,7 @@ from propagation.model import (
     NewInteraction,
 )
 from propagation.ports import Collection
-from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports
+from propagation.workflow.compose import Ports, compose
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import numpy_index, sqlite_store
 from services.config.settings import Settings
@@ -39,7 +38,7 @@ SEED = SETTINGS.model_copy(update={"seed": 9})
 async def opened(folder, settings, *, adopt=False, embedder=None):
     settings = Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings)
     store = sqlite_store(settings)
-    engine = Engine(
+    engine = compose(
         Ports(
             store,
             embedder or HashedEmbedder(settings.workflow.seed),

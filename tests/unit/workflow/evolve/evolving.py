@@ -8,8 +8,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
-from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports
+from propagation.workflow.compose import Ports, compose
 from propagation.workflow.learn.learned_weights import TASTE, read_aligned_blocks
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -32,7 +31,7 @@ def engine_on(path, reasoner=None, **given):
         }
     )
     store = SqliteStore(path, SystemClock())
-    return Engine(
+    return compose(
         Ports(
             store,
             HashedEmbedder(settings.seed),

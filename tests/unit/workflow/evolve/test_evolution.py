@@ -29,8 +29,7 @@ from propagation.model import (
 from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict
 from propagation.ports import VersionClash
-from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports
+from propagation.workflow.compose import Ports, compose
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -495,7 +494,7 @@ async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_foll
         STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1
     )
     merged = await engine.evolve()
-    other = Engine(
+    other = compose(
         Ports(
             Shared(engine.store),
             HashedEmbedder(engine.settings.seed),

@@ -18,8 +18,7 @@ from propagation.model import (
     NewInteraction,
     ReplaceLine,
 )
-from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports
+from propagation.workflow.compose import Ports, compose
 from propagation.workflow.history.trace import AttributeHop, ProfileHop
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -36,7 +35,7 @@ async def engine(tmp_path):
         update_size=1_000,
     )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
-    made = Engine(
+    made = compose(
         Ports(
             store,
             HashedEmbedder(settings.seed),

@@ -14,8 +14,7 @@ from propagation.adapters.qdrant.server import RECONNECT
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, IndexUnavailable, NewInteraction
 from propagation.ports import Collection, Point
-from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports
+from propagation.workflow.compose import Ports, compose
 from propagation.workflow.index import maintenance
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -120,7 +119,7 @@ async def engine_on(folder, wire, **fields):
         update_size=1_000,
         **fields,
     )
-    made = Engine(
+    made = compose(
         Ports(
             SqliteStore(folder / "graph.db", SystemClock()),
             HashedEmbedder(settings.seed),

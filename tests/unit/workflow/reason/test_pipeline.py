@@ -25,8 +25,7 @@ from propagation.model import (
     ReplaceLine,
 )
 from propagation.ports import BackwardAnswer, OptimizeAnswer
-from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports
+from propagation.workflow.compose import Ports, compose
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -104,7 +103,7 @@ class Scribe(Slow):
 @asynccontextmanager
 async def opened(folder, reasoner, settings=SETTINGS):
     store = SqliteStore(folder / "graph.db", SystemClock())
-    engine = Engine(
+    engine = compose(
         Ports(
             store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), reasoner
         ),

@@ -22,8 +22,7 @@ from propagation.model import (
     ReasonerFailed,
 )
 from propagation.ports import Collection, OptimizeAnswer, VersionClash
-from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports
+from propagation.workflow.compose import Ports, compose
 from propagation.workflow.index import maintenance
 from propagation.workflow.index.text_cache import LruCache
 from propagation.workflow.index.vector_sync import LineVectors
@@ -77,7 +76,7 @@ async def engine(tmp_path):
         update_size=1_000,
     )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
-    made = Engine(
+    made = compose(
         Ports(
             store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), Flaky()
         ),

@@ -19,9 +19,8 @@ from propagation.model import (
     NewInteraction,
     ReasonerFailed,
 )
+from propagation.workflow.compose import Ports, compose
 from propagation.workflow.concurrency import Leases
-from propagation.workflow.engine import Engine
-from propagation.workflow.engine_parts import Ports
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
 
@@ -57,7 +56,7 @@ class Silent(OfflineReasoner):
 @asynccontextmanager
 async def opened(folder):
     store = SqliteStore(folder / "graph.db", SystemClock())
-    engine = Engine(
+    engine = compose(
         Ports(
             store, HashedEmbedder(SETTINGS.seed), NumpyIndex(SqlitePoints(store.database)), Silent()
         ),

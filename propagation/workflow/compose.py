@@ -1,0 +1,180 @@
+"""Composition of an engine from its ports and settings."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from propagation.ports import Embedder, GraphStore, Reasoner, VectorIndex
+from propagation.workflow.bootstrap.stage0 import Stage0
+from propagation.workflow.concurrency import Exclusion, Leases, yield_to_loop
+from propagation.workflow.data_settings import OpenData
+from propagation.workflow.engine import Engine
+from propagation.workflow.evolve.evolution import Evolution
+from propagation.workflow.evolve.planner import Planner
+from propagation.workflow.evolve.publication import Publisher
+from propagation.workflow.forget.erasure import Forgetting
+from propagation.workflow.forget.retention import Retention
+from propagation.workflow.forget.withdrawal import Withdrawer
+from propagation.workflow.history.profile_reader import ProfileReader
+from propagation.workflow.history.time_travel import TimeTravel
+from propagation.workflow.history.trace import Tracer
+from propagation.workflow.index.maintenance import IndexMaintenance
+from propagation.workflow.index.vector_sync import VectorSync
+from propagation.workflow.learn.item_embedding import RefusedTexts
+from propagation.workflow.learn.learner import Learner
+from propagation.workflow.read.reasoner_ranking import ReasonerRanking
+from propagation.workflow.read.recommend import Recommender
+from propagation.workflow.read.similar_clients import SimilarClients
+from propagation.workflow.reason.cold_start import ColdStart
+from propagation.workflow.reason.drafting import TextDrafter
+from propagation.workflow.reason.interaction import InteractionReasoning
+from propagation.workflow.reason.reasoning import Reasoning
+from propagation.workflow.replica_sync import ReplicaSync
+from propagation.workflow.rounds.perception import AttributePerception
+from propagation.workflow.rounds.policies import (
+    PolicyPorts,
+    build_policy,
+)
+from propagation.workflow.rounds.round import PropagationRound
+from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.views import (
+    Catalogue,
+    ClientMemory,
+    NumbersOwner,
+    PendingEvents,
+    ReasonedWatermark,
+)
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The adapters of one deployment."""
+
+    store: GraphStore
+    embedder: Embedder
+    index: VectorIndex
+    reasoner: Reasoner
+
+
+def compose(
+    ports: Ports,
+    settings: WorkflowSettings,
+    process: str,
+    yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
+    drafting: TextDrafter[Any] | None = None,
+) -> Engine:
+    """Build an engine from its ports and settings.
+
+    Each part comes after those that it uses. Nothing is opened yet.
+
+    Args:
+        ports: The adapters of the deployment.
+        settings: Sizes and limits of the loop.
+        process: Its name stands for this process in leases.
+        yield_to_calls: Reasoning awaits it after each interaction.
+        drafting: Another process that drafts the texts of claims; None: this one does.
+
+    Raises:
+        IncompatibleSettings: The settings name a policy that ROUTING_POLICIES lacks.
+    """
+    store, embedder, index, reasoner = ports.store, ports.embedder, ports.index, ports.reasoner
+    leases = Leases(store, process, settings.lease_seconds)
+
+    # What this process holds in memory, fed by the log.
+    data = OpenData(store, embedder, reasoner.name, settings)
+    numbers = NumbersOwner(data.first_view())
+    catalogue, pending_events = Catalogue(), PendingEvents()
+    vectors = VectorSync(store, embedder, index, numbers, yield_to_calls)
+    index_maintenance = IndexMaintenance(store, embedder, index, vectors, numbers, leases)
+
+    # Stage 1 of Algorithm 1, and what keeps activities apart.
+    interactions = InteractionReasoning(store, reasoner, settings, yield_to_calls)
+    reasoning = Reasoning(
+        store, interactions, vectors, settings, leases, reasoner.concurrency, drafting
+    )
+    exclusion = Exclusion(reasoning)
+    policy = build_policy(PolicyPorts(settings, store, index, embedder, numbers, leases))
+    cold_start = ColdStart(store, reasoner, policy, vectors, reasoning.drafting, settings, leases)
+
+    # Reads.
+    time_travel = TimeTravel(store)
+    recommender = Recommender(store, numbers, embedder, catalogue, pending_events, vectors)
+    memory = ClientMemory(
+        catalogue,
+        pending_events,
+        (interactions.cache, reasoning.drafting, vectors.texts, recommender.texts),
+    )
+
+    # Learning, stage 2, evolution, withdrawal.
+    learner = Learner(store, numbers, embedder, leases, data, catalogue, (cold_start, memory))
+    replica_sync = ReplicaSync(store, embedder, vectors, memory)
+    rounds = PropagationRound(
+        store,
+        reasoner,
+        policy,
+        AttributePerception(store, vectors.texts, index, embedder, numbers, settings),
+        vectors,
+        settings,
+        leases,
+        cold_start.through,
+        yield_to_calls,
+    )
+    evolution = Evolution(
+        store,
+        numbers,
+        learner,
+        settings,
+        exclusion,
+        Planner(store, reasoner, settings),
+        Publisher(store, numbers, vectors, index_maintenance, learner, leases, exclusion),
+    )
+    withdrawer = Withdrawer(
+        store, embedder, numbers, learner, vectors, index_maintenance, settings.min_support, leases
+    )
+    return Engine(
+        settings=settings,
+        store=store,
+        embedder=embedder,
+        index=index,
+        reasoner=reasoner,
+        leases=leases,
+        exclusion=exclusion,
+        data=data,
+        numbers=numbers,
+        catalogue=catalogue,
+        pending_events=pending_events,
+        vectors=vectors,
+        index_maintenance=index_maintenance,
+        learner=learner,
+        replica_sync=replica_sync,
+        reasoning=reasoning,
+        cold_start=cold_start,
+        rounds=rounds,
+        evolution=evolution,
+        forgetting=Forgetting(store, withdrawer, memory, exclusion),
+        retention=Retention(store),
+        refused_texts=RefusedTexts(store, embedder, numbers),
+        stage0=Stage0(
+            store,
+            embedder,
+            data,
+            numbers,
+            learner,
+            index_maintenance,
+            cold_start,
+            rounds,
+            replica_sync,
+            settings,
+            leases,
+            exclusion,
+        ),
+        recommender=recommender,
+        reasoner_ranking=ReasonerRanking(store, reasoner, settings.seed),
+        similar_clients=SimilarClients(store, numbers),
+        profile_reader=ProfileReader(
+            store, reasoner, settings, vectors, time_travel, exclusion.merging
+        ),
+        time_travel=time_travel,
+        tracer=Tracer(store),
+        reasoned_watermark=ReasonedWatermark(store),
+    )
