@@ -18,8 +18,8 @@ ROWS_A_COMMIT = 2_000
 class Retention:
     """Drops old rows in small steps.
 
-    A run moves `oldest_kept` up by at least `advance` sequences, because it looks at every client's
-    text, however little is dropped.
+    A run moves `oldest_kept` up by at least `advance` sequences, because on Neo4j, and as the first
+    one of a process, it looks at every client's text, however little is dropped.
     """
 
     store: GraphStore
