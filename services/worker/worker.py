@@ -44,7 +44,7 @@ class Worker:
     Attributes:
         timings: The times of calls and steps.
         counters: The counts of steps and jobs.
-        failing: The steps and jobs that fail now, with their reasons.
+        failures: The failures of steps and jobs.
     """
 
     def __init__(
@@ -53,8 +53,8 @@ class Worker:
         self._engine = engine
         self._context = WorkerContext(engine, priority)
         self.timings = self._context.timings
-        self.counters = self._context.failures.counters
-        self.failing = self._context.failures.reasons
+        self.failures = self._context.failures
+        self.counters = self.failures.counters
         self._follow = FollowStep()
         self._steps: dict[str, Callable[[WorkerContext], Awaitable[int]]] = {
             "learn": learn,
@@ -66,10 +66,22 @@ class Worker:
             "follow": self._follow.run,
         }
         self.calendar_jobs = calendar_jobs(
-            schedule, engine, clock, self._context.uninterrupted, self._context.failures
+            schedule, engine, clock, self._context.uninterrupted, self.failures
         )
         self._loop_tasks: list[asyncio.Task[None]] = []
         self._job_tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def failing(self) -> dict[str, str]:
+        """The steps, jobs and servers that fail now, with their reasons.
+
+        The engine knows of an index or a model that does not answer before a step has failed.
+        """
+        named = {
+            "index": self._engine.index_problem,
+            "reasoner": self._engine.reasoner.pause_reason,
+        }
+        return self.failures.reasons | {name: reason for name, reason in named.items() if reason}
 
     @property
     def merges_waiting(self) -> int:
@@ -95,16 +107,17 @@ class Worker:
             asyncio.create_task(repeat_step(name, step, self._context), name=name)
             for name, step in self._steps.items()
         ]
-        failures = self._context.failures
         jobs = [
             repeat_job(
                 INTERVAL_JOB,
                 self._engine.settings.round_interval,
                 partial(run_round_unless_held, self._context),
-                failures,
+                self.failures,
             ),
             *(
-                repeat_job(f"look at {job.name}", CHECK_SECONDS, job.check, failures, at_once=True)
+                repeat_job(
+                    f"look at {job.name}", CHECK_SECONDS, job.check, self.failures, at_once=True
+                )
                 for job in self.calendar_jobs
             ),
         ]

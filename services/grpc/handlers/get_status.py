@@ -107,9 +107,6 @@ class GetStatusHandler(Servicer):
         evolutions = await store.evolution_runs(1)
         timings = self._worker.timings.parts
         redact = redaction_for_caller(self._redact)
-        failing = dict(self._worker.failing)
-        if reasoner.pause_reason:
-            failing["reasoner"] = reasoner.pause_reason
         answer = pb.GetStatusResponse(
             recorded_through=recorded,
             learned_through=learned,
@@ -129,7 +126,7 @@ class GetStatusHandler(Servicer):
             ],
             version=release(),
             policy=engine.settings.policy,
-            failing={name: redact(reason) for name, reason in failing.items()},
+            failing={name: redact(reason) for name, reason in self._worker.failing.items()},
             reasoner=reasoner.name,
             embedder=embedder.name,
             propagate=engine.propagates,

@@ -1,6 +1,16 @@
 """GetStatus says what fails."""
 
+import grpc
+
 from propagation.v1 import propagation_pb2 as pb
+from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
+from propagation.workflow.settings import WorkflowSettings
+from services.config.settings import QdrantSettings, ServerSettings, Settings
+from services.server import running
+from tests.service.conftest import SMALL
+from tests.silent_server import silent_server
+
+TIMEOUT_SECONDS = 1.0
 
 
 async def test_a_reasoner_that_was_told_to_pause_is_among_what_fails(service, monkeypatch):
@@ -8,3 +18,24 @@ async def test_a_reasoner_that_was_told_to_pause_is_among_what_fails(service, mo
     monkeypatch.setattr(service.engine.reasoner, "pause_reason", "429: asked again in 60 s")
     status = await service.stub.GetStatus(pb.GetStatusRequest())
     assert status.failing["reasoner"] == "429: asked again in 60 s"
+
+
+async def test_an_index_that_does_not_answer_fails_before_a_step_has_waited_for_it(tmp_path):
+    """The log reports it during the start; the step that looks for it takes as long again."""
+    async with silent_server() as port:
+        settings = Settings(
+            database=tmp_path / "graph.db",
+            reasoning_in="loop",
+            index="qdrant",
+            qdrant=QdrantSettings(
+                url="http://127.0.0.1:1", grpc_port=port, timeout_seconds=TIMEOUT_SECONDS
+            ),
+            server=ServerSettings(port=0),
+            workflow=WorkflowSettings(**SMALL),
+        )
+        async with (
+            running(settings) as started,
+            grpc.aio.insecure_channel(started.address) as channel,
+        ):
+            status = await PropagationServiceStub(channel).GetStatus(pb.GetStatusRequest())
+            assert "does not answer" in status.failing["index"]

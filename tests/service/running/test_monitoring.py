@@ -107,7 +107,7 @@ async def test_an_unreachable_store_leaves_out_its_metrics_alone(tmp_path, monke
         await record_and_run_round(started)
         for stands in (away, frozen):
             with monkeypatch.context() as patch:
-                patch.setitem(started.worker.failing, "evolution", "no answer")
+                patch.setitem(started.worker.failures.reasons, "evolution", "no answer")
                 patch.setattr(monitor.Monitor, "_collect_from_store", stands)
                 status, text = await fetch(started.metrics)
             found = values(text)

@@ -69,7 +69,7 @@ async def test_only_operators_see_where_the_file_is(serving, tmp_path, monkeypat
     async with serving(roles=roles) as client:
         place = str(tmp_path / "graph.db")
         full = StoreFull(f"{place}: database or disk is full")
-        client.worker.failing["disk"] = str(full)
+        client.worker.failures.reasons["disk"] = str(full)
         status = await client.stub.GetStatus(pb.GetStatusRequest())
         assert "disk is full" in status.failing["disk"]
         assert (place in status.failing["disk"]) is shown, "GetStatus"

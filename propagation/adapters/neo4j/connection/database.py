@@ -2,13 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction, unit_of_work
 from neo4j.exceptions import DriverError, Neo4jError
 
 from propagation.adapters.neo4j.connection.errors import translate
+from propagation.adapters.neo4j.connection.probe import ServerProbe
 from propagation.adapters.neo4j.connection.statements import Statement
 from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.model import LeaseLost, PropagationError, StoreBusy
@@ -107,6 +109,7 @@ class Neo4jDatabase:
         self._statements = statements
         self._clock = clock
         self._driver: AsyncDriver | None = None
+        self._probe: ServerProbe | None = None
         self._after_commit: asyncio.Task[None] | None = None
 
     def now(self) -> int | None:
@@ -116,28 +119,41 @@ class Neo4jDatabase:
         """
         return None if self._clock is None else self._clock.now_ms()
 
-    def connect(self) -> AsyncDriver:
-        """Create the driver, which connects at the first statement.
+    async def connect(self) -> str:
+        """Connect to the server, and return its name and version.
 
         Raises:
             PlainSecret: The password would be sent over a network unencrypted.
+            StoreUnreachable: The server does not answer.
+            StoreRefused: The server refuses the user or the password.
         """
         settings = self.settings
-        self._driver = AsyncGraphDatabase.driver(
-            settings.uri,
-            auth=settings.credentials(),
+        try:
+            self._driver = self._new_driver(settings.connections)
+            self._probe = ServerProbe(self._new_driver(1), settings.retry_seconds)
+        except DriverError as error:
+            raise translate(error, settings.uri, writing=False) from error
+        async with self._limited(writing=False):
+            return (await self._driver.get_server_info()).agent
+
+    def _new_driver(self, connections: int) -> AsyncDriver:
+        """Create a driver, which connects at its first message."""
+        return AsyncGraphDatabase.driver(
+            self.settings.uri,
+            auth=self.settings.credentials(),
             connection_timeout=CONNECT_SECONDS,
-            max_transaction_retry_time=settings.retry_seconds,
+            max_transaction_retry_time=self.settings.retry_seconds,
             initial_retry_delay=FIRST_RETRY_SECONDS,
-            max_connection_pool_size=settings.connections,
+            max_connection_pool_size=connections,
             notifications_min_severity="OFF",
         )
-        return self._driver
 
     async def close(self) -> None:
         """Wait for the work after commits, then disconnect."""
         await self.finish_after_commit()
         driver, self._driver = self._driver, None
+        if self._probe is not None:
+            await self._probe.close()
         if driver is not None:
             await driver.close()
 
@@ -209,17 +225,22 @@ class Neo4jDatabase:
 
         The server's limit ends a transaction whose process is frozen, with the locks that it holds.
         """
-        if self._driver is None:
+        async with (
+            self._limited(writing=writing) as driver,
+            driver.session(database=self.settings.database) as session,
+        ):
+            execute = session.execute_write if writing else session.execute_read
+            return await execute(unit_of_work(timeout=self.settings.answer_seconds)(work))
+
+    @asynccontextmanager
+    async def _limited(self, *, writing: bool) -> AsyncIterator[AsyncDriver]:
+        """Limit the time of a call, and translate its errors."""
+        if self._driver is None or self._probe is None:
             raise StoreBusy(f"{self.settings.uri} is closed")
-        seconds = self.settings.answer_seconds
         try:
-            async with (
-                asyncio.timeout(seconds),
-                self._driver.session(database=self.settings.database) as session,
-            ):
-                execute = session.execute_write if writing else session.execute_read
-                return await execute(unit_of_work(timeout=seconds)(work))
-        except (Neo4jError, DriverError, TimeoutError) as error:
+            async with self._probe.limit(self.settings.answer_seconds):
+                yield self._driver
+        except (Neo4jError, DriverError, OSError) as error:  # TimeoutError is an OSError
             raise translate(error, self.settings.uri, writing=writing) from error
 
     async def define(self, text: str) -> None:

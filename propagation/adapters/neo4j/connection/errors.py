@@ -76,11 +76,10 @@ def translate(error: Exception, uri: str, *, writing: bool) -> Exception:
     if isinstance(error, ConfigurationError):
         return PropagationError(f"neo4j.uri is {uri!r}: {error}")
     if isinstance(error, ServiceUnavailable | SessionExpired | OSError):  # TimeoutError is one
-        reason = _first_line(str(error)) or "no answer within neo4j.answer_seconds"
+        reason = f"{type(error).__name__}: {_first_line(str(error))}"
         lost = ". The commit may or may not be stored: send it again" if writing else ""
         return StoreUnreachable(
-            f"{uri} does not answer ({type(error).__name__}: {reason}); start the server, or"
-            f" set neo4j.uri{lost}"
+            f"{uri} does not answer ({reason}); start the server, or set neo4j.uri{lost}"
         )
     return error
 

@@ -1,10 +1,7 @@
 """Checks of the server and the database, and updates of the schema."""
 
-from neo4j.exceptions import DriverError, Neo4jError
-
 from propagation.adapters.neo4j.connection import statements
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase
-from propagation.adapters.neo4j.connection.errors import translate
 from propagation.model import SchemaTooNew, StoreCorrupt, StoreForeign, StoreUnsupported
 
 SUPPORTED = (5, 26)
@@ -40,11 +37,7 @@ async def open_database(database: Neo4jDatabase) -> None:
         StoreCorrupt: The stored version is not a number, or an index cannot be created.
     """
     uri = database.settings.uri
-    try:
-        server = await database.connect().get_server_info()
-    except (Neo4jError, DriverError, OSError) as error:
-        raise translate(error, uri, writing=False) from error
-    check_version(server.agent, uri)
+    check_version(await database.connect(), uri)
     steps = schema_steps()
     newest = max(steps)
     stored = await _stored_version(database)
