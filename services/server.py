@@ -66,8 +66,8 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT.
 
     A signal during the start ends it within two seconds. Later the first one lets running calls
-    end, and a second one does not wait for them. If the graph's server or the embedder does
-    not answer, the start waits for it.
+    end, and a second one does not wait for them; after `drain_seconds` the process is cut off. If
+    the graph's server or the embedder does not answer, the start waits for it.
 
     Args:
         announce: Called with HOST:PORT when the service is ready.
@@ -79,16 +79,20 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """
     configure_logging(settings.server.log_format)
     stopping, at_once = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
     interruption.exit_code = 0
     with _signals_set(stopping, at_once), contextlib.suppress(StartCancelled):
         async with running(settings, stopping=stopping) as service:
-            interruption.drain()
+            interruption.drain(settings.server.drain_seconds)
             announce(service.address)
-            asyncio.get_running_loop().add_signal_handler(
-                signal.SIGHUP, service.admission.reload_tokens
-            )
+            loop.add_signal_handler(signal.SIGHUP, service.admission.reload_tokens)
             await stopping.wait()
             log.info("stopping", grace_seconds=settings.server.grace_seconds)
+            loop.call_later(
+                settings.server.drain_seconds,
+                log.warning,
+                "not stopped within server.drain_seconds: cut off; what was acknowledged is stored",
+            )
             stop_at_once = asyncio.create_task(_stop_at_once(service, at_once))
         stop_at_once.cancel()
 

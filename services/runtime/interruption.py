@@ -28,7 +28,7 @@ class Interruption:
 
     def __init__(self) -> None:
         self.exit_code = INTERRUPTED
-        self._forced = True
+        self._drain_seconds = 0.0
 
     def start(self) -> None:
         """Handle SIGTERM as Ctrl-C from now on, both within FORCED_SECONDS.
@@ -41,16 +41,15 @@ class Interruption:
         signal.signal(signal.SIGTERM, _handle_as_ctrl_c)
         threading.Thread(target=self._watch, args=(read,), daemon=True).start()
 
-    def drain(self) -> None:
-        """Let a signal take as long as the process needs to drain."""
-        self._forced = False
+    def drain(self, seconds: float) -> None:
+        """Give the process so many seconds more after a signal, to drain."""
+        self._drain_seconds = seconds
 
     def _watch(self, pipe: int) -> None:
         while os.read(pipe, 1)[0] not in STOP_SIGNALS:
             pass
         time.sleep(FORCED_SECONDS)
-        if not self._forced:
-            return
+        time.sleep(self._drain_seconds)
         clean_up_now()
         if sys.stderr.isatty():
             os.write(sys.stderr.fileno(), SHOW_CURSOR.encode())  # a progress bar hides it

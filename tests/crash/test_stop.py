@@ -87,3 +87,42 @@ def _compiling(folder):
             ):
                 found.append(int(process.name))
     return found
+
+
+DRAIN_SECONDS = 2.0
+STUCK = """
+import asyncio
+import sys
+from services.cli.main import run
+from services.worker.worker import Worker
+
+async def stop(_):
+    await asyncio.sleep(600)
+
+Worker.stop = stop
+sys.argv = ["propagation", "serve", "--port", "0", "--database", sys.argv[1], *sys.argv[2:]]
+run()
+"""
+
+
+def test_a_drain_that_does_not_end_is_cut_off(tmp_path):
+    """A step that waits for something that never comes."""
+    service = subprocess.Popen(
+        [
+            *(sys.executable, "-c", STUCK, str(tmp_path / "graph.db")),
+            *("--set", f"server.drain_seconds={DRAIN_SECONDS}"),
+        ],
+        env=os.environ | {"PYTHONPATH": os.getcwd()},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert service.stdout.readline().startswith("listening on")
+        service.terminate()
+        _, log = service.communicate(timeout=DRAIN_SECONDS + 10)
+    finally:
+        service.kill()
+        service.wait()
+    assert service.returncode == 0
+    assert "not stopped within server.drain_seconds" in log

@@ -14,10 +14,13 @@ class Neo4jSettings(Term):
         password: It has no default and is never shown.
         insecure: Send the password to other machines without TLS.
         retry_seconds: For how long a transaction is repeated that the server asks to repeat (after
-            a deadlock, during a restart).
-        answer_seconds: The longest that any call may take, including repeats, and the longest
-            that a transaction may stay open: then the server ends it and releases its locks.
-        connections: The largest number of connections of this process.
+            a deadlock, during a restart), and the time within which a server that answers nothing
+            is noticed, at least 2 s: then calls that wait for it end.
+        answer_seconds: The longest that any call to a server that answers others may take,
+            including repeats, and the longest that a transaction may stay open: then the server
+            ends it and releases its locks.
+        connections: The largest number of connections of this process, besides the one that notices
+            a server which answers nothing.
     """
 
     uri: str = Field(

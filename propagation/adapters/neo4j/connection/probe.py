@@ -64,8 +64,8 @@ class ServerProbe:
         while waiting := set(self._waiting):
             await asyncio.sleep(WAITING_SHARE * self._seconds)
             if waiting & self._waiting and not await self._is_answered():
-                # Calls that began meanwhile get a probe of their own.
-                for deadline in waiting & self._waiting:
+                # Calls that began during the probe were not answered either.
+                for deadline in list(self._waiting):
                     if not deadline.expired():
                         self._waiting.discard(deadline)
                         deadline.reschedule(0)
