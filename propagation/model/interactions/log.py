@@ -3,7 +3,7 @@
 It holds everything that can change a number or a text.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 
 import numpy as np
@@ -77,3 +77,13 @@ class LogSlice:
     interactions: Interactions
     entries: tuple[LogEntry, ...]
     through: int
+
+    def part(self, after: int, through: int) -> "LogSlice":
+        """Return the part of this slice from just after one sequence to another."""
+        columns = self.interactions
+        rows = slice(*np.searchsorted(columns.sequence, (after, through), side="right"))
+        return LogSlice(
+            Interactions(*(getattr(columns, column.name)[rows] for column in fields(columns))),
+            tuple(entry for entry in self.entries if after < entry.sequence <= through),
+            through,
+        )

@@ -26,12 +26,12 @@ from propagation.workflow.concurrency import LEARN_LEASE, WAIT_SECONDS, Leases
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.learn.item_embedding import apply_clients
+from propagation.workflow.learn.stored_blocks import read_blocks
 from propagation.workflow.views import Catalogue, NumbersOwner, NumbersView, erased_clients
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
 BLOCK_LEAST, BLOCK_MOST = 256, 2_048
-BLOCKS_A_READ = 16
 CHECKPOINT_EVERY = 50_000
 CHECKPOINT_AT_CLOSE = 5_000
 # Entries that come with a barrier: numbers that do not follow from the blocks before it.
@@ -150,18 +150,14 @@ class Learner:
 
     async def _follow_on(self) -> bool:
         """Follow the blocks; return whether the view reached their end."""
-        while blocks := await self._store.read_learned(
-            self._numbers.view.applied_through, BLOCKS_A_READ
-        ):
-            for block in blocks:
-                if not _can_follow(self._numbers.view, block):
-                    await self._check_gap()
-                    return False
-                part = await self._store.read_log(block.after, block.through - block.after)
-                if self._is_overtaken(part.entries):
-                    return False
-                await self._apply_clients(part)
-                await self._numbers.run(NumbersView.follow, part.interactions, block)
+        async for part, blocks in read_blocks(self._store, self._numbers.view.applied_through):
+            if not _can_follow(self._numbers.view, blocks[0][1]):
+                await self._check_gap()
+                return False
+            if self._is_overtaken(part.entries):
+                return False
+            await self._apply_clients(part)
+            await self._numbers.run(NumbersView.follow_all, blocks)
         self._behind = False
         return True
 

@@ -10,7 +10,7 @@ from propagation.ports import Embedder, GraphStore
 from propagation.workflow.concurrency import LEARN_LEASE, Leases
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.learn.item_embedding import apply_clients
-from propagation.workflow.learn.learner import BLOCKS_A_READ
+from propagation.workflow.learn.stored_blocks import read_blocks
 from propagation.workflow.views import NumbersOwner, NumbersView
 
 
@@ -25,11 +25,10 @@ async def rebuild_view(store: GraphStore, embedder: Embedder, first: NumbersView
         first if barrier is None else restore_view(barrier, first.seed, tuple(first.state.limits))
     )
     try:
-        while blocks := await store.read_learned(numbers.view.applied_through, BLOCKS_A_READ):
-            for block in blocks:
-                part = await store.read_log(block.after, block.through - block.after)
-                await apply_clients(store, numbers, embedder, part)
-                await numbers.run(NumbersView.relearn, part.interactions, block)
+        async for part, blocks in read_blocks(store, numbers.view.applied_through):
+            await apply_clients(store, numbers, embedder, part)
+            for interactions, block in blocks:
+                await numbers.run(NumbersView.relearn, interactions, block)
         return numbers.view
     finally:
         numbers.close()

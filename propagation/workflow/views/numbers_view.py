@@ -263,6 +263,11 @@ class NumbersView:
         unpack(self.combiner, block.combiner)
         self.applied_through = block.through
 
+    def follow_all(self, blocks: Sequence[tuple[Interactions, LearnedBlock]]) -> None:
+        """Apply several blocks, each of which starts where the one before it ends."""
+        for events, block in blocks:
+            self.follow(events, block)
+
     def relearn(self, events: Interactions, block: LearnedBlock) -> None:
         """Learn a stored block again, to rebuild the numbers."""
         self.state = with_room(self.state, 1, 1, len(events))

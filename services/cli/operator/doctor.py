@@ -1,7 +1,8 @@
 """`propagation doctor`: check a database."""
 
+import asyncio
 import shutil
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from services.config.settings import Settings
 
 
+LOOKS, PAUSE_SECONDS = 3, 1.0
 FREE_SHARE = 1.0
 FREE_LEAST = 256 << 20
 
@@ -120,18 +122,41 @@ async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]
 
     That it opened proves the file, the schema, the settings, and that the numbers follow the log.
     """
-    problems = await engine.store.check()
     stored = [
         Finding("stored data", problem, "restore a back-up, or export what is readable", wrong=True)
-        for problem in problems
+        for problem in await find_lasting(engine.store.check)
     ]
     return [
         Finding(f"{settings.graph} opens, its schema and settings fit this release", ""),
         *(stored or [Finding("stored data", "")]),
-        await numbers_of(engine),
+        await look_again(lambda: numbers_of(engine)),
         _index(engine),
-        *([_disk(settings)] if settings.graph_file else []),
+        *([await look_again(lambda: _disk(settings))] if settings.graph_file else []),
     ]
+
+
+async def find_lasting(look: Callable[[], Awaitable[Sequence[str]]]) -> list[str]:
+    """Return the problems that each of LOOKS looks finds.
+
+    What a running service commits between two reads of one look may not fit together there.
+    """
+    found = list(await look())
+    for _ in range(LOOKS - 1):
+        if found:
+            await asyncio.sleep(PAUSE_SECONDS)
+            again = await look()
+            found = [problem for problem in found if problem in again]
+    return found
+
+
+async def look_again(look: Callable[[], Awaitable[Finding]]) -> Finding:
+    """Return a problem only if each of LOOKS looks finds one."""
+    finding = await look()
+    for _ in range(LOOKS - 1):
+        if finding.problem:
+            await asyncio.sleep(PAUSE_SECONDS)
+            finding = await look()
+    return finding
 
 
 def _index(engine: "Engine") -> Finding:
@@ -168,7 +193,7 @@ async def numbers_of(engine: "Engine") -> Finding:
     return Finding(looked_at, problem, "`propagation rebuild`", wrong=True)
 
 
-def _disk(settings: "Settings") -> Finding:
+async def _disk(settings: "Settings") -> Finding:
     """Check that the disk has room for the file to double.
 
     A compaction or rebuild may need that.

@@ -1,6 +1,8 @@
 """Searches a database for inconsistencies."""
 
-from propagation.adapters.neo4j.connection import Neo4jDatabase
+from typing import Any
+
+from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.shared.log_progress import find_progress_faults
 
 FINDINGS_PER_QUERY = 5
@@ -50,12 +52,13 @@ async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
     for name, text in QUERIES.items():
         rows = await database.rows(name, limit=FINDINGS_PER_QUERY)
         found.extend(text.format(*row) for row in rows)
-    entries, recorded, learned, reasoned = await database.row("maintenance/check/log_counts") or [
-        0,
-        0,
-        None,
-        0,
-    ]
+    entries, recorded, learned, reasoned = await database.write(_count_log)
     trust_gap = await database.value("maintenance/check/first_trust_gap")
     found.extend(find_progress_faults(entries, recorded, learned or 0, reasoned, trust_gap))
     return found
+
+
+async def _count_log(transaction: Transaction) -> list[Any]:
+    """Count the log while nothing is recorded or withdrawn."""
+    await transaction.execute("record/log/wait_for_log")
+    return await transaction.single_row("maintenance/check/log_counts")
