@@ -2,6 +2,7 @@
 what they were."""
 
 import asyncio
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -33,6 +34,7 @@ from services.runtime.process import SystemClock
 from tests.unit.workflow.learn.comparison import differing_arrays
 
 SEED, K, USERS, ITEMS = 7, 6, 20, 40
+ONE_BY_ONE = 200
 
 
 class Process:
@@ -236,3 +238,23 @@ async def test_a_commit_that_fails_leaves_no_number_behind(store, monkeypatch):
     await process.learn()
     view = await rebuild_view(store, process.embedder, process.first_view())
     assert differing_arrays(process.state, view.state) == []
+
+
+async def test_events_that_came_one_by_one_are_read_together_at_the_start(store):
+    """Each is a block of its own; a read for each made a start take minutes."""
+    live, reads = Process(store), Counter()
+    for number in range(ONE_BY_ONE):
+        event = NewInteraction(f"single-{number}", f"u{number % 5}", f"i{number % 7}", 1, "same")
+        await store.record([event], auto_create=True)
+        await live.learn()
+    assert len(await store.read_learned(0, 2 * ONE_BY_ONE)) >= ONE_BY_ONE
+
+    class Counting:
+        def __getattr__(self, name):
+            reads[name] += 1
+            return getattr(store, name)
+
+    started = Process(Counting())
+    await started.learner.open()
+    assert differing_arrays(started.state, live.state) == []
+    assert reads["read_log"] + reads["read_learned"] < ONE_BY_ONE / 10

@@ -1,0 +1,93 @@
+"""The check of a database that others write to meanwhile finds nothing, and finds what is wrong."""
+
+import asyncio
+import itertools
+
+import pytest
+
+from propagation.adapters.neo4j.store import Neo4jStore
+from services.cli.operator.doctor import find_lasting
+from tests.contract.graph_store import (
+    event,
+    known_clients,
+    learn_all,
+    message,
+    reasoned,
+    recorded,
+    run_round,
+    text,
+    user,
+)
+from tests.neo4j_server.shared import server_for
+
+pytestmark = pytest.mark.neo4j
+LOOKS, WRITERS = 60, 4
+
+
+@pytest.fixture
+async def stores(tmp_path):
+    """A store that is checked, and one that writes to the same database."""
+    both = [Neo4jStore(server_for(tmp_path).settings) for _ in range(2)]
+    for store in both:
+        await store.open()
+    await known_clients(both[0])
+    yield both
+    for store in both:
+        await store.close()
+
+
+async def test_events_that_are_recorded_while_the_log_is_counted_are_no_finding(stores):
+    checked, written = stores
+    stopped = asyncio.Event()
+
+    async def write(name):
+        for number in itertools.count():
+            if stopped.is_set():
+                return
+            await written.record([event(f"{name}-{number}")], auto_create=True)
+
+    writing = [asyncio.create_task(write(name)) for name in range(WRITERS)]
+    try:
+        for _ in range(LOOKS):
+            assert await checked.check() == []
+    finally:
+        stopped.set()
+        await asyncio.gather(*writing)
+
+
+async def test_commits_between_the_reads_are_no_finding(stores, monkeypatch):
+    """Before each read of the check, another process records, learns, reasons and runs a round."""
+    checked, written = stores
+    versions, run = itertools.count(1), checked.database._run
+
+    async def commit():
+        version = next(versions)
+        (sequence,) = await recorded(written, ("u0", "i0"))
+        await learn_all(written)
+        claim = await written.claim_reason("w", 9, 1_000)
+        await written.commit_reasoned(claim, [reasoned(sequence, text(user(0), version))])
+        await run_round(written, versions=(message(1, version, user(0)),))
+
+    async def after_commits(*arguments, **options):
+        await commit()
+        return await run(*arguments, **options)
+
+    monkeypatch.setattr(checked.database, "_run", after_commits)
+    assert await find_lasting(checked.check) == []
+
+
+async def test_what_is_wrong_is_found_while_others_write(stores, tmp_path):
+    checked, written = stores
+    broken, _ = await recorded(written, ("u0", "i0"), ("u1", "i1"))
+    server_for(tmp_path).run(
+        "MATCH (i:Interaction {sequence: $broken})-[did:DID]-() DELETE did", broken=broken
+    )
+    server_for(tmp_path).run("MATCH (e:LogEntry) WITH e LIMIT 1 DELETE e")
+
+    async def look():
+        await recorded(written, ("u2", "i2"))
+        return await checked.check()
+
+    unconnected, lacking = await find_lasting(look)
+    assert f"interaction {broken} has lost user" in unconnected
+    assert lacking == "the log lacks 1 of its entries"

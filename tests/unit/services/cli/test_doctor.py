@@ -1,0 +1,43 @@
+"""The doctor looks again before it reports: what a running service commits between its reads is no
+finding."""
+
+import pytest
+
+from services.cli.operator import doctor
+from services.cli.operator.doctor import Finding, find_lasting, look_again
+
+
+@pytest.fixture(autouse=True)
+def _without_pauses(monkeypatch):
+    monkeypatch.setattr(doctor, "PAUSE_SECONDS", 0.0)
+
+
+def scripted(*answers):
+    """A look that finds these, one after another; the last one for good."""
+    left = list(answers)
+
+    async def look():
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    return look
+
+
+@pytest.mark.parametrize(
+    ("answers", "lasting"),
+    [
+        ([[]], []),
+        ([["client 2: version 7"], []], []),
+        ([["the log lacks 1 of its entries"], ["interaction 3"], ["interaction 4"]], []),
+        ([["interaction 3", "a gap"], ["a gap", "interaction 5"]], ["a gap"]),
+        ([["a gap"]], ["a gap"]),
+    ],
+)
+async def test_a_problem_of_stored_data_is_one_that_every_look_finds(answers, lasting):
+    assert await find_lasting(scripted(*answers)) == lasting
+
+
+async def test_other_checks_look_again_too():
+    short, sound = Finding("disk", "1 MiB free"), Finding("disk", "")
+    assert await look_again(scripted(short, sound)) == sound
+    assert await look_again(scripted(short, short, sound)) == sound
+    assert await look_again(scripted(short)) == short
