@@ -15,7 +15,6 @@ MESSAGES_A_READ = 500
 FIRST = (-1 << 63, 0)
 # The texts that stood at a sequence, of the first so many that were committed: what a later text
 # cites, such a text cites or its client merged since.
-CLIENTS = "SELECT ref FROM client"
 CHANGED = (
     "SELECT ref FROM profile_version INDEXED BY profile_version_sequence"
     " WHERE sequence > ?1 AND sequence <= ?2"
@@ -44,10 +43,6 @@ TEXT_STATES = (
     " FROM json_each(?) e CROSS JOIN profile_version v"
     " ON v.ref = e.value->>0 AND v.version = e.value->>1"
 )
-DROP_TEXTS = (
-    "DELETE FROM profile_version WHERE rowid IN (SELECT v.rowid FROM json_each(?) e CROSS JOIN "
-    "profile_version v ON v.ref = e.value->>0 AND v.version = e.value->>1)"
-)
 # A message's row goes first, so that nobody merges what is half there; what is left of one whose
 # row is gone is found by itself.
 KEYS = (
@@ -67,14 +62,10 @@ MESSAGE_STATE = (
     " (SELECT r.sequence FROM router_version n CROSS JOIN round r ON r.number = n.round"
     " WHERE n.router = ?1 AND n.version > ?2 ORDER BY n.version LIMIT 1)"
 )
-MERGES = "SELECT number FROM merged WHERE router = ? AND router_version = ?"
-DROP_MERGES = "DELETE FROM merged WHERE number IN (SELECT value->>0 FROM json_each(?))"
-DROP_MESSAGE = "DELETE FROM router_version WHERE router = ? AND version = ?"
 PARTS = (
     "SELECT rowid, ref, profile_version FROM integrated WHERE router = ?1 AND version = ?2 "
     f"AND NOT {STANDS} LIMIT ?3"
 )
-DROP_PARTS = "DELETE FROM integrated WHERE rowid IN (SELECT value FROM json_each(?))"
 
 
 @dataclass
@@ -163,4 +154,8 @@ def drop_texts(connection: sqlite3.Connection, texts: Sequence[Sequence[int]], b
         How many were dropped.
     """
     droppable = droppable_texts(connection, texts, before)
-    return connection.execute(DROP_TEXTS, (to_json(droppable),)).rowcount
+    return connection.execute(
+        "DELETE FROM profile_version WHERE rowid IN (SELECT v.rowid FROM json_each(?) e CROSS JOIN "
+        "profile_version v ON v.ref = e.value->>0 AND v.version = e.value->>1)",
+        (to_json(droppable),),
+    ).rowcount

@@ -23,12 +23,7 @@ from propagation.adapters.sqlite.connection import (
 )
 from propagation.adapters.sqlite.forget.retained_messages import (
     CHANGED,
-    CLIENTS,
-    DROP_MERGES,
-    DROP_MESSAGE,
-    DROP_PARTS,
     FIRST,
-    MERGES,
     MESSAGES_A_READ,
     PARTS,
     Citations,
@@ -116,7 +111,7 @@ class SqliteRetention(SqlitePart):
         refs = await (
             self._rows(CHANGED, last.at, before, last.committed)
             if last.committed
-            else self._rows(CLIENTS)
+            else self._rows("SELECT ref FROM client")
         )
         for start in range(0, len(refs), CLIENTS_A_READ):
             some = refs[start : start + CLIENTS_A_READ]
@@ -200,9 +195,17 @@ class SqliteRetention(SqlitePart):
         """Drop a message that no text cites, or its merges alone, if they may go."""
         if not may_drop_merges(state, before):
             return
-        merges = await self._rows(MERGES, *key) if state.merged_at is not None else []
+        merges = (
+            await self._rows(
+                "SELECT number FROM merged WHERE router = ? AND router_version = ?", *key
+            )
+            if state.merged_at is not None
+            else []
+        )
         while merges:
-            yield await self._drop(DROP_MERGES, merges)
+            yield await self._drop(
+                "DELETE FROM merged WHERE number IN (SELECT value->>0 FROM json_each(?))", merges
+            )
         if may_drop_message(state, before) or not stands:
             yield await self._drop_message(key, before)
             while dropped := await self._drop_parts(key, before):
@@ -231,7 +234,9 @@ class SqliteRetention(SqlitePart):
         _, state = message_state(connection, key, before)
         if not may_drop_message(state, before):
             return 0
-        return connection.execute(DROP_MESSAGE, key).rowcount
+        return connection.execute(
+            "DELETE FROM router_version WHERE router = ? AND version = ?", key
+        ).rowcount
 
     @writes
     def _delete(
@@ -259,7 +264,10 @@ class SqliteRetention(SqlitePart):
             How many rows were dropped.
         """
         parts = connection.execute(PARTS, (*key, max(self._limit // 2, 1))).fetchall()
-        connection.execute(DROP_PARTS, (to_json([row for row, _, _ in parts]),))
+        connection.execute(
+            "DELETE FROM integrated WHERE rowid IN (SELECT value FROM json_each(?))",
+            (to_json([row for row, _, _ in parts]),),
+        )
         return len(parts) + drop_texts(connection, [text for _, *text in parts], before)
 
     @reads
