@@ -118,7 +118,7 @@ class IndexMaintenance:
         Raises:
             IndexUnavailable: The index does not answer.
         """
-        return await self._repair.run(self._index, no_progress)
+        return await self._repair.run(self._index, no_progress, self._is_complete)
 
     async def follow_routers(self) -> None:
         """Update the routers' points after an evolution.

@@ -4,8 +4,9 @@ Points that differ from the graph are made again, or deleted.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import groupby
+from typing import TypeVar
 
 from propagation.model import RouterVersion, kind_of
 from propagation.ports import COLLECTIONS, Collection, GraphStore, IndexChange, IndexWriter, Point
@@ -19,6 +20,8 @@ from propagation.workflow.views import NumbersOwner
 UNWRITTEN = 0
 SECOND_LOOK_SECONDS = 1.0
 OnProgress = Callable[[int, int], None]
+Refresh = Callable[[], Awaitable[object]]
+Key = TypeVar("Key", int, str)
 
 
 def no_progress(done: int, total: int) -> None:
@@ -36,11 +39,15 @@ class IndexRepair:
         self._vectors = vectors
         self._numbers = numbers
 
-    async def run(self, writer: IndexWriter, progress: OnProgress) -> int:
+    async def run(
+        self, writer: IndexWriter, progress: OnProgress, refresh: Refresh | None = None
+    ) -> int:
         """Make points again, or delete them, until the index equals the graph.
 
         Args:
             progress: Gets how many clients are done, and how many there are to do.
+            refresh: Makes the writer see what other processes wrote meanwhile. If given, points
+                that are behind are looked at twice: another process may be about to write them.
 
         Returns:
             How many points differed.
@@ -48,11 +55,11 @@ class IndexRepair:
         Raises:
             IndexUnavailable: The index does not answer.
         """
-        attributes = await self._repair_attributes(writer)
-        routers = await self.repair_routers(writer)
-        return attributes + routers + await self._repair_clients(writer, progress)
+        attributes = await self._repair_attributes(writer, refresh)
+        routers = await self.repair_routers(writer, refresh)
+        return attributes + routers + await self._repair_clients(writer, progress, refresh)
 
-    async def repair_routers(self, writer: IndexWriter) -> int:
+    async def repair_routers(self, writer: IndexWriter, refresh: Refresh | None = None) -> int:
         """Compare routers alone; return how many points differed.
 
         A router without a profile yet stands at its centre, as version 0; a retired one has no
@@ -64,10 +71,14 @@ class IndexRepair:
             router: current[router].version if router in current else UNWRITTEN
             for router in self._vectors.routers
         }
-        stale = [router for router in stored if indexed.get(router) != stored[router]]
+        behind = {
+            router: stored[router] for router in stored if indexed.get(router, -1) < stored[router]
+        }
         ahead = [key for key, version in indexed.items() if version > stored.get(int(key), -1)]
+        stale = await _lasting(writer, [Collection.ROUTERS], behind, refresh)
+        stale |= stored.keys() & ahead
         await writer.delete(Collection.ROUTERS, ahead)
-        await writer.upsert(Collection.ROUTERS, await self._points_of_routers(stale))
+        await writer.upsert(Collection.ROUTERS, await self._points_of_routers(sorted(stale)))
         return len(stale)
 
     async def carry_over(self, writer: IndexWriter, changes: Sequence[IndexChange]) -> None:
@@ -117,18 +128,18 @@ class IndexRepair:
         written = await self._vectors.points_of_routers(list(versions.values()))
         return [*unwritten, *written]
 
-    async def _repair_clients(self, writer: IndexWriter, progress: OnProgress) -> int:
+    async def _repair_clients(
+        self, writer: IndexWriter, progress: OnProgress, refresh: Refresh | None
+    ) -> int:
         indexed: dict[int | str, int] = {}
         for collection in COLLECTIONS.values():
             indexed |= await writer.versions(collection)
         stored = await self._store.text_versions()
         ahead = [key for key in indexed if indexed[key] > stored.get(int(key), 0)]
         deleted = await self._delete_ahead(writer, {int(key): indexed[key] for key in ahead})
-        stale = sorted(
-            ref
-            for ref, version in stored.items()
-            if ref in deleted or indexed.get(ref, 0) < version
-        )
+        behind = {ref: stored[ref] for ref in stored if indexed.get(ref, 0) < stored[ref]}
+        lasting = await _lasting(writer, list(COLLECTIONS.values()), behind, refresh)
+        stale = sorted(lasting | stored.keys() & deleted)
         for start in range(0, len(stale), CLIENTS_A_CALL):
             texts = await self._store.load_texts(stale[start : start + CLIENTS_A_CALL])
             points = await self._vectors.points_of_texts(texts.values())
@@ -157,14 +168,15 @@ class IndexRepair:
             await writer.delete(collection, sorted(ref for ref in deleted if kind_of(ref) == kind))
         return deleted
 
-    async def _repair_attributes(self, writer: IndexWriter) -> int:
+    async def _repair_attributes(self, writer: IndexWriter, refresh: Refresh | None) -> int:
         indexed = await writer.versions(Collection.ATTRIBUTES)
         stored = {
             attribute.name
             for attribute in await self._store.all_attributes()
             if attribute.canonical is None
         }
-        missing = sorted(stored - indexed.keys())
+        behind = dict.fromkeys(stored - indexed.keys(), 0)
+        missing = sorted(await _lasting(writer, [Collection.ATTRIBUTES], behind, refresh))
         surplus = [key for key in indexed if key not in stored]
         await writer.delete(Collection.ATTRIBUTES, surplus)
         points = await self._vectors.points_of_attributes(missing)
@@ -174,3 +186,20 @@ class IndexRepair:
     async def _current_versions(self, routers: Sequence[int]) -> dict[int, RouterVersion]:
         versions = await self._store.router_versions(routers)
         return {version.router: version for version in versions}
+
+
+async def _lasting(
+    writer: IndexWriter,
+    collections: Sequence[Collection],
+    behind: Mapping[Key, int],
+    refresh: Refresh | None,
+) -> set[Key]:
+    """Return the keys that are behind their versions in a second look, too."""
+    if refresh is None or not behind:
+        return set(behind)
+    await asyncio.sleep(SECOND_LOOK_SECONDS)
+    await refresh()
+    indexed: dict[int | str, int] = {}
+    for collection in collections:
+        indexed |= await writer.versions(collection)
+    return {key for key, version in behind.items() if indexed.get(key, -1) < version}

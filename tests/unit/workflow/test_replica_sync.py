@@ -455,6 +455,26 @@ async def test_doctor_looks_while_another_process_learns(two):
     assert "reach sequence" in (await numbers_of(looking)).problem
 
 
+async def test_a_comparison_of_the_index_while_another_process_commits_makes_nothing_good(
+    two, monkeypatch
+):
+    """It commits between the reads of the index and of the graph."""
+    one, looking = two
+    await push(one, "ann", 1, 2, 3)
+    await one.drain()
+    await looking.index_maintenance.repair()
+    assert await looking.index_maintenance.repair() == 0
+    numbers, read = iter(range(4, 20)), looking.store.text_versions
+
+    async def after_a_commit(*refs):
+        await push(one, "bob", next(numbers))
+        await one.drain()
+        return await read(*refs)
+
+    monkeypatch.setattr(looking.store, "text_versions", after_a_commit, raising=False)
+    assert await looking.index_maintenance.repair() == 0
+
+
 async def test_answers_at_the_same_time_ask_for_the_watermark_of_texts_once(two, monkeypatch):
     here, _ = two
     read, asked = here.store.reasoned_through, []

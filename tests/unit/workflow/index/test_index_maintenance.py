@@ -409,8 +409,8 @@ async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhi
 
         original = engine.index_maintenance._repair.run
 
-        async def mend(writer, progress):
-            count = await original(writer, progress)
+        async def mend(writer, progress, *more):
+            count = await original(writer, progress, *more)
             if not added:
                 await between(0, 0)
             return count
