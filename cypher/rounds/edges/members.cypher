@@ -1,12 +1,12 @@
 // name: rounds/edges/members
-// purpose: the current edges of a router by score, as columns; from is the negative number of the round until its sequence is set
+// purpose: the current edges of a router by score, as columns; the newest round has a sequence before its edges have
 // parameters: router, limit, at
 CALL () {
   MATCH (d:Round)
   WHERE d.number > 0 AND ($at IS NULL OR d.sequence <= $at)
-  RETURN d.number AS last ORDER BY d.number DESC LIMIT 1
+  RETURN d.number AS last, d.sequence AS published ORDER BY d.number DESC LIMIT 1
 }
 MATCH (r:Router {number: $router})-[e:ROUTES_TO]->(c:Client)
 WHERE e.opened + 0 <= last AND (e.closed IS NULL OR e.closed + 0 > last)
-WITH c.ref AS ref, e.score AS score, coalesce(e.from, -e.opened) AS from ORDER BY score DESC, ref LIMIT $limit
+WITH c.ref AS ref, e.score AS score, coalesce(e.from, published) AS from ORDER BY score DESC, ref LIMIT $limit
 RETURN collect(ref), collect(score), collect(from)

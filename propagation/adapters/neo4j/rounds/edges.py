@@ -1,12 +1,11 @@
 """The routing table: ROUTES_TO relationships.
 
 They carry the numbers of rounds, which decide what is visible, and sequences, which are set after
-their round is published. Until then the negative number of the round stands in for the sequence.
+their round is published. Until then they are read from the round.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, StorePart, Transaction
 from propagation.model import Round, RoutingEdge
@@ -26,31 +25,15 @@ class Neo4jEdges(StorePart):
         edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
         row = await self._database.row("rounds/edges/current_edges_of_clients", refs=sorted(edges))
         if row is not None:
-            sequences = await self._sequences(row[3])
-            for ref, router, score, since in zip(*row, strict=True):
-                edges[ref].append(
-                    RoutingEdge(
-                        router=router,
-                        ref=ref,
-                        score=score,
-                        from_sequence=sequences.get(since, since),
-                    )
-                )
+            for ref, router, score, sequence in zip(*row, strict=True):
+                edges[ref].append(RoutingEdge(router, ref, score, sequence))
         return edges
 
     async def members_of(
         self, router: int, limit: int, at: int | None = None
     ) -> Sequence[RoutingEdge]:
         row = await self._database.row("rounds/edges/members", router=router, limit=limit, at=at)
-        if row is None:
-            return []
-        sequences = await self._sequences(row[2])
-        return [
-            RoutingEdge(
-                router=router, ref=ref, score=score, from_sequence=sequences.get(since, since)
-            )
-            for ref, score, since in zip(*row, strict=True)
-        ]
+        return [RoutingEdge(router, *edge) for edge in zip(*(row or ()), strict=True)]
 
     async def edges_to(self, routers: Sequence[int]) -> Sequence[RoutingEdge]:
         wanted = sorted(set(routers))
@@ -63,13 +46,11 @@ class Neo4jEdges(StorePart):
                 for start in range(0, len(wanted), ROUTERS_PER_READ)
             )
         )
-        columns: list[list[Any]] = [
-            [value for part in parts if part is not None for value in part[n]] for n in range(4)
-        ]
-        sequences = await self._sequences(set(columns[3]))
         return [
-            RoutingEdge(router, ref, score, sequences.get(since, since))
-            for router, ref, score, since in zip(*columns, strict=True)
+            RoutingEdge(*edge)
+            for part in parts
+            if part is not None
+            for edge in zip(*part, strict=True)
         ]
 
     async def count_members(
@@ -80,20 +61,6 @@ class Neo4jEdges(StorePart):
                 "rounds/edges/count_members", routers=sorted(set(routers)), at=at
             )
         )
-
-    async def _sequences(self, places: Iterable[int]) -> dict[int, int]:
-        """Map the negative numbers of rounds to the rounds' sequences.
-
-        Args:
-            places: Those that are not negative are left out.
-        """
-        numbers = sorted({-place for place in places if place < 0})
-        rows = (
-            await self._database.rows("rounds/sequences_of_rounds", numbers=numbers)
-            if numbers
-            else []
-        )
-        return {-number: sequence for number, sequence in rows}
 
     def set_sequences_after_commit(self, round_: Round) -> None:
         """Set the sequences of a published round in the background.

@@ -12,7 +12,7 @@ import orjson
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
-from propagation.adapters.neo4j.rounds.messages import parts_of, properties_of
+from propagation.adapters.neo4j.rounds.messages import Neo4jMessages, parts_of, properties_of
 from propagation.adapters.neo4j.rounds.staged_rows import (
     StageCall,
     StagedRows,
@@ -20,7 +20,6 @@ from propagation.adapters.neo4j.rounds.staged_rows import (
     split_by_client,
     split_by_size,
 )
-from propagation.adapters.neo4j.rounds.waiting_messages import Neo4jWaitingMessages
 from propagation.adapters.shared.json_text import without_nul
 from propagation.call_batcher import CallBatcher
 from propagation.model import Attribute, EntryKind, LeaseLost, Round, RouterVersion, RoutingEdge
@@ -51,7 +50,7 @@ ROUND = (
 )
 
 
-class Neo4jRounds(Neo4jEdges, Neo4jWaitingMessages):
+class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     """Stages, publishes and reads rounds."""
 
     def __init__(self, database: Neo4jDatabase) -> None:
