@@ -17,7 +17,12 @@ from propagation.ports import (
     VectorIndex,
 )
 from propagation.workflow.concurrency import Leases
-from propagation.workflow.index.repair import IndexRepair, OnProgress, no_progress
+from propagation.workflow.index.repair import (
+    ALL_CHANGES,
+    IndexRepair,
+    OnProgress,
+    no_progress,
+)
 from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, VectorSync
 from propagation.workflow.views import NumbersOwner
 
@@ -26,7 +31,6 @@ START_WAIT_SECONDS = 60.0
 """How long a start waits for another process that fills an index which was empty."""
 MIN_AGE_MS = 5_000
 """A younger change is most likely being written by the process that committed it."""
-ALL_CHANGES = 1_000_000
 log = logging.getLogger(__name__)
 
 

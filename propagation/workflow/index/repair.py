@@ -19,6 +19,7 @@ from propagation.workflow.views import NumbersOwner
 
 UNWRITTEN = 0
 SECOND_LOOK_SECONDS = 1.0
+ALL_CHANGES = 1_000_000
 OnProgress = Callable[[int, int], None]
 Refresh = Callable[[], Awaitable[object]]
 Key = TypeVar("Key", int, str)
@@ -75,11 +76,13 @@ class IndexRepair:
             router: stored[router] for router in stored if indexed.get(router, -1) < stored[router]
         }
         ahead = [key for key, version in indexed.items() if version > stored.get(int(key), -1)]
-        stale = await _lasting(writer, [Collection.ROUTERS], behind, refresh)
-        stale |= stored.keys() & ahead
+        stale, count = await self._look_again(writer, [Collection.ROUTERS], behind, refresh)
+        too_new = stored.keys() & ahead
         await writer.delete(Collection.ROUTERS, ahead)
-        await writer.upsert(Collection.ROUTERS, await self._points_of_routers(sorted(stale)))
-        return len(stale)
+        await writer.upsert(
+            Collection.ROUTERS, await self._points_of_routers(sorted(stale | too_new))
+        )
+        return count + len(too_new)
 
     async def carry_over(self, writer: IndexWriter, changes: Sequence[IndexChange]) -> None:
         """Write the points of changes in the outbox; drop the changes.
@@ -138,8 +141,8 @@ class IndexRepair:
         ahead = [key for key in indexed if indexed[key] > stored.get(int(key), 0)]
         deleted = await self._delete_ahead(writer, {int(key): indexed[key] for key in ahead})
         behind = {ref: stored[ref] for ref in stored if indexed.get(ref, 0) < stored[ref]}
-        lasting = await _lasting(writer, list(COLLECTIONS.values()), behind, refresh)
-        stale = sorted(lasting | stored.keys() & deleted)
+        late, count = await self._look_again(writer, [*COLLECTIONS.values()], behind, refresh)
+        stale = sorted(late | stored.keys() & deleted)
         for start in range(0, len(stale), CLIENTS_A_CALL):
             texts = await self._store.load_texts(stale[start : start + CLIENTS_A_CALL])
             points = await self._vectors.points_of_texts(texts.values())
@@ -148,7 +151,7 @@ class IndexRepair:
             )
             await self._vectors.update_view(points)
             progress(min(start + CLIENTS_A_CALL, len(stale)), len(stale))
-        return len(deleted.union(stale))
+        return count + len(deleted)
 
     async def _delete_ahead(self, writer: IndexWriter, ahead: Mapping[int, int]) -> set[int]:
         """Delete points of text versions that the graph does not have.
@@ -176,30 +179,40 @@ class IndexRepair:
             if attribute.canonical is None
         }
         behind = dict.fromkeys(stored - indexed.keys(), 0)
-        missing = sorted(await _lasting(writer, [Collection.ATTRIBUTES], behind, refresh))
+        missing, count = await self._look_again(writer, [Collection.ATTRIBUTES], behind, refresh)
         surplus = [key for key in indexed if key not in stored]
         await writer.delete(Collection.ATTRIBUTES, surplus)
-        points = await self._vectors.points_of_attributes(missing)
+        points = await self._vectors.points_of_attributes(sorted(missing))
         await writer.upsert(Collection.ATTRIBUTES, points)
-        return len(missing) + len(surplus)
+        return count + len(surplus)
 
     async def _current_versions(self, routers: Sequence[int]) -> dict[int, RouterVersion]:
         versions = await self._store.router_versions(routers)
         return {version.router: version for version in versions}
 
+    async def _look_again(
+        self,
+        writer: IndexWriter,
+        collections: Sequence[Collection],
+        behind: Mapping[Key, int],
+        refresh: Refresh | None,
+    ) -> tuple[set[Key], int]:
+        """Look again at points that are behind their versions.
 
-async def _lasting(
-    writer: IndexWriter,
-    collections: Sequence[Collection],
-    behind: Mapping[Key, int],
-    refresh: Refresh | None,
-) -> set[Key]:
-    """Return the keys that are behind their versions in a second look, too."""
-    if refresh is None or not behind:
-        return set(behind)
-    await asyncio.sleep(SECOND_LOOK_SECONDS)
-    await refresh()
-    indexed: dict[int | str, int] = {}
-    for collection in collections:
-        indexed |= await writer.versions(collection)
-    return {key for key, version in behind.items() if indexed.get(key, -1) < version}
+        What a process commits waits in the outbox until it is written. A point that is behind
+        without waiting there would stay so.
+
+        Returns:
+            The keys that are still behind, and how many of them do not wait in the outbox.
+        """
+        if refresh is None or not behind:
+            return set(behind), len(behind)
+        await asyncio.sleep(SECOND_LOOK_SECONDS)
+        changes = await self._store.pending_changes(0, ALL_CHANGES)
+        waiting = {change.key for change in changes if change.collection in collections}
+        await refresh()
+        indexed: dict[int | str, int] = {}
+        for collection in collections:
+            indexed |= await writer.versions(collection)
+        still = {key for key, version in behind.items() if indexed.get(key, -1) < version}
+        return still, len(still - waiting)
