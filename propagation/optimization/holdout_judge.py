@@ -29,7 +29,8 @@ class Verdict:
     `before` is computed with the present routers, `after` with those of the plan.
 
     Both are means over users of each user's mean loss; `standard_error` is that of the difference.
-    `interactions` of the `held_out` had a prediction to judge by.
+    `interactions` of the `held_out` had a prediction to judge by. `saved` is the log-loss that the
+    plan may cost because it leaves fewer routers.
     """
 
     users: int
@@ -38,22 +39,24 @@ class Verdict:
     before: float
     after: float
     standard_error: float
+    saved: float = 0.0
 
     @property
     def published(self) -> bool:
-        """Whether the loss grows by at most one standard error."""
-        return self.after - self.before <= self.standard_error
+        """Whether the loss grows by at most one standard error, and what fewer routers save."""
+        return self.after - self.before <= self.standard_error + self.saved
 
     @property
     def verdict(self) -> str:
         difference = self.after - self.before
         words = "no worse than" if self.published else "worse than"
         places = _places(difference, self.standard_error)
+        saved = f", {self.saved:.{places}f} for fewer routers" if self.saved else ""
         left_out = "" if self.interactions == self.held_out else " (the others had no prediction)"
         return (
             f"{words} the routers that are: log-loss {self.before:.{places}f} becomes"
             f" {self.after:.{places}f} ({difference:+.{places}f}, one standard error is"
-            f" {self.standard_error:.{places}f}) over {self.users:,} users and"
+            f" {self.standard_error:.{places}f}{saved}) over {self.users:,} users and"
             f" {self.interactions:,} of the {pluralize(self.held_out, 'newest interaction')}"
             f"{left_out}"
         )
@@ -90,7 +93,13 @@ def running_deviation(combiner: Combiner, feature: Feature) -> float:
 
 
 def judge(
-    users: NDArray[np.int64], scores: F32, before: F64, after: F64, slope: F64, held_out: int
+    users: NDArray[np.int64],
+    scores: F32,
+    before: F64,
+    after: F64,
+    slope: F64,
+    held_out: int,
+    fewer: int = 0,
 ) -> Verdict | None:
     """Compare a holdout's log-loss with the present and the planned routers.
 
@@ -101,6 +110,8 @@ def judge(
         after: The same with those of the plan [H, 2].
         slope: What a unit of that lift adds to each score [H, 2].
         held_out: Size of the holdout, at least H.
+        fewer: How many superfluous routers the plan retires. Each saves ln(H) / 2H: by the Bayesian
+            information criterion a parameter must explain that much.
 
     Returns:
         The verdict; None if fewer than two users have a prediction.
@@ -113,4 +124,7 @@ def judge(
         return None
     one, other = (np.bincount(place, loss) / counts for loss in (old_loss, new_loss))
     error = float(np.std(other - one, ddof=1) / np.sqrt(len(counts)))
-    return Verdict(len(counts), len(users), held_out, float(one.mean()), float(other.mean()), error)
+    saved = max(fewer, 0) * math.log(len(users)) / (2 * len(users))
+    return Verdict(
+        len(counts), len(users), held_out, float(one.mean()), float(other.mean()), error, saved
+    )

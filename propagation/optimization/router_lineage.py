@@ -41,6 +41,10 @@ class Numbering:
     retired: frozenset[int]
     changes: tuple[EvolutionChange, ...]
 
+    def fewer(self, routers: int, retired: frozenset[int]) -> int:
+        """Return how many routers fewer there are than before, when `retired` stood for none."""
+        return (routers - len(retired)) - (self.routers - len(self.retired))
+
     def to_map(
         self,
         halves: Mapping[int, Halves],

@@ -13,16 +13,49 @@ from numpy.typing import NDArray
 from propagation.model import RouterVersion
 from propagation.routing import largest_weights
 
+F64 = NDArray[np.float64]
 ITEMS_A_PART = 8_192
 
 
-def router_similarities(
-    mass: NDArray[np.float32],
-    total: NDArray[np.float64],
-    adoptions: NDArray[np.float64],
-    totals: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def router_similarities(gram: F64) -> F64:
     """Compare routers by what was adopted through them.
+
+    Args:
+        gram: As of `router_products`.
+
+    Returns:
+        Cosines (0..1) [K, K]; -1 on the diagonal, and where a router has no mass.
+    """
+    norms = np.sqrt(np.diag(gram))
+    norms[norms <= 0] = np.inf
+    out: F64 = gram / np.maximum(norms, 1e-12)[:, None] / np.maximum(norms, 1e-12)[None, :]
+    out[~np.isfinite(norms)] = out[:, ~np.isfinite(norms)] = -1
+    np.fill_diagonal(out, -1)
+    return out
+
+
+def merge_costs(gram: F64, total: F64) -> F64:
+    """Compute how much worse two routers explain their adoptions as one.
+
+    It is half of Pearson's statistic of two samples from one distribution, and so about the log
+    likelihood that a merge loses. A small router costs little, so no router swallows all others.
+
+    Args:
+        gram: As of `router_products`.
+        total: n [K].
+
+    Returns:
+        Nats (0 or more) [K, K]; infinite on the diagonal.
+    """
+    square = np.diag(gram)
+    sizes = total[:, None] * total[None, :] / np.maximum(total[:, None] + total[None, :], 1e-12)
+    out: F64 = sizes * np.maximum(square[:, None] + square[None, :] - 2 * gram, 0) / 2
+    np.fill_diagonal(out, np.inf)
+    return out
+
+
+def router_products(mass: NDArray[np.float32], total: F64, adoptions: F64, totals: F64) -> F64:
+    """Multiply routers' vectors of what was adopted through them.
 
     A router is the vector N[i,k] / n_k / sqrt(P_i) over items: the share of its mass that an item
     has, weighed so that popular items do not drown the others. Two routers without a taste of their
@@ -35,23 +68,15 @@ def router_similarities(
         totals: As in State.totals.
 
     Returns:
-        Cosines (0..1) [K, K]; -1 on the diagonal, and where a router has no mass.
+        Dot products [K, K]; 0 where a router has no mass.
     """
-    routers = len(total)
-    gram = np.zeros((routers, routers))
+    gram = np.zeros((len(total), len(total)))
     scale = np.where(total > 0, 1 / np.maximum(total, 1e-12), 0)
     for start in range(0, len(mass), ITEMS_A_PART):
         share = (adoptions[start : start + ITEMS_A_PART] + 0.5) / (totals[0] + 0.5 * totals[1])
         shares = mass[start : start + ITEMS_A_PART] * scale / np.sqrt(share)[:, None]
         gram += shares.T @ shares
-    norms = np.sqrt(np.diag(gram))
-    norms[total <= 0] = np.inf
-    out: NDArray[np.float64] = (
-        gram / np.maximum(norms, 1e-12)[:, None] / np.maximum(norms, 1e-12)[None, :]
-    )
-    out[~np.isfinite(norms)] = out[:, ~np.isfinite(norms)] = -1
-    np.fill_diagonal(out, -1)
-    return out
+    return gram
 
 
 def merged_standing(versions: Sequence[RouterVersion]) -> dict[str, float]:

@@ -11,14 +11,13 @@ from propagation.model import (
     EvolutionKind,
     RouterCase,
     RouterDecision,
+    RouterHalf,
     join_names,
     rank_by_distinctiveness,
 )
 
-ONE_COMMUNITY = 0.95
 SMALLEST_HALF = 0.15
 LEAST_WANTED = 5
-MOST_SHARED = 0.5
 BLAMED = 0.5
 SHOWN = 2
 
@@ -26,10 +25,11 @@ SHOWN = 2
 def decide(case: RouterCase) -> RouterDecision:
     """Decide on a router.
 
-    One whose halves ask for different things is split, routers of one community are merged, and one
-    that is mostly blamed is rewritten towards what its readers chose.
+    Where there are fewer routers than communities it is split, where there are more it is merged
+    with the router that costs least, and one that is mostly blamed is rewritten towards what its
+    readers chose.
     """
-    if case.halves is not None and _differ(case):
+    if case.missing > 0 and case.halves is not None and _large_enough(case.halves):
         one, other = (
             join_names(rank_by_distinctiveness(half.choices, case.common)[:SHOWN])
             for half in case.halves
@@ -40,11 +40,7 @@ def decide(case: RouterCase) -> RouterDecision:
             reason,
             tuple(_text(case, half.standing, half.choices) for half in case.halves),
         )
-    if (
-        case.nearest is not None
-        and case.merged_standing is not None
-        and case.similarity >= ONE_COMMUNITY
-    ):
+    if case.missing < 0 and case.nearest is not None and case.merged_standing is not None:
         reason = (
             f"holds the community of router {case.nearest.router}: their adoptions agree "
             f"to {case.similarity:.2f}"
@@ -60,21 +56,11 @@ def decide(case: RouterCase) -> RouterDecision:
     return RouterDecision(None, f"{case.praised} of {readers} readers chose what it spoke of")
 
 
-def _differ(case: RouterCase) -> bool:
-    assert case.halves is not None
-    one, other = case.halves
-    enough = min(sum(one.choices.values()), sum(other.choices.values())) >= LEAST_WANTED
-    return (
-        enough
-        and min(one.share, other.share) >= SMALLEST_HALF
-        and _overlap(one.choices, other.choices) <= MOST_SHARED
+def _large_enough(halves: tuple[RouterHalf, RouterHalf]) -> bool:
+    return all(
+        half.share >= SMALLEST_HALF and sum(half.choices.values()) >= LEAST_WANTED
+        for half in halves
     )
-
-
-def _overlap(one: Mapping[str, int], other: Mapping[str, int]) -> float:
-    """Return the overlap (0..1) of two tallies as distributions."""
-    here, there = sum(one.values()), sum(other.values())
-    return sum(min(count / here, other.get(name, 0) / there) for name, count in one.items())
 
 
 def _text(

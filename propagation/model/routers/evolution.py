@@ -126,9 +126,11 @@ class RouterCase:
         common: Mean share of each attribute over all routers.
         halves: The halves of a split; None if it cannot be split.
         distance: 1 less the cosine of the halves' centres (0 to 2).
-        nearest: The most similar router; None if there is none.
+        nearest: The router with which it is merged at the least loss; None if there is none.
         similarity: To the nearest router, -1 to 1.
         merged_standing: What both would stand for together.
+        missing: How many routers there are too few (below 0: too many) for the communities that
+            users' choices tell apart; 0 where they tell none.
     """
 
     router: RouterVersion
@@ -142,6 +144,7 @@ class RouterCase:
     nearest: RouterVersion | None = None
     similarity: float = -1.0
     merged_standing: Mapping[str, float] | None = None
+    missing: int = 0
 
 
 @dataclass(frozen=True)

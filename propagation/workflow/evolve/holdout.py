@@ -231,6 +231,7 @@ def judge_plan(plan: Plan, snapshot: Snapshot, holdout: Holdout) -> Verdict | No
         after[rows],
         np.stack(slopes, axis=1),
         len(holdout),
+        min(plan.superfluous, plan.numbering.fewer(snapshot.routers, snapshot.retired)),
     )
 
 

@@ -39,7 +39,7 @@ class Plan:
     texts: The routers' next versions; the publication numbers them. communities: Of each router
     that is split. written: What was written up to T to the routers that
     were asked about; these are marked in `asked` [K]. undecided: Why the reasoner did not decide on
-    a router.
+    a router. superfluous: How many routers more there are than communities.
     """
 
     numbering: Numbering
@@ -48,6 +48,7 @@ class Plan:
     written: WrittenRows
     asked: NDArray[np.bool_]
     undecided: Mapping[int, str] = field(default_factory=dict)
+    superfluous: int = 0
 
     def divide(self, directions: NDArray[np.float32], items: int) -> dict[int, Division]:
         """Divide each split router among all who have written to it.

@@ -26,8 +26,14 @@ from propagation.model import (
     rank_by_distinctiveness,
 )
 from propagation.numbers import mixed
+from propagation.optimization.community_count import count_communities
 from propagation.optimization.router_lineage import number_routers
-from propagation.optimization.router_merge import merged_standing, router_similarities
+from propagation.optimization.router_merge import (
+    merge_costs,
+    merged_standing,
+    router_products,
+    router_similarities,
+)
 from propagation.optimization.router_rewrite import rewritten_standing
 from propagation.optimization.router_split import (
     Community,
@@ -110,6 +116,7 @@ def _router_case(
     similarity: float,
     common: Mapping[str, float],
     min_support: int,
+    missing: int,
 ) -> RouterCase:
     """Describe a router, with the split and the merge that it might have.
 
@@ -132,6 +139,7 @@ def _router_case(
         nearest=nearest,
         similarity=similarity,
         merged_standing=None if nearest is None else merged_standing([router, nearest]),
+        missing=missing,
     )
 
 
@@ -139,11 +147,12 @@ def _router_case(
 class _PlanDraft:
     """Decisions so far.
 
-    `free` routers may still change, and `room` more may come to be.
+    `free` routers may still change, and `room` more may come to be. `missing` is as in RouterCase.
     """
 
     free: frozenset[int]
     room: int
+    missing: int
     cases: list[tuple[RouterCase, RouterDecision]] = field(default_factory=list)
     changes: list[EvolutionChange] = field(default_factory=list)
     communities: dict[int, Community] = field(default_factory=dict)
@@ -162,6 +171,8 @@ class _PlanDraft:
         if change.kind == EvolutionKind.SPLIT and community is not None:
             self.communities[case.router.router] = community
             self.room -= 1
+            self.missing -= 1
+        self.missing += change.kind == EvolutionKind.MERGE
 
 
 @dataclass
@@ -190,18 +201,22 @@ class Planner:
             maps: Of the runs before.
             through: T.
         """
-        routers = self._routers_to_ask(snapshot, gradients)
-        asked = np.zeros(snapshot.routers, np.bool_)
-        asked[routers] = True
-        written = WrittenRows()
-        await gather(self.store, maps, written, asked, through)
-        similarities = await asyncio.to_thread(
-            router_similarities,
+        free = frozenset(range(snapshot.routers)) - snapshot.retired
+        gram = await asyncio.to_thread(
+            router_products,
             snapshot.mass,
             snapshot.tastes.total,
             snapshot.adoptions,
             snapshot.tastes.totals,
         )
+        similarities, costs = router_similarities(gram), merge_costs(gram, snapshot.tastes.total)
+        asked = np.zeros(snapshot.routers, np.bool_)
+        enough = self._enough(snapshot, gradients)
+        asked[enough] = True
+        written = WrittenRows()
+        await gather(self.store, maps, written, asked, through)
+        missing = await asyncio.to_thread(self._count_missing, written, len(free))
+        routers = self._routers_to_ask(enough, gradients, snapshot, costs, missing)
         texts = await self.store.router_versions(range(snapshot.routers))
         common = mean_shares([dict(text.standing) for text in texts])
         # A router for which nothing is written yet has an empty text.
@@ -209,28 +224,31 @@ class Planner:
             number: RouterVersion(router=number, version=0, round=0, epoch=0, name="", text="")
             for number in range(snapshot.routers)
         } | {text.router: text for text in texts}
-        free = frozenset(range(snapshot.routers)) - snapshot.retired
-        draft = _PlanDraft(free, room=self.settings.k_most - len(free))
+        draft = _PlanDraft(free, self.settings.k_most - len(free), missing)
         directions = snapshot.directions
         for router in routers:
             if router not in draft.free or len(draft.cases) == self.settings.evolve_most:
                 continue
+            if draft.missing >= 0 and router not in enough:
+                continue
             community = None
-            if draft.room > 0:
+            if draft.room > 0 and asked[router]:
                 community = await asyncio.to_thread(self._split, router, written, directions)
-            nearest = max(
-                sorted(draft.free - {router}), key=similarities[router].__getitem__, default=None
+            nearest = min(
+                sorted(draft.free - {router}), key=costs[router].__getitem__, default=None
             )
+            found = gradients.get(router, RouterGradients())
             case = await asyncio.to_thread(
                 _router_case,
                 versions[router],
-                gradients[router],
-                await self._supported_gradients(gradients[router]),
+                found,
+                await self._supported_gradients(found),
                 community,
                 None if nearest is None else versions[nearest],
                 -1.0 if nearest is None else float(similarities[router][nearest]),
                 common,
                 self.settings.min_support,
+                draft.missing,
             )
             await self._decide(case, community, draft)
         numbering = number_routers(draft.changes, snapshot.routers, snapshot.retired)
@@ -239,12 +257,18 @@ class Planner:
             for (case, decision), change in zip(draft.cases, numbering.changes, strict=True)
             for text in _texts(case, decision, change.after)
         ]
-        return Plan(numbering, next_texts, draft.communities, written, asked, draft.undecided)
+        return Plan(
+            numbering,
+            next_texts,
+            draft.communities,
+            written,
+            asked,
+            draft.undecided,
+            max(-missing, 0),
+        )
 
-    def _routers_to_ask(
-        self, snapshot: Snapshot, gradients: Mapping[int, RouterGradients]
-    ) -> list[int]:
-        enough = [
+    def _enough(self, snapshot: Snapshot, gradients: Mapping[int, RouterGradients]) -> list[int]:
+        return [
             router
             for router, found in gradients.items()
             if router < snapshot.routers
@@ -252,8 +276,41 @@ class Planner:
             and len(found.choices) >= self.settings.min_support
             and found.praised + found.blamed >= self.settings.evolve_support
         ]
-        most_blamed = sorted(enough, key=lambda router: (-gradients[router].blamed, router))
-        return most_blamed[: 2 * self.settings.evolve_most]
+
+    def _count_missing(self, written: WrittenRows, routers: int) -> int:
+        """Return RouterCase.missing.
+
+        None is superfluous unless it is clear that no further community is hidden.
+        """
+        if not written.pairs:
+            return 0
+        users, items = (np.concatenate(rows) for rows in zip(*written.pairs, strict=True))
+        settings = self.settings
+        count, clear = count_communities(users, items, settings.k_most, settings.seed)
+        return count - routers if clear or count > routers else 0
+
+    def _routers_to_ask(
+        self,
+        enough: Sequence[int],
+        gradients: Mapping[int, RouterGradients],
+        snapshot: Snapshot,
+        costs: NDArray[np.float64],
+        missing: int,
+    ) -> list[int]:
+        """Put those first that a missing or superfluous router concerns, then the most blamed."""
+        order = sorted(enough, key=lambda router: (-gradients[router].blamed, router))
+        if missing > 0:
+            order.sort(key=lambda router: -snapshot.tastes.total[router])
+        elif missing < 0:
+            free = sorted(set(range(snapshot.routers)) - snapshot.retired)
+            cheapest = np.where(np.eye(len(free)) > 0, np.inf, costs[np.ix_(free, free)]).min(
+                axis=1
+            )
+            pairs = [free[place] for place in np.argsort(cheapest, kind="stable")]
+            order = list(dict.fromkeys([*pairs[: -2 * missing], *order]))
+        return order[
+            : 4 * self.settings.evolve_most if missing < 0 else 2 * self.settings.evolve_most
+        ]
 
     def _split(
         self, router: int, written: WrittenRows, directions: NDArray[np.float32]

@@ -36,7 +36,8 @@ class AlignedBlock:
 class WrittenRows:
     """Rows of what was written to some routers.
 
-    A row is (user, item, router, weight); the totals [K] are those of all routers.
+    A row is (user, item, router, weight); the totals [K] are those of all routers. `pairs` are the
+    (user, item) rows of every interaction, whatever it wrote to.
     """
 
     users: list[NDArray[np.int32]] = field(default_factory=list)
@@ -44,6 +45,7 @@ class WrittenRows:
     routers: list[NDArray[np.int16]] = field(default_factory=list)
     weights: list[NDArray[np.float32]] = field(default_factory=list)
     totals: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    pairs: list[tuple[I64, I64]] = field(default_factory=list)
     through: int = 0
 
     def add(self, part: AlignedBlock, chain: RouterMapChain, selected: NDArray[np.bool_]) -> None:
@@ -58,6 +60,7 @@ class WrittenRows:
         routers = chain.map_routers(part.block.routers[part.rows, TASTE], part.users)
         if not len(self.totals):
             self.totals = np.zeros(len(selected))
+        self.pairs.append((part.users, part.items))
         self.totals += np.bincount(routers.ravel(), weights.ravel(), len(selected))[: len(selected)]
         row, place = np.nonzero(selected[routers] & (weights > 0))
         self.users.append(part.users[row].astype(np.int32))

@@ -24,7 +24,7 @@ from propagation.model import (
 from propagation.numbers import Written, evolved_mass, evolved_total, evolved_trust
 from propagation.optimization.holdout_judge import Verdict, judge
 from propagation.optimization.router_lineage import follow_edges, follow_rules, number_routers
-from propagation.optimization.router_merge import router_similarities
+from propagation.optimization.router_merge import merge_costs, router_products, router_similarities
 from propagation.optimization.router_split import nearer_second, two_means
 from propagation.workflow.evolve.undo_planner import find_undoable, reverse_numbering
 
@@ -211,13 +211,18 @@ def test_a_verdict_shows_a_difference_however_small():
 
 def test_routers_through_which_the_same_is_adopted_are_alike():
     mass = np.array([[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 5, 0], [0, 0, 5, 0]], np.float32)
-    found = router_similarities(
-        mass, mass.sum(axis=0, dtype=np.float64), np.array([6.0, 6, 5, 5]), np.array([22.0, 4])
-    )
+    total = mass.sum(axis=0, dtype=np.float64)
+    gram = router_products(mass, total, np.array([6.0, 6, 5, 5]), np.array([22.0, 4]))
+    found = router_similarities(gram)
     assert found[0, 1] == pytest.approx(1)
     assert found[0, 2] == pytest.approx(0)
     assert (found[3] == -1).all()
     assert (np.diag(found) == -1).all()
+    costs = merge_costs(gram, total)
+    assert costs[0, 1] == pytest.approx(0, abs=1e-9)
+    assert costs[0, 2] > costs[1, 2] > costs[0, 3] == 0, (
+        "a small router costs less, an empty one nothing"
+    )
 
 
 def test_an_undo_leads_back_to_the_numbers_of_before():
@@ -277,12 +282,14 @@ def half(share, **wanted):
 def test_the_offline_decision():
     other = RouterVersion(router=2, version=1, round=1, epoch=1, name="bop", text="t")
     assert decide(case()).kind is None
-    merge = decide(case(nearest=other, similarity=0.97, merged_standing={"jazz": 3.0}))
+    near = {"nearest": other, "similarity": 0.9, "merged_standing": {"jazz": 3.0}}
+    merge = decide(case(missing=-1, **near))
     assert (merge.kind, len(merge.texts), "router 2" in merge.reason) == (MERGE, 1, True)
-    assert decide(case(nearest=other, similarity=0.9, merged_standing={"jazz": 3.0})).kind is None
-    split = decide(case(halves=(half(0.4, jazz=9), half(0.6, opera=7))))
+    assert decide(case(**near)).kind is None
+    halves = half(0.4, jazz=9), half(0.6, opera=7)
+    assert decide(case(halves=halves)).kind is None
+    split = decide(case(missing=1, halves=halves))
     assert (split.kind, [name for name, _ in split.texts]) == (SPLIT, ["jazz", "opera"])
-    assert decide(case(halves=(half(0.95, jazz=9), half(0.05, opera=7)))).kind is None
-    assert decide(case(halves=(half(0.5, jazz=9), half(0.5, jazz=5, opera=4)))).kind is None
+    assert decide(case(missing=1, halves=(half(0.95, jazz=9), half(0.05, opera=7)))).kind is None
     rewrite = decide(case(praised=2, blamed=8, choices={"opera": 8, "jazz": 2}))
     assert (rewrite.kind, "opera" in rewrite.texts[0][1]) == (REWRITE, True)

@@ -29,15 +29,16 @@ REASON_WORDS, TOKENS = 25, 450
 TEXTS = {"keep": 0, "split": 2, "merge": 1, "rewrite": 1}
 PROMPT = Prompt(
     "evolve",
-    2,
+    3,
     RULES
     + """
 The router in the data speaks for a community of users and items. `says` is its message; `helped` and `misled` count the readers for
 whom it did or did not speak of what they chose; `gradients` are what they ask of it; `chose` counts what they chose. Where given,
 `halves` are its two groups of users, each one's share and what it chose; `nearest` is the message of the router most like it, and
-`likeness` (at most 1) how much the same is adopted through both. Decide its `kind`:
-- split, where the halves want different things;
-- merge, where both routers hold one community;
+`likeness` (at most 1) how much the same is adopted through both. `missing` is how many routers there are too few for the
+communities that choices tell apart; below 0, too many; 0, no change is needed. Decide its `kind`:
+- split, where the halves want different things and `missing` is above 0;
+- merge, where both routers hold one community and `missing` is below 0;
 - rewrite, where its message misleads and should speak of what readers chose;
 - keep, else.
 Give a `reason` of at most 25 words, and `routers`: two for split, in the order of the halves; one for merge or rewrite; none for
@@ -94,6 +95,7 @@ def _show(case: RouterCase) -> dict[str, Any]:
         "misled": case.blamed,
         "gradients": [as_data(one.text, MESSAGE_CHARS) for one in case.gradients[:GRADIENTS]],
         "chose": show_counts(case.choices, NAMES),
+        "missing": case.missing,
     }
     if case.halves is not None:
         out["halves"] = [

@@ -70,7 +70,7 @@ def test_decisions_that_can_be_carried_out():
         2,
         "readers say so",
     )
-    assert split.written_by == "evolve@2"
+    assert split.written_by == "evolve@3"
     assert read_decision(answer("merge", 1), case(nearest=ROUTER)).kind == EvolutionKind.MERGE
     assert read_decision(answer("rewrite", 1), case()).texts == ((SPOKEN["name"], SPOKEN["text"]),)
     assert read_decision(answer("keep", 0), case()).kind is None

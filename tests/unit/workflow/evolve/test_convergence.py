@@ -1,0 +1,60 @@
+"""The number of routers converges to that of the planted communities (RecNet 3.4.2, figure 5)."""
+
+import numpy as np
+import pytest
+
+from propagation.model import NewInteraction
+from propagation.workflow.settings import BankSettings
+from tests.unit.workflow.evolve.evolving import catalogue, engine_on, push
+
+NOISE, EACH = 0.15, 20
+NAMES = ("jazz", "opera", "punk", "folk", "blues", "swing", "metal", "house", "choir", "salsa")
+STYLES = tuple(f"{name} {part}" for part in ("old", "new") for name in NAMES)
+
+
+def mixed_stream(styles, events, seed, users=120):
+    """Draw events of users who each have two or three styles, and now and then any other."""
+    draw = np.random.default_rng(seed)
+    tastes = [draw.permutation(len(styles))[: 2 + user % 2] for user in range(users)]
+    for n in range(events):
+        user = draw.integers(users)
+        style = draw.integers(len(styles)) if draw.random() < NOISE else draw.choice(tastes[user])
+        yield NewInteraction(
+            event_id=f"{n}",
+            user_id=f"user {user}",
+            item_id=f"{styles[style]}{draw.integers(EACH)}",
+            time=n,
+            content_hash=f"{n}",
+        )
+
+
+async def routers_by_night(path, planted, start, nights, events, seed=1, **settings):
+    engine = engine_on(path, taste=BankSettings(k=start), holdout=400, **settings)
+    await engine.open()
+    await engine.upsert_clients(catalogue(STYLES[:planted], EACH))
+    await engine.drain()
+    await engine.init()
+    stream = list(mixed_stream(STYLES[:planted], nights * events, seed))
+    counts = []
+    for night in range(nights):
+        await push(engine, stream[night * events : (night + 1) * events], step=100)
+        await engine.evolve()
+        counts.append(len(engine.routers_in_use))
+    await engine.close()
+    return counts
+
+
+@pytest.mark.parametrize("start", [3, 12])
+async def test_few_and_many_routers_become_as_many_as_the_communities(tmp_path, start):
+    counts = await routers_by_night(tmp_path / "town.db", 4, start, nights=4, events=500)
+    assert 2 <= counts[-1] <= 6, counts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", [8, 80])
+@pytest.mark.parametrize(("planted", "seed"), [(6, 2), (12, 3), (20, 4)])
+async def test_the_number_of_routers_settles_near_that_of_the_communities(
+    tmp_path, planted, seed, start
+):
+    counts = await routers_by_night(tmp_path / "town.db", planted, start, 20, 400, seed)
+    assert all(planted / 2 <= count <= planted * 1.5 for count in counts[-4:]), counts
