@@ -212,7 +212,10 @@ class Planner:
         similarities, costs = router_similarities(gram), merge_costs(gram, snapshot.tastes.total)
         asked = np.zeros(snapshot.routers, np.bool_)
         enough = self._enough(snapshot, gradients)
-        asked[enough] = True
+        size = 2 * self.settings.evolve_most
+        asked[self._by_mass(enough, snapshot)[:size] + self._by_blame(enough, gradients)[:size]] = (
+            True
+        )
         written = WrittenRows()
         await gather(self.store, maps, written, asked, through)
         missing = await asyncio.to_thread(self._count_missing, written, len(free))
@@ -277,6 +280,14 @@ class Planner:
             and found.praised + found.blamed >= self.settings.evolve_support
         ]
 
+    def _by_blame(
+        self, routers: Sequence[int], gradients: Mapping[int, RouterGradients]
+    ) -> list[int]:
+        return sorted(routers, key=lambda router: (-gradients[router].blamed, router))
+
+    def _by_mass(self, routers: Sequence[int], snapshot: Snapshot) -> list[int]:
+        return sorted(routers, key=lambda router: (-snapshot.tastes.total[router], router))
+
     def _count_missing(self, written: WrittenRows, routers: int) -> int:
         """Return RouterCase.missing.
 
@@ -298,9 +309,9 @@ class Planner:
         missing: int,
     ) -> list[int]:
         """Put those first that a missing or superfluous router concerns, then the most blamed."""
-        order = sorted(enough, key=lambda router: (-gradients[router].blamed, router))
+        order = self._by_blame(enough, gradients)
         if missing > 0:
-            order.sort(key=lambda router: -snapshot.tastes.total[router])
+            order = self._by_mass(enough, snapshot)
         elif missing < 0:
             free = sorted(set(range(snapshot.routers)) - snapshot.retired)
             cheapest = np.where(np.eye(len(free)) > 0, np.inf, costs[np.ix_(free, free)]).min(

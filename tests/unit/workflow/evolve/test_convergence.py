@@ -28,13 +28,13 @@ def mixed_stream(styles, events, seed, users=120):
         )
 
 
-async def routers_by_night(path, planted, start, nights, events, seed=1, **settings):
-    engine = engine_on(path, taste=BankSettings(k=start), holdout=400, **settings)
+async def routers_by_night(path, planted, start, nights, events, seed=1, users=120):
+    engine = engine_on(path, taste=BankSettings(k=start), holdout=events)
     await engine.open()
     await engine.upsert_clients(catalogue(STYLES[:planted], EACH))
     await engine.drain()
     await engine.init()
-    stream = list(mixed_stream(STYLES[:planted], nights * events, seed))
+    stream = list(mixed_stream(STYLES[:planted], nights * events, seed, users))
     counts = []
     for night in range(nights):
         await push(engine, stream[night * events : (night + 1) * events], step=100)
@@ -46,7 +46,7 @@ async def routers_by_night(path, planted, start, nights, events, seed=1, **setti
 
 @pytest.mark.parametrize("start", [3, 12])
 async def test_few_and_many_routers_become_as_many_as_the_communities(tmp_path, start):
-    counts = await routers_by_night(tmp_path / "town.db", 4, start, nights=4, events=500)
+    counts = await routers_by_night(tmp_path / "town.db", 4, start, nights=3, events=300, users=60)
     assert 2 <= counts[-1] <= 6, counts
 
 
