@@ -14,8 +14,10 @@ WITH search, CASE WHEN search.at IS NULL THEN coalesce(search.version, 0) ELSE w
 MATCH (p:ProfileVersion)
 WHERE p.ref = search.ref AND p.version >= first
   AND (search.all
-    OR any(sequence IN search.sequences WHERE sequence IN p.source_sequences OR p.rules CONTAINS toString(sequence))
-    OR any(place IN range(0, size(p.source_routers) - 1) WHERE [p.source_routers[place], p.source_versions[place]] IN search.messages)
+    OR any(sequence IN p.source_sequences WHERE sequence IN search.sequences)
+    OR p.rules IS NOT NULL AND any(sequence IN search.sequences WHERE p.rules CONTAINS toString(sequence))
+    OR any(place IN range(0, size(p.source_routers) - 1)
+           WHERE p.source_routers[place] >= 0 AND [p.source_routers[place], p.source_versions[place]] IN search.messages)
     OR any(word IN search.words WHERE any(text IN p.line_texts WHERE text CONTAINS word) OR any(name IN p.attributes WHERE name CONTAINS word))
     OR any(word IN search.escaped WHERE p.rules CONTAINS word))
 WITH DISTINCT p

@@ -1,6 +1,7 @@
-"""Checkpoints: arrays in pieces of a MiB.
+"""Checkpoints: arrays in pieces of at most a MiB.
 
-Each piece is written in its own transaction.
+A transaction writes pieces of about four MiB: most arrays are far smaller than a piece, and each
+commit costs the server a write to its disk.
 """
 
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint, StoreCorr
 from propagation.ports import Lease
 
 PART_BYTES = 1 << 20
+BYTES_PER_COMMIT = 4 << 20
 PARTS_PER_READ = 16
 
 
@@ -58,9 +60,14 @@ class Neo4jCheckpoints(Neo4jSweeper):
             )
 
         id_ = await self._database.write(begin, lease)
+        pieces: list[dict[str, Any]] = []
         for name in list(checkpoint.arrays):
-            for part in _parts(id_, name, checkpoint.arrays.pop(name)):
-                await self._database.execute("learn/checkpoints/create_piece", **part)
+            for piece in _pieces(id_, name, checkpoint.arrays.pop(name)):
+                pieces.append(piece)
+                if sum(len(one["data"]) for one in pieces) >= BYTES_PER_COMMIT:
+                    await self._database.execute("learn/checkpoints/create_pieces", pieces=pieces)
+                    pieces = []
+        await self._database.execute("learn/checkpoints/create_pieces", pieces=pieces)
         return StagedCheckpoint(id_, checkpoint.sequence)
 
     async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
@@ -124,8 +131,8 @@ async def publish_checkpoint(transaction: Transaction, id_: int) -> None:
         raise LeaseLost("another checkpoint was begun before this one was complete")
 
 
-def _parts(id_: int, name: str, array: NDArray[np.generic]) -> Iterator[dict[str, object]]:
-    """Yield the parameters of cypher/learn/checkpoints/create_piece."""
+def _pieces(id_: int, name: str, array: NDArray[np.generic]) -> Iterator[dict[str, Any]]:
+    """Yield the properties of an array's pieces."""
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
         yield {
