@@ -15,7 +15,7 @@ from propagation.workflow.reason.pipeline import ClaimRenewal
 from propagation.workflow.views import NumbersOwner, NumbersView, seeded_directions
 from services.runtime.process import SystemClock
 
-SECONDS, SLOW = 0.3, 0.8
+SECONDS, SLOW = 0.7, 1.6
 
 
 class SlowEmbedder(HashedEmbedder):
