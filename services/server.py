@@ -66,8 +66,8 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT.
 
     A signal during the start ends it within two seconds. Later the first one lets running calls
-    end, and a second one does not wait for them; after `drain_seconds` the process is cut off. If
-    the graph's server or the embedder does not answer, the start waits for it.
+    end, and a second one does not wait for them. What is left after `drain_seconds` more is cut off
+    with exit code 1. If the graph's server or the embedder does not answer, the start waits for it.
 
     Args:
         announce: Called with HOST:PORT when the service is ready.
@@ -83,16 +83,13 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     interruption.exit_code = 0
     with _signals_set(stopping, at_once), contextlib.suppress(StartCancelled):
         async with running(settings, stopping=stopping) as service:
-            interruption.drain(settings.server.drain_seconds)
+            server = settings.server
+            interruption.drain(server.grace_seconds + server.drain_seconds)
             announce(service.address)
-            loop.add_signal_handler(signal.SIGHUP, service.admission.reload_tokens)
+            reload = service.admission.reload_tokens
+            signal.signal(signal.SIGHUP, lambda *_: loop.call_soon_threadsafe(reload))
             await stopping.wait()
-            log.info("stopping", grace_seconds=settings.server.grace_seconds)
-            loop.call_later(
-                settings.server.drain_seconds,
-                log.warning,
-                "not stopped within server.drain_seconds: cut off; what was acknowledged is stored",
-            )
+            log.info("stopping", grace_seconds=server.grace_seconds)
             stop_at_once = asyncio.create_task(_stop_at_once(service, at_once))
         stop_at_once.cancel()
 
@@ -231,7 +228,7 @@ def _signals_set(stopping: asyncio.Event, at_once: asyncio.Event) -> Iterator[No
     def handle() -> None:
         (at_once if stopping.is_set() else stopping).set()
 
-    # Not loop.add_signal_handler: that would take the pipe by which `interruption` learns of them.
+    # No loop.add_signal_handler here or for SIGHUP: it would take the pipe of `interruption`.
     before = {
         number: signal.signal(number, lambda *_: loop.call_soon_threadsafe(handle))
         for number in STOP_SIGNALS
@@ -239,6 +236,6 @@ def _signals_set(stopping: asyncio.Event, at_once: asyncio.Event) -> Iterator[No
     try:
         yield
     finally:
-        loop.remove_signal_handler(signal.SIGHUP)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         for number, handler in before.items():
             signal.signal(number, handler)

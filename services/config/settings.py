@@ -58,7 +58,7 @@ class ServerSettings(Term):
     max_message_bytes: int = Field(4 << 20, ge=1 << 10)
     grace_seconds: float = Field(10.0, gt=0, description="How long a stop waits for calls.")
     drain_seconds: float = Field(
-        25.0, gt=0, description="How long a whole stop may take; then the process is cut off."
+        15.0, gt=0, description="How long a stop may take after that; then it is cut off."
     )
     log_format: Literal["console", "json"] = "console"
 

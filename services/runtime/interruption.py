@@ -9,6 +9,7 @@ from types import FrameType
 
 from propagation.forced_exit import clean_up_now
 
+CUT_OFF = b"propagation: not stopped in time: cut off; what was acknowledged is stored\n"
 INTERRUPTED = 130
 FORCED_SECONDS = 1.5
 SHOW_CURSOR = "\x1b[?25h"
@@ -42,14 +43,16 @@ class Interruption:
         threading.Thread(target=self._watch, args=(read,), daemon=True).start()
 
     def drain(self, seconds: float) -> None:
-        """Give the process so many seconds more after a signal, to drain."""
-        self._drain_seconds = seconds
+        """Give the process so many seconds more after a signal, to drain; then it fails."""
+        self._drain_seconds, self.exit_code = seconds, 1
 
     def _watch(self, pipe: int) -> None:
         while os.read(pipe, 1)[0] not in STOP_SIGNALS:
             pass
         time.sleep(FORCED_SECONDS)
-        time.sleep(self._drain_seconds)
+        if self._drain_seconds:
+            time.sleep(self._drain_seconds)
+            os.write(sys.stderr.fileno(), CUT_OFF)
         clean_up_now()
         if sys.stderr.isatty():
             os.write(sys.stderr.fileno(), SHOW_CURSOR.encode())  # a progress bar hides it

@@ -97,8 +97,9 @@ class Stage0:
         """
         async with self.exclusion.run(Activity.REASON):
             # Clients are described, but not by the present routers, which are about to change.
-            while await self.cold_start.describe(welcome=False, wait_seconds=WAIT_SECONDS):
-                pass
+            described: int | None = 1
+            while described != 0:  # None: another process describes them, and is not done
+                described = await self.cold_start.describe(welcome=False, wait_seconds=WAIT_SECONDS)
         async with self.exclusion.run(Activity.BOOTSTRAP):
             async with self.learner.hold_lease(synchronize=not self.data.outdated) as lease:
                 if first and self.numbers.view.epoch:

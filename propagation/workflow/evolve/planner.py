@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.graph_rules.name_matching import OwnWords
 from propagation.model import (
     EvolutionChange,
     EvolutionKind,
@@ -23,6 +24,7 @@ from propagation.model import (
     RouterDecision,
     RouterMaps,
     RouterVersion,
+    index_of,
     rank_by_distinctiveness,
 )
 from propagation.numbers import mixed
@@ -245,7 +247,7 @@ class Planner:
                 _router_case,
                 versions[router],
                 found,
-                await self._supported_gradients(found),
+                await self._supported_gradients(found, snapshot),
                 community,
                 None if nearest is None else versions[nearest],
                 -1.0 if nearest is None else float(similarities[router][nearest]),
@@ -330,23 +332,28 @@ class Planner:
         seed = int(mixed(np.uint64(router), np.uint64(self.settings.seed))) >> 1
         return split_community(sum_by_place(users, weights, len(directions)), directions, seed)
 
-    async def _supported_gradients(self, found: RouterGradients) -> list[Gradient]:
+    async def _supported_gradients(
+        self, found: RouterGradients, snapshot: Snapshot
+    ) -> list[Gradient]:
         """Return the newest gradients that tell of no single reader, newest first.
 
-        Left out are those that name what fewer than `min_support` readers chose, or the title of
-        the item that their reader chose.
+        Left out are those that name what fewer than `min_support` readers chose, also an item by
+        its title.
         """
         supported = supported_choices(found.choices.values(), self.settings.min_support)
         newest = [one for one in reversed(found.newest) if supported.keys() >= {*one.attributes}]
         rows = await self.store.interactions(sorted({one.sequence for one in newest}))
-        items = await self.store.get_clients(sorted({row.item for row in rows}))
-        titles = {client.ref: client.title.casefold() for client in items if client.title}
-        title_of = {row.sequence: titles[row.item] for row in rows if row.item in titles}
-        return [
-            one
-            for one in newest
-            if one.sequence not in title_of or title_of[one.sequence] not in one.text.casefold()
+        few = {
+            row.item
+            for row in rows
+            if snapshot.adoptions[index_of(row.item)] < self.settings.min_support
+        }
+        titles = [
+            OwnWords(client.title)
+            for client in await self.store.get_clients(sorted(few))
+            if client.title
         ]
+        return [one for one in newest if not any(title.is_in(one.text) for title in titles)]
 
     async def _decide(
         self, case: RouterCase, community: Community | None, draft: _PlanDraft

@@ -14,7 +14,7 @@ from propagation.model import (
 )
 from propagation.ports import GraphStore
 from propagation.workflow.concurrency import Activity, Exclusion
-from propagation.workflow.forget.name_matching import ErasedClient, own_names
+from propagation.workflow.forget.text_changes import ErasedClient, own_names
 from propagation.workflow.forget.withdrawal import Withdrawer, Withdrawn
 from propagation.workflow.views import ClientMemory
 

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from propagation.graph_rules.name_matching import OwnWords
 from propagation.model import (
     AffectedMessage,
     ClientKind,
@@ -17,14 +18,12 @@ from propagation.routing import (
     is_catalogue,
     to_canonical,
 )
-from propagation.workflow.forget.name_matching import OwnWords
 from propagation.workflow.forget.redaction import (
     Key,
     LostAttributes,
     Removal,
     lost_attributes,
     redact_message,
-    without_titles,
 )
 from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
 
@@ -109,16 +108,20 @@ class MessageChangeFinder:
     async def _without_titles(
         self, message: RouterVersion, titles: Mapping[int, OwnWords]
     ) -> RouterVersion:
-        """Drop titles of items that came to a message because of events."""
-        quoted = [ref for ref, title in titles.items() if title.is_in(message.text)]
+        """Leave out titles of items that came to a message because of events."""
+        texts = message.text, message.name
+        quoted = [ref for ref, title in titles.items() if any(map(title.is_in, texts))]
         stored = (
             await self.store.router_version(message.router, message.version) if quoted else None
         )
         if stored is None:
             return message
         public = {part.ref for part in stored.integrated if is_catalogue(part.ref, part.sequence)}
-        text = without_titles(message.text, [titles[ref] for ref in quoted if ref not in public])
-        return message if text == message.text else replace(message, text=text)
+        for ref in quoted:
+            if ref not in public:
+                quoting = AffectedMessage(message, (), {})
+                message = redact_message(quoting, titles[ref], frozenset(), 1)
+        return message
 
     async def change_reports(self, removal: Removal) -> list[EvolutionRun]:
         """Empty the reasons of evolutions that hold words that go."""

@@ -5,10 +5,11 @@ filter rule loses withdrawn evidence, and goes with the last of it. A message lo
 only the withdrawn parts brought. These are decisions only: nothing is loaded or stored.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 
+from propagation.graph_rules.name_matching import OwnWords, split_sentences
 from propagation.model import (
     AffectedMessage,
     Author,
@@ -23,7 +24,6 @@ from propagation.model import (
     kind_of,
 )
 from propagation.routing import is_catalogue
-from propagation.workflow.forget.name_matching import OwnWords, split_sentences
 
 Key = tuple[int, int]
 LostAttributes = Mapping[Key, frozenset[str] | None]
@@ -125,22 +125,21 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
     """
     if line.author is Author.CATALOGUE:
         return line
-    if any((source.router, source.version) in removal.messages for source in line.sources):
-        quoted = without_titles(line.text, removal.titles.values())
-        if not quoted:
-            return None
-        line = line if quoted == line.text else replace(line, text=quoted)
     remaining = tuple(source for source in line.sources if not _is_removed(source, line, removal))
     cites = len(remaining) < len(line.sources)
     words = removal.message_words if line.author is Author.RECEPTION else removal.words
     has_own_name = any(name in words.names for name in line.attributes)
-    holds_words = has_own_name or words.is_in(line.text, cites=cites)
-    if not cites and not holds_words:
+    heard = any((source.router, source.version) in removal.messages for source in line.sources)
+    titles = removal.titles.values() if heard and line.author is Author.RECEPTION else ()
+    named = [one for one in (words, *titles) if one.is_in(line.text, cites=cites)]
+    if not (cites or named or has_own_name):
         return line
     if cites and len(supporters.clients(owner, remaining)) < removal.least:
         return None
-    text = words.leave_out(line.text, cites=cites) if holds_words else line.text
-    if text is None or has_own_name:
+    text: str | None = line.text
+    for one in named:
+        text = text and one.leave_out(text, cites=cites)
+    if not text or has_own_name:
         return None
     return replace(line, text=text, sources=remaining)
 
@@ -225,15 +224,6 @@ def _remaining_sentences(text: str, kept: Sequence[str], named: OwnWords, *, cit
     remaining = [named.leave_out(sentence, cites=cites) for sentence in split_sentences(text)]
     whole = " ".join(filter(None, [remaining[0] or plain, *remaining[1:]]))
     return next((text for text in (whole, plain) if not named.is_in(text, cites=cites)), "")
-
-
-def without_titles(text: str, titles: Iterable[OwnWords]) -> str:
-    """Drop titles from a text, and sentences that name one otherwise."""
-    for title in titles:
-        if title.is_in(text):
-            sentences = [title.leave_out(sentence) for sentence in split_sentences(text)]
-            text = " ".join(filter(None, sentences))
-    return text
 
 
 def lost_attributes(before: RouterVersion, after: RouterVersion) -> frozenset[str] | None:

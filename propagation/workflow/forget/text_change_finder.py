@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from propagation.graph_rules.name_matching import OwnWords
 from propagation.model import (
     Attribute,
     Citations,
@@ -22,7 +23,6 @@ from propagation.routing import (
     to_canonical,
 )
 from propagation.workflow.forget.message_change_finder import MessageChangeFinder
-from propagation.workflow.forget.name_matching import OwnWords
 from propagation.workflow.forget.redaction import (
     Key,
     LostAttributes,

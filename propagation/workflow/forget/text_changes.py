@@ -1,19 +1,44 @@
 """What a withdrawal asks for, and the changes of stored texts that it makes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from propagation.model import (
     Attribute,
+    Client,
     ClientText,
     EvolutionRun,
     InteractionRow,
     LearnedWeights,
     RouterVersion,
     StoredText,
+    normalize_name,
 )
-from propagation.workflow.forget.name_matching import ErasedClient
+from propagation.routing import catalogue_attributes
 from propagation.workflow.forget.redaction import Key
+
+
+@dataclass(frozen=True)
+class ErasedClient:
+    """A client that is erased.
+
+    Attributes:
+        names: Attributes of its own text.
+        own_names: Those of them that are in no other client's own text.
+    """
+
+    client: Client
+    names: frozenset[str]
+    own_names: frozenset[str]
+
+
+def own_names(client: Client, texts: Iterable[ClientText]) -> frozenset[str]:
+    """Return the normalized attributes of a client's own text.
+
+    These are its attributes and categories, and those found in its catalogue lines.
+    """
+    names = {normalize_name(name) for name in (*client.attributes, *client.categories)}
+    return frozenset(names.union(*map(catalogue_attributes, texts)) - {""})
 
 
 @dataclass

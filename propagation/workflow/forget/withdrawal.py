@@ -33,10 +33,9 @@ from propagation.ports import (
     VersionClash,
 )
 from propagation.workflow.concurrency import Leases, background_task
-from propagation.workflow.forget.name_matching import ErasedClient
 from propagation.workflow.forget.number_changes import History, Subtraction
 from propagation.workflow.forget.text_change_finder import TextChangeFinder
-from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
+from propagation.workflow.forget.text_changes import ErasedClient, TextChanges, WithdrawalRequest
 from propagation.workflow.index.embedding import attribute_text, content_text
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync

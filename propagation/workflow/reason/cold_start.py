@@ -152,16 +152,17 @@ class ColdStart:
             if not self._failed or time.monotonic() < self._retry_at:
                 return {}
             again = sorted(self._failed)[:CLIENTS_A_STEP]
-            return await self._describe(again, await self._store.recorded_through(), welcome)
+            recorded = await self._store.recorded_through()
+            return await self._describe(lease, again, recorded, welcome)
         sequence = self._waiting[taken - 1].sequence
-        changed = await self._describe(list(refs), sequence, welcome)
+        changed = await self._describe(lease, list(refs), sequence, welcome)
         await self._store.put_blob(PROGRESS, str(sequence).encode(), lease)
         for _ in range(taken):
             self._waiting.popleft()
         return changed
 
     async def _describe(
-        self, refs: Sequence[int], sequence: int, welcome: bool
+        self, lease: Lease, refs: Sequence[int], sequence: int, welcome: bool
     ) -> dict[int, ClientText]:
         last_withdrawal = await self._store.last_withdrawal()
         clients = {client.ref: client for client in await self._store.get_clients(refs)}
@@ -186,10 +187,10 @@ class ColdStart:
                 sum((reception.usage for reception in receptions), usage).author,
             )
         await self._vectors.publish(welcomed)
-        await self._save_failed(failed)
+        await self._save_failed(lease, failed)
         return own | {text.profile.ref: text for text in welcomed}
 
-    async def _save_failed(self, failed: set[int]) -> None:
+    async def _save_failed(self, lease: Lease, failed: set[int]) -> None:
         """Store the failures, so that they outlast a restart.
 
         Every change is described in the end.
@@ -198,7 +199,7 @@ class ColdStart:
             self._retry_at = time.monotonic() + RETRY_SECONDS
         if failed != self._failed:
             self._failed = failed
-            await self._store.put_blob(FAILED, orjson.dumps(sorted(failed)))
+            await self._store.put_blob(FAILED, orjson.dumps(sorted(failed)), lease)
 
     async def _extract(
         self, clients: Sequence[Client]

@@ -28,8 +28,6 @@ from propagation.workflow.rounds.trigger import PendingChanges
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views import NumbersOwner
 
-MOST_HELD_BACK = 64
-
 
 @dataclass(frozen=True)
 class PerceivedAttributes:
@@ -188,7 +186,7 @@ class AttributePerception:
             if name in recounted and before.holders > 0 and before.users < least
             if recounted[name].users >= least
         ]
-        holders = {name: await self.store.holders_of(name, MOST_HELD_BACK) for name in crossed}
+        holders = {name: await self.store.holders_of(name, known[name].holders) for name in crossed}
         texts = await self.texts.load_newest(
             sorted({ref for refs in holders.values() for ref in refs})
         )
@@ -199,6 +197,7 @@ class AttributePerception:
             for ref in refs
             if ref in texts and (ref, name) not in found
             for newest in _sequences_of(texts[ref], name, names)
+            if not is_catalogue(ref, newest)
         ]
 
     async def keep_supported(

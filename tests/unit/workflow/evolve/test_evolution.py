@@ -4,6 +4,7 @@ import asyncio
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from propagation.model import (
     ClientKey,
     ClientKind,
     EvolutionKind,
+    Gradient,
     InvalidInput,
     LeaseLost,
     Module,
@@ -30,6 +32,7 @@ from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict
 from propagation.ports import VersionClash
 from propagation.workflow.compose import Ports, compose
+from propagation.workflow.evolve.planner import Planner, RouterGradients
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -588,7 +591,7 @@ async def test_a_reasoner_reads_no_gradient_of_what_one_reader_alone_chose(made)
     cases = []
     engine = await made(reasoner=Told(lambda case: cases.append(case)), events=60)
     secret = ClientChange(
-        key=ClientKey(kind=ClientKind.ITEM, id="only"), title="Zonk", categories=("zonk",)
+        key=ClientKey(kind=ClientKind.ITEM, id="only"), title="The Quux Tapes", categories=("zonk",)
     )
     await engine.upsert_clients([secret])
     alone = [
@@ -609,3 +612,12 @@ async def test_a_reasoner_reads_no_gradient_of_what_one_reader_alone_chose(made)
     shown = [one for case in cases for one in case.gradients]
     assert shown
     assert not any("zonk" in str(one).casefold() for one in shown)
+    (only,) = await engine.store.find_refs([secret.key])
+    rows = await engine.store.interactions_of_clients([only])
+    found = RouterGradients()
+    for writer, text in enumerate(("One chose “Quux Tapes, The”.", "They chose jazz.")):
+        found.add(Gradient(rows[0].sequence, Module.ROUTER, 0, writer, 1, text, ("jazz",)))
+    planner = Planner(engine.store, engine.reasoner, engine.settings)
+    snapshot = SimpleNamespace(adoptions=engine.numbers.view.state.adoptions)
+    left = [one.text for one in await planner._supported_gradients(found, snapshot)]
+    assert left == ["They chose jazz."], "a title that one reader chose"

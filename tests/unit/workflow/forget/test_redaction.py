@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from propagation.graph_rules.name_matching import OwnWords
 from propagation.model import (
     AffectedMessage,
     Author,
@@ -18,7 +19,6 @@ from propagation.model import (
     Source,
     ref_of,
 )
-from propagation.workflow.forget.name_matching import OwnWords
 from propagation.workflow.forget.redaction import (
     Redaction,
     Removal,

@@ -1,4 +1,4 @@
-"""Name matching: finds an erased client's own words in other clients' texts.
+"""Name matching: finds words that name a client in other clients' texts.
 
 A sentence that only quotes them is kept without the quotation.
 """
@@ -6,12 +6,11 @@ A sentence that only quotes them is kept without the quotation.
 import html
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from propagation.model import Client, ClientText, join_names, normalize_name
-from propagation.routing import catalogue_attributes
+from propagation.model import join_names, normalize_name
 
 QUOTE = re.compile("“([^”]*)”")
 WORD = re.compile(r"\w+")
@@ -114,29 +113,6 @@ class OwnWords:
         if own:
             text = _drop_quotes(text, quotes, own) or ""
         return None if not text or self.is_in(text, cites=cites) else text
-
-
-@dataclass(frozen=True)
-class ErasedClient:
-    """A client that is erased.
-
-    Attributes:
-        names: Attributes of its own text.
-        own_names: Those of them that are in no other client's own text.
-    """
-
-    client: Client
-    names: frozenset[str]
-    own_names: frozenset[str]
-
-
-def own_names(client: Client, texts: Iterable[ClientText]) -> frozenset[str]:
-    """Return the normalized attributes of a client's own text.
-
-    These are its attributes and categories, and those found in its catalogue lines.
-    """
-    names = {normalize_name(name) for name in (*client.attributes, *client.categories)}
-    return frozenset(names.union(*map(catalogue_attributes, texts)) - {""})
 
 
 def split_sentences(text: str) -> list[str]:
