@@ -1,15 +1,18 @@
 """A run of retention looks at what changed since the last one, however much is stored."""
 
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model import ClientKind, MessageMerge
+from propagation.model import ClientKind, EntryKind, MessageMerge, Withdrawal
 from tests.contract.graph_store import (
     TurnedClock,
     change,
+    checkpoint,
+    learn_all,
     message,
     recorded,
     run_round,
     text,
     user,
+    withdraw,
 )
 
 INSTRUCTIONS_A_CALL = 10
@@ -62,3 +65,28 @@ async def test_a_run_takes_as_long_with_many_idle_clients_as_with_few(tmp_path):
     many = await counted_run(tmp_path / "many.db", 3_200)
     assert few > 0
     assert many < 1.5 * few, f"{few} with 200 idle clients, {many} with 3,200"
+
+
+async def test_what_a_forgotten_client_cited_is_not_counted_any_more(tmp_path):
+    store = SqliteStore(tmp_path / "graph.db", TurnedClock())
+    await store.open()
+    try:
+        await store.upsert_clients([change(ClientKind.USER, "u0"), change(ClientKind.USER, "u1")])
+        for version in (1, 2):
+            await run_round(store, versions=(message(HEARD_BY_ONE, version, user(1)),))
+        [first] = await recorded(store, ("u0", "i0"))
+        key = (HEARD_BY_ONE, 1)
+        merge = MessageMerge(user(0), 1, *key, "merged")
+        await store.commit_texts([text(user(0), 1, cites=key)], [merge], first)
+        await prune(store)
+        assert await store.router_version(*key) is not None, "a text cites it"
+        await learn_all(store)
+        rows = await store.interactions_of_clients([user(0)])
+        lease = await store.acquire_lease("learn", "test", 10_000)
+        erasure = Withdrawal(EntryKind.ERASURE, (user(0),), rows, erased=user(0))
+        await withdraw(store, lease, erasure, checkpoint(first, barrier=True))
+        await recorded(store, ("u1", "i1"))
+        await prune(store)
+        assert await store.router_version(*key) is None
+    finally:
+        await store.close()

@@ -69,24 +69,26 @@ PARTS = (
 
 
 @dataclass
-class Citations:
+class CitationCounts:
     """How many clients' texts cite each message.
 
     Attributes:
         at: The sequence at which the texts stood; before the first run none did.
         committed: Number of the last text that had been committed.
+        withdrawal: Sequence of the last withdrawal, which may change texts in place.
     """
 
     at: int = -1
     committed: int = 0
+    withdrawal: int = 0
     clients: Counter[Row] = field(default_factory=Counter)
 
 
 def count_again(
     connection: sqlite3.Connection,
     refs: Sequence[Row],
-    last: Citations,
-    now: Citations,
+    last: CitationCounts,
+    now: CitationCounts,
 ) -> set[Row]:
     """Count what these clients cite now, in place of what they cited at the last run.
 
@@ -118,7 +120,9 @@ def message_keys(connection: sqlite3.Connection, after: Row) -> list[Row]:
     return found
 
 
-def _count_citations(connection: sqlite3.Connection, asked: str, texts: Citations) -> Counter[Row]:
+def _count_citations(
+    connection: sqlite3.Connection, asked: str, texts: CitationCounts
+) -> Counter[Row]:
     """Count the clients of those in `asked` whose texts cite each message."""
     bodies = connection.execute(STOOD, (asked, texts.at, texts.committed))
     return Counter(key for (body,) in bodies for key in set(cited_messages(body)))

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 
 from propagation.adapters.sqlite.connection import (
+    LAST_WITHDRAWAL,
     SqlitePart,
     one,
     progress_of,
@@ -26,7 +27,7 @@ from propagation.adapters.sqlite.forget.retained_messages import (
     FIRST,
     MESSAGES_A_READ,
     PARTS,
-    Citations,
+    CitationCounts,
     Row,
     count_again,
     drop_texts,
@@ -88,7 +89,7 @@ class SqliteRetention(SqlitePart):
 
     _run: AsyncGenerator[int] | None = None
     _before = _limit = 0
-    _citations = Citations()
+    _citations = CitationCounts()
 
     async def prune(self, before: int, limit: int) -> int | None:
         run = self._run if self._before == before else None
@@ -105,8 +106,12 @@ class SqliteRetention(SqlitePart):
     async def _steps(self, before: int) -> AsyncGenerator[int]:
         await self._mark(OLDEST_KEPT, before)
         read = self._database.read
-        last = self._citations if self._citations.at <= before else Citations()
-        now = Citations(before, await read(texts_through), Counter(last.clients))
+        withdrawal = await self._read_progress(LAST_WITHDRAWAL)
+        last, self._citations = self._citations, CitationCounts()
+        if last.at > before or last.withdrawal != withdrawal:
+            last = CitationCounts()
+        committed = await read(texts_through)
+        now = CitationCounts(before, committed, withdrawal, Counter(last.clients))
         changed = set(await read(lambda connection: replaced_messages(connection, last.at, before)))
         refs = await (
             self._rows(CHANGED, last.at, before, last.committed)
@@ -171,7 +176,9 @@ class SqliteRetention(SqlitePart):
             while dropped := await self._delete(statement, before, self._limit):
                 yield dropped
 
-    async def _messages(self, keys: Sequence[Row], citations: Citations) -> AsyncGenerator[int]:
+    async def _messages(
+        self, keys: Sequence[Row], citations: CitationCounts
+    ) -> AsyncGenerator[int]:
         """Drop messages with their parts, and texts that no message holds then.
 
         Of other messages the merges may go.
