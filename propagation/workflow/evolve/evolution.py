@@ -25,8 +25,9 @@ from propagation.workflow.evolve.holdout import (
     unit_rows,
 )
 from propagation.workflow.evolve.plan import DecidedPlan, Plan
-from propagation.workflow.evolve.planner import Planner, load_router_gradients
+from propagation.workflow.evolve.planner import Planner
 from propagation.workflow.evolve.publication import Publisher
+from propagation.workflow.evolve.router_gradients import load_router_gradients
 from propagation.workflow.evolve.undo_planner import plan_undo
 from propagation.workflow.learn.learned_weights import gather
 from propagation.workflow.learn.learner import Learner

@@ -6,25 +6,21 @@ the reasoner decides on each.
 
 import asyncio
 import logging
-from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.graph_rules.name_matching import OwnWords
 from propagation.model import (
     EvolutionChange,
     EvolutionKind,
     Gradient,
-    Module,
     ReasonerFailed,
     RouterCase,
     RouterDecision,
     RouterMaps,
     RouterVersion,
-    index_of,
     rank_by_distinctiveness,
 )
 from propagation.numbers import mixed
@@ -47,66 +43,12 @@ from propagation.ports import GraphStore, Reasoner
 from propagation.routing import mean_shares
 from propagation.workflow.evolve.holdout import Snapshot
 from propagation.workflow.evolve.plan import ATTRIBUTES, Plan
+from propagation.workflow.evolve.router_gradients import RouterGradients, supported_gradients
 from propagation.workflow.learn.learned_weights import WrittenRows, gather, sum_by_place
 from propagation.workflow.settings import WorkflowSettings
 
-PAGE, WINDOW, NEWEST = 2_000, 20_000, 50
 TEXTS = {EvolutionKind.SPLIT: 2, EvolutionKind.MERGE: 1, EvolutionKind.REWRITE: 1}
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class RouterGradients:
-    """Gradients of one router.
-
-    praised, blamed: How many have the reward 1 and 0. choices: What each writer (ref) chose, how
-    often. newest: The NEWEST newest gradients.
-    """
-
-    praised: int = 0
-    blamed: int = 0
-    choices: dict[int, Counter[str]] = field(default_factory=dict)
-    newest: deque[Gradient] = field(default_factory=lambda: deque(maxlen=NEWEST))
-
-    def add(self, gradient: Gradient) -> None:
-        """Count a gradient."""
-        if gradient.reward:
-            self.praised += 1
-        else:
-            self.blamed += 1
-        self.choices.setdefault(gradient.writer, Counter()).update(gradient.attributes)
-        self.newest.append(gradient)
-
-
-async def load_router_gradients(
-    store: GraphStore, maps: RouterMaps, after: int, through: int, era: int
-) -> Mapping[int, RouterGradients]:
-    """Load gradients with after < sequence <= through, by current router.
-
-    At most those of the last 20,000 sequences. They follow lineage: a gradient of a router that was
-    split since counts for both halves. Those of an earlier bootstrap's routers are left out.
-
-    Args:
-        era: The epoch of the newest bootstrap.
-
-    Returns:
-        Gradients by current router, ascending.
-    """
-    found: dict[int, RouterGradients] = {}
-    current: dict[tuple[int, int], tuple[int, ...]] = {}
-    after = max(after, through - WINDOW)
-    while after < through:
-        page = await store.gradients(Module.ROUTER, None, after, PAGE)
-        last = through if len(page) < PAGE else page[-1].sequence - 1
-        for gradient in page:
-            if gradient.sequence <= min(last, through) and gradient.epoch >= era:
-                origin = (gradient.epoch, gradient.owner)
-                if origin not in current:
-                    current[origin] = maps.since(gradient.epoch).successors_of(gradient.owner)
-                for router in current[origin]:
-                    found.setdefault(router, RouterGradients()).add(gradient)
-        after = last  # greater than before: no interaction has a whole page of gradients
-    return dict(sorted(found.items()))
 
 
 def _router_case(
@@ -247,7 +189,9 @@ class Planner:
                 _router_case,
                 versions[router],
                 found,
-                await self._supported_gradients(found, snapshot),
+                await supported_gradients(
+                    self.store, found, snapshot.adoptions, self.settings.min_support
+                ),
                 community,
                 None if nearest is None else versions[nearest],
                 -1.0 if nearest is None else float(similarities[router][nearest]),
@@ -331,29 +275,6 @@ class Planner:
         users, _, weights = written.of(router)
         seed = int(mixed(np.uint64(router), np.uint64(self.settings.seed))) >> 1
         return split_community(sum_by_place(users, weights, len(directions)), directions, seed)
-
-    async def _supported_gradients(
-        self, found: RouterGradients, snapshot: Snapshot
-    ) -> list[Gradient]:
-        """Return the newest gradients that tell of no single reader, newest first.
-
-        Left out are those that name what fewer than `min_support` readers chose, also an item by
-        its title.
-        """
-        supported = supported_choices(found.choices.values(), self.settings.min_support)
-        newest = [one for one in reversed(found.newest) if supported.keys() >= {*one.attributes}]
-        rows = await self.store.interactions(sorted({one.sequence for one in newest}))
-        few = {
-            row.item
-            for row in rows
-            if snapshot.adoptions[index_of(row.item)] < self.settings.min_support
-        }
-        titles = [
-            OwnWords(client.title)
-            for client in await self.store.get_clients(sorted(few))
-            if client.title
-        ]
-        return [one for one in newest if not any(title.is_in(one.text) for title in titles)]
 
     async def _decide(
         self, case: RouterCase, community: Community | None, draft: _PlanDraft

@@ -4,7 +4,6 @@ import asyncio
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,7 +31,7 @@ from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict
 from propagation.ports import VersionClash
 from propagation.workflow.compose import Ports, compose
-from propagation.workflow.evolve.planner import Planner, RouterGradients
+from propagation.workflow.evolve.router_gradients import RouterGradients, supported_gradients
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -617,7 +616,7 @@ async def test_a_reasoner_reads_no_gradient_of_what_one_reader_alone_chose(made)
     found = RouterGradients()
     for writer, text in enumerate(("One chose “Quux Tapes, The”.", "They chose jazz.")):
         found.add(Gradient(rows[0].sequence, Module.ROUTER, 0, writer, 1, text, ("jazz",)))
-    planner = Planner(engine.store, engine.reasoner, engine.settings)
-    snapshot = SimpleNamespace(adoptions=engine.numbers.view.state.adoptions)
-    left = [one.text for one in await planner._supported_gradients(found, snapshot)]
+    adoptions = engine.numbers.view.state.adoptions
+    shown = await supported_gradients(engine.store, found, adoptions, 2)
+    left = [one.text for one in shown]
     assert left == ["They chose jazz."], "a title that one reader chose"

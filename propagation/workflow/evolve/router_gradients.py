@@ -1,0 +1,90 @@
+"""Gradients of routers (RecNet 2.4, eq. 8), as a plan reads them."""
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.graph_rules.name_matching import OwnWords
+from propagation.model import Gradient, Module, RouterMaps, index_of
+from propagation.optimization.router_split import supported_choices
+from propagation.ports import GraphStore
+
+PAGE, WINDOW, NEWEST = 2_000, 20_000, 50
+
+
+@dataclass
+class RouterGradients:
+    """Gradients of one router.
+
+    praised, blamed: How many have the reward 1 and 0. choices: What each writer (ref) chose, how
+    often. newest: The NEWEST newest gradients.
+    """
+
+    praised: int = 0
+    blamed: int = 0
+    choices: dict[int, Counter[str]] = field(default_factory=dict)
+    newest: deque[Gradient] = field(default_factory=lambda: deque(maxlen=NEWEST))
+
+    def add(self, gradient: Gradient) -> None:
+        """Count a gradient."""
+        if gradient.reward:
+            self.praised += 1
+        else:
+            self.blamed += 1
+        self.choices.setdefault(gradient.writer, Counter()).update(gradient.attributes)
+        self.newest.append(gradient)
+
+
+async def load_router_gradients(
+    store: GraphStore, maps: RouterMaps, after: int, through: int, era: int
+) -> Mapping[int, RouterGradients]:
+    """Load gradients with after < sequence <= through, by current router.
+
+    At most those of the last 20,000 sequences. They follow lineage: a gradient of a router that was
+    split since counts for both halves. Those of an earlier bootstrap's routers are left out.
+
+    Args:
+        era: The epoch of the newest bootstrap.
+
+    Returns:
+        Gradients by current router, ascending.
+    """
+    found: dict[int, RouterGradients] = {}
+    current: dict[tuple[int, int], tuple[int, ...]] = {}
+    after = max(after, through - WINDOW)
+    while after < through:
+        page = await store.gradients(Module.ROUTER, None, after, PAGE)
+        last = through if len(page) < PAGE else page[-1].sequence - 1
+        for gradient in page:
+            if gradient.sequence <= min(last, through) and gradient.epoch >= era:
+                origin = (gradient.epoch, gradient.owner)
+                if origin not in current:
+                    current[origin] = maps.since(gradient.epoch).successors_of(gradient.owner)
+                for router in current[origin]:
+                    found.setdefault(router, RouterGradients()).add(gradient)
+        after = last  # greater than before: no interaction has a whole page of gradients
+    return dict(sorted(found.items()))
+
+
+async def supported_gradients(
+    store: GraphStore, found: RouterGradients, adoptions: NDArray[np.float64], least: int
+) -> list[Gradient]:
+    """Return the newest gradients that tell of no single reader, newest first.
+
+    Left out are those that name what fewer than `least` readers chose, also an item by
+    its title.
+
+    Args:
+        adoptions: Of all items [I].
+    """
+    supported = supported_choices(found.choices.values(), least)
+    newest = [one for one in reversed(found.newest) if supported.keys() >= {*one.attributes}]
+    rows = await store.interactions(sorted({one.sequence for one in newest}))
+    few = {row.item for row in rows if adoptions[index_of(row.item)] < least}
+    titles = [
+        OwnWords(client.title) for client in await store.get_clients(sorted(few)) if client.title
+    ]
+    return [one for one in newest if not any(title.is_in(one.text) for title in titles)]
