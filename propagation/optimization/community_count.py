@@ -20,7 +20,7 @@ FIRST_TRIED, SPARE, TURNS = 32, 8, 6
 NEWEST = 100_000
 
 
-def count_communities(users: I64, items: I64, most: int, seed: int) -> tuple[int, bool]:
+def count_communities(users: I64, items: I64, most: int, seed: int) -> tuple[int, int]:
     """Count the communities among users by what they chose.
 
     A user may belong to several: what is counted is not groups of users but independent tastes.
@@ -31,8 +31,9 @@ def count_communities(users: I64, items: I64, most: int, seed: int) -> tuple[int
         seed: Of the choices that are left out.
 
     Returns:
-        How many, 1 to `most` (1 where the choices are too few to tell any apart); and whether there
-        is clearly no other: the weakest that counts has more evidence than the next, significantly.
+        How many there are evidently, 1 to `most` (1 where the choices are too few to tell any
+        apart); and how many there may be. That is the same number if the weakest that counts has
+        significantly more evidence than the next; else all up to the last that has any count.
     """
     rng = np.random.default_rng(seed)
     users, items = (
@@ -49,7 +50,10 @@ def count_communities(users: I64, items: I64, most: int, seed: int) -> tuple[int
         if len(weak) or tried >= most or shortest < tried:
             count = int(weak[0] if len(weak) else shortest)
             gap = evidence[count - 1] - evidence[count] if 0 < count < shortest else 0.0
-            return max(count, 1), bool(gap > SIGNIFICANT * np.sqrt(2))
+            if gap > SIGNIFICANT * np.sqrt(2):
+                return count, count
+            some = np.flatnonzero(evidence >= 0)
+            return max(count, 1), int(some[-1]) + 1 if len(some) else most
         tried *= 2
 
 

@@ -237,14 +237,14 @@ class Planner:
     def _count_missing(self, written: WrittenRows, routers: int) -> int:
         """Return RouterCase.missing.
 
-        None is superfluous unless it is clear that no further community is hidden.
+        Only those are superfluous that are more than there may be communities.
         """
         if not written.pairs:
             return 0
         users, items = (np.concatenate(rows) for rows in zip(*written.pairs, strict=True))
         settings = self.settings
-        count, clear = count_communities(users, items, settings.k_most, settings.seed)
-        return count - routers if clear or count > routers else 0
+        evident, possible = count_communities(users, items, settings.k_most, settings.seed)
+        return max(evident - routers, 0) or min(possible - routers, 0)
 
     def _routers_to_ask(
         self,
