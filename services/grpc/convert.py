@@ -292,6 +292,17 @@ def interaction_to_proto(sequence: int, references: References) -> pb.Interactio
     )
 
 
+def _senders_to_proto(message: RouterVersion, references: References) -> pb.Parties:
+    """Convert the first senders; a caller who may not see users gets their number.
+
+    An item that sent because of events was chosen, perhaps by one user.
+    """
+    senders = first_senders(message)
+    if references.caller.sees_users:
+        return references.parties(senders)
+    return pb.Parties(count=len(senders))
+
+
 def _source_to_proto(source: Source, references: References) -> pb.Source:
     if source.router is None:
         return pb.Source(interaction=interaction_to_proto(source.sequence or 0, references))
@@ -302,6 +313,6 @@ def _source_to_proto(source: Source, references: References) -> pb.Source:
             router=source.router,
             version=version,
             router_name=message.name if message else "",
-            senders=references.parties(first_senders(message)) if message else None,
+            senders=_senders_to_proto(message, references) if message else None,
         )
     )

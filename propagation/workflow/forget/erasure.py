@@ -156,7 +156,11 @@ class Forgetting:
         (client,) = await self.store.get_clients([ref])
         texts = await self.store.find_citing_texts([CitationSearch(ref, None)])
         names = own_names(client, [stored.text for stored in texts])
-        shared = await self.store.names_used_by_others(ref, names)
+        # Others may say the same in another spelling, which a round mapped to the client's.
+        canonical = self.withdrawer.vectors.canonical.targets
+        mapped = frozenset(name for name, target in canonical.items() if target in names)
+        used = await self.store.names_used_by_others(ref, names | mapped)
+        shared = used | {canonical[name] for name in used & mapped}
         return ErasedClient(client, names, names - shared)
 
     def _note_withdrawal(self, withdrawn: Withdrawn) -> None:

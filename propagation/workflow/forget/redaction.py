@@ -28,6 +28,8 @@ from propagation.routing import is_catalogue
 Key = tuple[int, int]
 LostAttributes = Mapping[Key, frozenset[str] | None]
 MOST_NAMED = 4
+WEIGHT_KEPT = 0.95
+"""What each confirmation leaves of a line's weight before it adds 1."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,15 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
         text = text and one.leave_out(text, cites=cites)
     if not text or has_own_name:
         return None
-    return replace(line, text=text, sources=remaining)
+    weight = line.weight
+    if cites:
+        weight *= _confirmed(len(remaining)) / _confirmed(len(line.sources))
+    return replace(line, text=text, sources=remaining, weight=weight)
+
+
+def _confirmed(times: int) -> float:
+    """Return the weight of a line that was confirmed so many times in a row."""
+    return (1 - WEIGHT_KEPT**times) / (1 - WEIGHT_KEPT)
 
 
 def _is_removed(source: Source, line: Line, removal: Removal) -> bool:

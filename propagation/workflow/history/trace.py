@@ -74,16 +74,21 @@ class Tracer:
             async for path in self._paths_of_event(event, ref):
                 yield path
 
-    async def trace_client(self, ref: int, attribute: str | None = None) -> AsyncIterator[Path]:
+    async def trace_client(
+        self, ref: int, attribute: str | None = None, *, with_events: bool = True
+    ) -> AsyncIterator[Path]:
         """Yield the paths of what a client brought to routers.
 
         The newest round comes first.
 
         Args:
             attribute: Only paths of this canonical attribute.
+            with_events: Also paths of what events brought, and not only of its own text.
         """
         for message in await self.store.contributions(ref, CONTRIBUTIONS):
             for part in message.integrated:
+                if not with_events and part.sequence:
+                    continue
                 if part.ref == ref and attribute in (None, part.attribute):
                     start = (
                         *(await self._sources([part]))[0],

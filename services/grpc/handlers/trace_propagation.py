@@ -7,6 +7,7 @@ from propagation.model import (
     ClientKind,
     InteractionRow,
     InvalidInput,
+    NotFound,
     RouterVersion,
     check_id,
     check_text,
@@ -15,6 +16,7 @@ from propagation.model import (
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from propagation.workflow.history.trace import AttributeHop, Hop, Path, ProfileHop
+from propagation.workflow.views import NumbersView
 from services.grpc.convert import (
     CLIENT_KINDS,
     References,
@@ -122,7 +124,11 @@ class TracePropagationHandler(Servicer):
         reflects = await self._reflects()
         paths = await select_paths(await self._find_paths(request), limit)
         shown = paths[:limit]
-        references = await load_path_references(self._engine, admitted_caller.get(), shown)
+        references = await load_path_references(self._engine, _caller_of(request), shown)
+        if request.WhichOneof("origin") == "line":
+            lines = [hop for path in shown for hop in path[-1:] if isinstance(hop, ProfileHop)]
+            if any(hop.line and not references.shows(hop.line, kind_of(hop.ref)) for hop in lines):
+                raise NotFound("line", str(request.line.line_id))
         return pb.TracePropagationResponse(
             paths=[path_to_proto(path, references) for path in shown],
             truncated=len(paths) > limit,
@@ -138,7 +144,11 @@ class TracePropagationHandler(Servicer):
             case "client":
                 key = parse_key(request.client, "client")
                 require_reading_of(key, "TracePropagation")
-                return tracer.trace_client(await self._engine.find_ref(key))
+                ref, least = await self._engine.find_ref(key), self._least_users()
+                adopters = least
+                if key.kind == ClientKind.ITEM:
+                    (adopters,) = await self._engine.compute(NumbersView.adopters_of, [ref])
+                return tracer.trace_client(ref, with_events=adopters >= least)
             case "attribute":
                 attribute = check_text(request.attribute, "attribute")
                 return tracer.trace_attribute(attribute, self._least_users())
@@ -150,6 +160,19 @@ class TracePropagationHandler(Servicer):
                 raise InvalidInput(
                     "origin", "is missing; give one of event_id, client, attribute, line"
                 )
+
+
+def _caller_of(request: pb.TracePropagationRequest) -> Caller:
+    """Return the caller; what the role persons adds is for traces of users that the call names."""
+    caller = admitted_caller.get()
+    names_user = (
+        request.HasField("event_id")
+        or request.client.kind == pb.CLIENT_KIND_USER
+        or request.line.client.kind == pb.CLIENT_KIND_USER
+    )
+    if names_user or caller.sees_users:
+        return caller
+    return Caller.of_token(caller.name, (Role.READ,))
 
 
 async def select_paths(found: AsyncIterator[Path], limit: int) -> list[Path]:

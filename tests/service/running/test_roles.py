@@ -127,3 +127,47 @@ def chosen(event_id):
     return NewInteraction(
         event_id=event_id, user_id="v", item_id="only", time=1, content_hash=event_id
     )
+
+
+async def test_a_reader_cannot_tell_that_one_user_took_an_item(serving):
+    """A trace, the senders of a message and the ids of hidden lines would."""
+    async with serving(roles=(Role.READ,), auto_create=True) as client:
+        stub, engine = client.stub, client.engine
+        await engine.upsert_clients(
+            [
+                ClientChange(
+                    key=ClientKey(kind=ClientKind.ITEM, id=name), title=name, attributes=("jazz",)
+                )
+                for name in ("only", "none", "shared", "first")
+            ]
+        )
+        await engine.init()
+        chosen = [(name, user) for name in ("first", "shared") for user in "vw"]
+        for name, user in (*chosen, ("only", "v")):
+            await engine.record([taken(user, name)])
+            await engine.drain()
+            await engine.run_round()
+        counts = {}
+        for name in ("only", "none", "shared"):
+            key = pb.ClientKey(kind=ITEM, id=name)
+            trace = await stub.TracePropagation(pb.TracePropagationRequest(client=key))
+            counts[name] = sum(path.hops[0].HasField("interaction") for path in trace.paths)
+            profile = (await stub.GetProfile(pb.GetProfileRequest(key=key))).profile
+            assert '"only"' not in str([line.sources for line in profile.lines])
+        assert (counts["only"], counts["none"]) == (0, 0)
+        assert counts["shared"] > 0, "two users took it"
+        only = pb.ClientKey(kind=ITEM, id="only")
+        shown = {
+            line.id
+            for line in (await stub.GetProfile(pb.GetProfileRequest(key=only))).profile.lines
+        }
+        for number in set(range(1, 8)) - shown:
+            line = pb.LineOfProfile(client=only, line_id=number)
+            call = stub.TracePropagation(pb.TracePropagationRequest(line=line))
+            assert await code_of(call) == grpc.StatusCode.NOT_FOUND
+
+
+def taken(user, item):
+    return NewInteraction(
+        event_id=f"{user}-{item}", user_id=user, item_id=item, time=1, content_hash=item
+    )

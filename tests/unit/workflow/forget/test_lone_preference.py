@@ -249,3 +249,15 @@ async def test_what_two_users_brought_leaves_with_both(engine):
         for rule in text.filter_memory.rules
     ]
     assert not any(SECRET in text for text in rules)
+
+
+async def test_a_spelling_that_others_words_were_mapped_to_stays(engine):
+    for user, spelling in ((LONER, "quorn zeb music"), (FRIEND, "zeb quorn"), (42, "quorn, zeb")):
+        await engine.upsert_clients([ClientChange(key=user_key(user), attributes=(spelling,))])
+        await engine.drain()
+        await engine.run_round()
+    canonical = engine.vectors.canonical.targets
+    assert canonical["zeb quorn"] == "quorn zeb music", "the first spelling counts"
+    await engine.forget(user_key(LONER))
+    known = await engine.store.get_attributes(["quorn zeb music"])
+    assert known["quorn zeb music"].users == 2

@@ -258,3 +258,9 @@ def test_a_rule_does_not_quote_a_name_that_too_few_hold():
     (after,) = Redaction(removal, Supporters()).redact(text).filter_memory.rules
     assert "theremin" not in after.text
     assert replace(after, text=rule.text) == rule
+
+
+def test_a_line_loses_the_weight_of_withdrawn_sources():
+    heard = replace(line(1, 2, 3), weight=1 + 0.95 + 0.95**2)
+    after = redact_line(heard, BLUE, gone(1), WHO)
+    assert after.weight == pytest.approx(1 + 0.95)
