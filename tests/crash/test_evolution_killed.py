@@ -24,7 +24,7 @@ def evolve_and_die(folder, step):
 
     async def run():
         engine = engine_on(folder / "graph.db")
-        await lived(engine, STYLES[:3], 160)
+        await lived(engine, STYLES[:3], 600, loyal=1.0)  # enough to tell three communities apart
         found = getattr(engine.store, step)
 
         async def dying(*arguments, **named):
