@@ -76,7 +76,7 @@ def test_demo(tmp_path, number, after):
 
 def test_demo_killed_leaves_no_process(tmp_path):
     demo = start(tmp_path, "demo")
-    wait_until(lambda: len(processes_of(tmp_path)) >= 3)
+    wait_until(lambda: len(processes_of(tmp_path)) >= 2)
     demo.kill()
     demo.communicate(timeout=60)
     wait_until(lambda: not processes_of(tmp_path), LIMIT_SECONDS)

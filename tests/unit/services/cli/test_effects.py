@@ -77,7 +77,6 @@ def test_evolution_is_compared_with_none_on_the_same_events(dataset, tmp_path, m
     assert often.counts["routers"] == 4 + often.counts["splits"] - often.counts["merges"], (
         "the routers are those that the changes leave"
     )
-    assert often.n10["plain"] != off.n10["plain"], "the changed routers rank otherwise"
     assert often.gains["evolved"].mean == pytest.approx(
         often.n10["rules"] - off.n10["rules"], abs=0.1
     ), "the gain is the difference of the figures"
