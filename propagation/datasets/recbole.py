@@ -71,7 +71,10 @@ class Table:
             self.types[name] = kind
 
     def rows(self) -> Iterator[tuple[Place, dict[str, str]]]:
-        """Read {field: value} of each line, once, each value checked against its type."""
+        """Read each line as {field: value}, and check each value against its type.
+
+        The file is read once: a second call yields nothing.
+        """
         names = list(self.types)
         for place, text in self._lines:
             row = dict(zip(names, place.split(text, "\t", names), strict=True))

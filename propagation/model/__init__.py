@@ -52,6 +52,7 @@ from propagation.model.clients.filter_memory import DROP_BELOW, MAX_RULES, Filte
 from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.clients.profile import (
     LINE_MAX_WORDS,
+    WEIGHT_KEPT,
     AddLine,
     Author,
     DropLine,
@@ -154,6 +155,7 @@ __all__ = [
     "SENDERS_KEPT",
     "TEXT_MAX_CHARS",
     "TITLE",
+    "WEIGHT_KEPT",
     "WRITTEN",
     "AddLine",
     "AffectedMessage",

@@ -12,6 +12,7 @@ from propagation.routing.attribute_extraction import (
     is_catalogue,
     own_attributes,
     recount_holders,
+    supported_names,
 )
 from propagation.routing.canonical_attributes import canonical_names, to_canonical, words_likeness
 from propagation.routing.initial_clustering import (
@@ -76,6 +77,7 @@ __all__ = [
     "recount_holders",
     "spherical_kmeans",
     "stage_table_change",
+    "supported_names",
     "table_changes",
     "to_canonical",
     "words_likeness",

@@ -84,6 +84,11 @@ def changed_attributes(
     ]
 
 
+def supported_names(attributes: Mapping[str, Attribute], least: int) -> frozenset[str]:
+    """Return the attributes that at least so many users hold."""
+    return frozenset(name for name, one in attributes.items() if one.users >= least)
+
+
 def recount_holders(
     attributes: Mapping[str, Attribute],
     before: Mapping[int, Sequence[str]],

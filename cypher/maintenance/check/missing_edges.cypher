@@ -1,5 +1,5 @@
 // name: maintenance/check/missing_edges
-// purpose: rounds of whose edges other than the stored number should be stored: [number that should be, round, number that is]
+// purpose: rounds with more or fewer stored edges than the round says: [edges that it says, round, edges stored]
 // parameters: limit
 MATCH (d:Round)
 WHERE d.number > 0 AND d.edges IS NOT NULL

@@ -1,5 +1,5 @@
 // name: maintenance/check/missing_messages
-// purpose: rounds of whose messages other than the stored number should be stored: [number that should be, round, number that is]
+// purpose: rounds with more or fewer stored messages than the round says: [messages that it says, round, messages stored]
 // parameters: limit
 MATCH (d:Round)
 WHERE d.number > 0 AND d.messages IS NOT NULL

@@ -1,5 +1,5 @@
 // name: rounds/edges/current_edges_of_routers
-// purpose: all current edges of some routers, as columns; the newest round has a sequence before its edges have
+// purpose: all current edges of some routers, as columns; an edge of the newest round may lack its sequence, and then has the round's
 // parameters: routers
 CALL () {
   MATCH (d:Round)

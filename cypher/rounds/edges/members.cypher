@@ -1,5 +1,5 @@
 // name: rounds/edges/members
-// purpose: the current edges of a router by score, as columns; the newest round has a sequence before its edges have
+// purpose: the current edges of a router by score, as columns; an edge of the newest round may lack its sequence, and then has the round's
 // parameters: router, limit, at
 CALL () {
   MATCH (d:Round)

@@ -13,6 +13,7 @@ from propagation.adapters.offline.sentences import (
 from propagation.model import (
     LINE_MAX_WORDS,
     TITLE,
+    WEIGHT_KEPT,
     AddLine,
     Author,
     Client,
@@ -27,7 +28,6 @@ from propagation.model import (
 )
 from propagation.ports import Party
 
-KEPT = 0.95
 TITLES = 3
 SOURCES = 8
 LEAST_OVERLAP = 0.5
@@ -72,7 +72,7 @@ def reinforce_choices(work: ReasonWork, party: Party, other: Party, room: int) -
     """
     names = list_names(other.client) or leading_attributes(other.profile)
     line = _closest(party.profile, names)
-    weight = line.weight * KEPT + 1 if line else 1.0
+    weight = line.weight * WEIGHT_KEPT + 1 if line else 1.0
     shared = _in_common(line, names)
     title = plain_title(other.client.title)
     old = [seen for seen in TITLE.findall(line.text) if seen != title] if line else []
@@ -90,7 +90,7 @@ def reinforce_audience(work: ReasonWork, party: Party, other: Party, room: int) 
     if not names:
         return []
     line = _closest(party.profile, names)
-    weight = line.weight * KEPT + 1 if line else 1.0
+    weight = line.weight * WEIGHT_KEPT + 1 if line else 1.0
     shared = _in_common(line, names)
     wordings = AUDIENCES[_level(weight)]
     text = wordings[choose_variant(shared, len(wordings))].format(join_names(shared)) + "."

@@ -20,7 +20,7 @@ FORM = {
     "routers": np.dtype((np.uint16, (2, WRITTEN))),
     "weights": np.dtype((np.float32, (2, WRITTEN))),
 }
-"""The columns in their order, each with the type of one row."""
+"""The columns in the order of storage; the type of each is that of its values in one row."""
 BYTES_PER_ROW = sum(column.itemsize for column in FORM.values())
 
 

@@ -9,6 +9,8 @@ from enum import StrEnum
 from propagation.model.base import value
 
 LINE_MAX_WORDS = 25
+WEIGHT_KEPT = 0.95
+"""What each confirmation leaves of a line's weight before it adds 1."""
 
 
 class Author(StrEnum):

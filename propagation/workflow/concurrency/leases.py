@@ -35,7 +35,7 @@ async def background_task(work: Coroutine[None, None, T]) -> AsyncIterator["asyn
 
 
 async def keep_renewing(name: str, renew: Callable[[], Awaitable[bool]], every: float) -> None:
-    """Call `renew` every so many seconds, until it returns False.
+    """Call `renew` again and again, until it returns False.
 
     The interval counts from the start of a call, so a slow one is followed by the next at once.
     A call that fails is repeated after RETRY_SECONDS: whether the renewal came too late shows in
@@ -43,6 +43,7 @@ async def keep_renewing(name: str, renew: Callable[[], Awaitable[bool]], every: 
 
     Args:
         name: What is renewed, for the log.
+        every: Seconds from the start of one call to the start of the next.
     """
     pause, failing = every, False
     while True:

@@ -16,6 +16,7 @@ from propagation.ports import GraphStore
 from propagation.routing import (
     catalogue_attributes,
     is_catalogue,
+    supported_names,
     to_canonical,
 )
 from propagation.workflow.forget.redaction import (
@@ -50,7 +51,7 @@ class MessageChangeFinder:
         return {client.ref: OwnWords(client.title) for client in clients if client.title}
 
     async def find_unsupported(self, changes: TextChanges, erased: int) -> frozenset[str]:
-        """Find attributes that too few users hold now, and too few items' own texts have.
+        """Find attributes that too few users, and too few items by their own texts, have now.
 
         Nobody may pass them on any more, though somebody still holds them.
         """
@@ -59,12 +60,10 @@ class MessageChangeFinder:
             for message in await self.store.contributions(erased, MOST_MESSAGES)
             for part in message.integrated
         }
-        counted = await self.store.get_attributes(sorted(brought - changes.recounted.keys()))
-        few = [
-            name
-            for name, one in {**counted, **changes.recounted}.items()
-            if one.holders > 0 and one.users < self.min_support
-        ]
+        known = await self.store.get_attributes(sorted(brought - changes.recounted.keys()))
+        counted = {**known, **changes.recounted}
+        supported = supported_names(counted, self.min_support)
+        few = [name for name, one in counted.items() if one.holders > 0 and name not in supported]
         refs = {ref for name in few for ref in await self.store.holders_of(name, MOST_HOLDERS)}
         texts = await self.store.load_texts(
             sorted(ref for ref in refs if kind_of(ref) == ClientKind.ITEM)
@@ -85,9 +84,7 @@ class MessageChangeFinder:
         """Add redacted messages to the changes; return what each lost."""
         names = sorted({name for one in affected for name in one.remaining})
         known = {**await self.store.get_attributes(names), **changes.recounted}
-        supported = frozenset(
-            name for name in names if name in known and known[name].users >= removal.least
-        )
+        supported = supported_names(known, removal.least)
         lost: dict[Key, frozenset[str] | None] = {}
         for one in affected:
             key = (one.message.router, one.message.version)

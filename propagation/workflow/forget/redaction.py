@@ -11,6 +11,7 @@ from functools import cache, cached_property, partial
 
 from propagation.graph_rules.name_matching import OwnWords, split_sentences
 from propagation.model import (
+    WEIGHT_KEPT,
     AffectedMessage,
     Author,
     ClientKind,
@@ -28,8 +29,6 @@ from propagation.routing import is_catalogue
 Key = tuple[int, int]
 LostAttributes = Mapping[Key, frozenset[str] | None]
 MOST_NAMED = 4
-WEIGHT_KEPT = 0.95
-"""What each confirmation leaves of a line's weight before it adds 1."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Removal:
 
     @cached_property
     def quotes(self) -> frozenset[str]:
-        """Words of which every text that quotes one of the titles holds one."""
+        """Words to search for: a text that quotes one of the titles holds one of them."""
         return frozenset().union(*(one.search_words for one in self.titles.values()))
 
     @cached_property

@@ -93,8 +93,8 @@ class WithdrawalRequest:
         rows: For an erasure, all interactions of the client.
         weights: What the interactions wrote when they were learned.
         erased: The client that goes with them; None for a retraction.
-        unquotable: Items (refs) that too few users chose without the erased one, for a message to
-            quote their titles.
+        unquotable: Items (refs) whose titles no message may quote any more: without the erased
+            user, too few users chose them.
     """
 
     rows: Sequence[InteractionRow]

@@ -203,7 +203,7 @@ class IndexRepair:
         without waiting there would stay so.
 
         Returns:
-            The keys that are still behind, and how many of them do not wait in the outbox.
+            The keys that are still behind; and how many of these nothing in the outbox will mend.
         """
         if refresh is None or not behind:
             return set(behind), len(behind)

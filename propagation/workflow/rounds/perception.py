@@ -20,6 +20,7 @@ from propagation.routing import (
     group_by_router,
     is_catalogue,
     recount_holders,
+    supported_names,
     to_canonical,
     words_likeness,
 )
@@ -83,9 +84,11 @@ class AttributePerception:
         known |= await self._load({*names.values()} & _names(now.values()))
         recounted = await asyncio.to_thread(recount_holders, known, before, now)
         new = [name for name in unseen if name not in mapped]
-        users = {name: attribute.users for name, attribute in (known | recounted).items()}
-        travelling = await asyncio.to_thread(self._travelling, arrived, names, users)
-        travelling += await self._held_back(known, recounted, travelling, names)
+        least = self.settings.min_support
+        supported = supported_names(known | recounted, least)
+        travelling = await asyncio.to_thread(self._travelling, arrived, names, supported)
+        newly = supported - supported_names(known, least)
+        travelling += await self._held_back(known, newly, travelling, names)
         return PerceivedAttributes(
             rows=[
                 *await self._with_routers(recounted, new),
@@ -140,12 +143,15 @@ class AttributePerception:
         self,
         arrived: Mapping[int, Sequence[Arrival]],
         names: Mapping[str, str],
-        users: Mapping[str, int],
+        supported: frozenset[str],
     ) -> list[Arrival]:
         """Name arrivals canonically, each once a client.
 
-        An attribute travels if `min_support` users hold it. What so many items bring by their own
-        texts is public, and travels from them without users.
+        An attribute travels if it is `supported`. What `min_support` items bring by their own texts
+        is public, and travels from them without users.
+
+        Args:
+            supported: Attributes that `min_support` users hold.
         """
         least = self.settings.min_support
         public = Counter(
@@ -159,7 +165,7 @@ class AttributePerception:
             for arrival in arrivals:
                 name = names.get(arrival.attribute, arrival.attribute)
                 from_catalogue = is_catalogue(ref, arrival.sequence) and public[name] >= least
-                if users.get(name, 0) < least and not from_catalogue:
+                if name not in supported and not from_catalogue:
                     continue
                 other = newest.get((ref, name))
                 if other is None or other.sequence < arrival.sequence:
@@ -169,24 +175,22 @@ class AttributePerception:
     async def _held_back(
         self,
         known: Mapping[str, Attribute],
-        recounted: Mapping[str, Attribute],
+        newly: frozenset[str],
         travelling: Sequence[Arrival],
         names: Mapping[str, str],
     ) -> list[Arrival]:
-        """Find what earlier rounds held back, of attributes that enough users hold since now.
+        """Find what earlier rounds held back.
 
         Args:
-            known: Attributes before the round; `recounted` the same after it.
+            known: Attributes before the round.
+            newly: Those that enough users hold now, and did not before.
             travelling: What travels anyway.
         """
-        least = self.settings.min_support
-        crossed = [
-            name
+        holders = {
+            name: await self.store.holders_of(name, before.holders)
             for name, before in known.items()
-            if name in recounted and before.holders > 0 and before.users < least
-            if recounted[name].users >= least
-        ]
-        holders = {name: await self.store.holders_of(name, known[name].holders) for name in crossed}
+            if name in newly and before.holders > 0
+        }
         texts = await self.texts.load_newest(
             sorted({ref for refs in holders.values() for ref in refs})
         )
@@ -210,13 +214,10 @@ class AttributePerception:
         """
         waiting = {arrival.attribute for group in postponed.groups.values() for arrival in group}
         counted = await self._load(waiting) | {row.name: row for row in rows}
+        supported = supported_names(counted, self.settings.min_support)
         return postponed.filtered(
             lambda arrival: (
-                is_catalogue(arrival.ref, arrival.sequence)
-                or (
-                    arrival.attribute in counted
-                    and counted[arrival.attribute].users >= self.settings.min_support
-                )
+                arrival.attribute in supported or is_catalogue(arrival.ref, arrival.sequence)
             )
         )
 

@@ -131,7 +131,11 @@ async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]
         *(stored or [Finding("stored data", "")]),
         await look_again(lambda: numbers_of(engine)),
         _index(engine),
-        *([await look_again(lambda: _disk(settings))] if settings.graph_file else []),
+        *(
+            [await look_again(lambda: asyncio.to_thread(_disk, settings))]
+            if settings.graph_file
+            else []
+        ),
     ]
 
 
@@ -193,7 +197,7 @@ async def numbers_of(engine: "Engine") -> Finding:
     return Finding(looked_at, problem, "`propagation rebuild`", wrong=True)
 
 
-async def _disk(settings: "Settings") -> Finding:
+def _disk(settings: "Settings") -> Finding:
     """Check that the disk has room for the file to double.
 
     A compaction or rebuild may need that.

@@ -71,7 +71,7 @@ class ServerProbe:
                         deadline.reschedule(0)
 
     async def _is_answered(self) -> bool:
-        """Return whether the server answers, be it with an error.
+        """Tell whether the server answers; an error is an answer, too.
 
         A long stall of this process must not count as the server's, so the time is waited for in
         parts: an answer that came meanwhile is taken in before the last part.

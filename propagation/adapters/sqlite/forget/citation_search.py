@@ -122,7 +122,7 @@ def _fold(plain: bytes) -> bytes:
 
 def texts_along(
     connection: sqlite3.Connection, searches: Sequence[CitationSearch]
-) -> Iterator[StoredText]:
+) -> list[StoredText]:
     """Return the texts that searches find (see ErasureStore).
 
     Searches of one client are searched together.
@@ -131,6 +131,7 @@ def texts_along(
     for search in searches:
         by_client[search.ref].append(search)
     known: dict[tuple[int, ...], Needles] = {}
+    found: list[StoredText] = []
     for ref, mine in by_client.items():
         spans = sorted(span for search in mine if (span := _span(connection, search)) is not None)
         if spans:
@@ -138,7 +139,8 @@ def texts_along(
             needles = known[asked] = known.get(asked) or Needles.of(
                 search.citations for search in mine
             )
-            yield from _texts_of(connection, ref, spans, needles)
+            found.extend(_texts_of(connection, ref, spans, needles))
+    return found
 
 
 def _texts_of(

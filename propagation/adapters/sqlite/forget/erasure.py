@@ -3,6 +3,7 @@
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, progress_of, reads, to_json
 from propagation.adapters.sqlite.forget.citation_search import Needles, is_said, naming, texts_along
@@ -96,9 +97,7 @@ class SqliteErasure(SqliteWiping):
         ordered = sorted(searches, key=lambda search: search.ref)
         for start in range(0, len(ordered), SEARCHES_A_READ):
             some = ordered[start : start + SEARCHES_A_READ]
-            for one in await self._database.read(
-                lambda connection, some=some: list(texts_along(connection, some))  # type: ignore[misc]
-            ):
+            for one in await self._database.read(partial(texts_along, searches=some)):
                 found[one.text.profile.ref, one.text.profile.version] = one
         return [found[key] for key in sorted(found)]
 
@@ -113,9 +112,7 @@ class SqliteErasure(SqliteWiping):
         found: set[int] = set()
         row = 0
         while True:
-            last, refs = await self._database.read(
-                lambda connection, row=row: naming(connection, needles, row)  # type: ignore[misc]
-            )
+            last, refs = await self._database.read(partial(naming, needles=needles, after=row))
             if last == row:
                 return frozenset(found)
             found |= refs

@@ -134,10 +134,18 @@ def message_state(
     """Return the facts about a message that no text cites.
 
     Returns:
-        Whether its row is still there, and the facts; a merge after `before` stands for the newest.
+        Whether its row is still there, and the facts. If it was merged after `before`, any such
+        merge is taken for the newest.
     """
     stands, merged_at, replaced_at = connection.execute(MESSAGE_STATE, (*key, before)).fetchone()
     return bool(stands), MessageState(is_cited=False, merged_at=merged_at, replaced_at=replaced_at)
+
+
+def message_states(
+    connection: sqlite3.Connection, keys: Sequence[Row], before: int
+) -> list[tuple[bool, MessageState]]:
+    """Return the facts about several messages; see `message_state`."""
+    return [message_state(connection, key, before) for key in keys]
 
 
 def droppable_texts(

@@ -11,6 +11,7 @@ have left parts of messages.
 import sqlite3
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
+from functools import partial
 
 from propagation.adapters.sqlite.connection import (
     LAST_WITHDRAWAL,
@@ -34,6 +35,7 @@ from propagation.adapters.sqlite.forget.retained_messages import (
     droppable_texts,
     message_keys,
     message_state,
+    message_states,
     replaced_messages,
 )
 from propagation.adapters.sqlite.reason.claims import REASONED
@@ -120,9 +122,7 @@ class SqliteRetention(SqlitePart):
         )
         for start in range(0, len(refs), CLIENTS_A_READ):
             some = refs[start : start + CLIENTS_A_READ]
-            changed |= await read(
-                lambda connection, some=some: count_again(connection, some, last, now)  # type: ignore[misc]
-            )
+            changed |= await read(partial(count_again, refs=some, last=last, now=now))
             yield 0
         for stage in (self._texts, self._edges, self._drop_passed):
             async for dropped in stage(before):
@@ -132,9 +132,7 @@ class SqliteRetention(SqlitePart):
                 yield dropped
         else:
             keys: list[Row] = [FIRST]
-            while keys := await read(
-                lambda connection, after=keys[-1]: message_keys(connection, after)  # type: ignore[misc]
-            ):
+            while keys := await read(partial(message_keys, after=keys[-1])):
                 async for dropped in self._messages(keys, now):
                     yield dropped
         self._citations = now
@@ -187,9 +185,7 @@ class SqliteRetention(SqlitePart):
         for start in range(0, len(uncited), MESSAGES_A_READ):
             some = uncited[start : start + MESSAGES_A_READ]
             states = await self._database.read(
-                lambda connection, some=some: [  # type: ignore[misc]
-                    message_state(connection, key, citations.at) for key in some
-                ]
+                partial(message_states, keys=some, before=citations.at)
             )
             yield 0
             for key, (stands, state) in zip(some, states, strict=True):
