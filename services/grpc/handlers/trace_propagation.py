@@ -151,6 +151,8 @@ class TracePropagationHandler(Servicer):
                 return tracer.trace_client(ref, with_events=adopters >= least)
             case "attribute":
                 attribute = check_text(request.attribute, "attribute")
+                if not attribute.strip():
+                    raise InvalidInput("attribute", "is empty")
                 return tracer.trace_attribute(attribute, self._least_users())
             case "line":
                 key = parse_key(request.line.client, "line.client")

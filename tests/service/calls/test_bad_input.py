@@ -254,6 +254,7 @@ LONG = "x" * 20_000
             "candidate_ids[0]",
         ),
         ("TracePropagation", pb.TracePropagationRequest(attribute=LONG), "attribute"),
+        ("TracePropagation", pb.TracePropagationRequest(attribute=" "), "attribute"),
         ("TracePropagation", pb.TracePropagationRequest(event_id=LONG), "event_id"),
         ("RetractInteractions", pb.RetractInteractionsRequest(event_ids=[LONG]), "event_ids[0]"),
         ("WatchPropagation", pb.WatchPropagationRequest(resume_token=LONG), "resume_token"),
