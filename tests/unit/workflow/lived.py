@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import orjson
+import pytest
 
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
@@ -16,7 +17,9 @@ from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
+from tests.neo4j_server.shared import server_for
 
+STORES = ["sqlite", pytest.param("neo4j", marks=pytest.mark.neo4j)]
 USERS, ITEMS = 12, 24
 GENRES = ("jazz", "opera", "folk", "punk")
 SMALL = {
@@ -53,12 +56,16 @@ def event(n: int, user: int, item: int, **fields: object) -> NewInteraction:
     )
 
 
-def engine_on(folder: Path, **workflow: object) -> Engine:
+def engine_on(folder: Path, store: str = "sqlite", **workflow: object) -> Engine:
+    """Build an engine; `store`: "neo4j" is the server that all tests of a run share."""
+    server = {"neo4j": server_for(folder).settings} if store == "neo4j" else {}
     return build_engine(
         Settings(
+            store=store,
             database=folder / "graph.db",
             reasoning_in="loop",
             workflow=WorkflowSettings(**{**SMALL, **workflow}),
+            **server,
         )
     )
 

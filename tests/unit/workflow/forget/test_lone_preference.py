@@ -15,6 +15,7 @@ from propagation.ports import POSTPONED_ARRIVALS
 from propagation.routing import Arrival, PostponedArrivals
 from tests.unit.workflow.lived import (
     ITEMS,
+    STORES,
     begun,
     engine_on,
     event,
@@ -29,9 +30,9 @@ LONER, FRIEND = 40, 41
 ONLY = ITEMS + 1
 
 
-@pytest.fixture
-async def engine(tmp_path):
-    async with begun(engine_on(tmp_path)) as engine:
+@pytest.fixture(params=STORES)
+async def engine(tmp_path, request):
+    async with begun(engine_on(tmp_path, request.param)) as engine:
         await engine.upsert_clients(
             [ClientChange(key=item_key(ONLY), title=TITLE, attributes=(SECRET,))]
         )
@@ -99,8 +100,9 @@ async def test_two_users_pass_it(engine):
     assert any("router" in found for found in await mentions(engine, SECRET))
 
 
-async def test_a_bootstrap_does_not_name_the_item_of_one_user(tmp_path):
-    async with begun(engine_on(tmp_path)) as engine:
+@pytest.mark.parametrize("store", STORES)
+async def test_a_bootstrap_does_not_name_the_item_of_one_user(tmp_path, store):
+    async with begun(engine_on(tmp_path, store)) as engine:
         await engine.upsert_clients(
             [ClientChange(key=item_key(ONLY), title=TITLE, attributes=(SECRET,))]
         )
@@ -137,6 +139,7 @@ async def test_nothing_rests_on_a_forgotten_user(engine, friends):
     assert "\n".join(others) == ""
 
 
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 async def test_of_a_lone_preference_only_the_catalogue_is_left(engine):
     """A gradient may name it too: that of another's event for which the item was drawn."""
     await live(engine, 1, 60)

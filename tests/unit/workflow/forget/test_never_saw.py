@@ -10,6 +10,7 @@ from propagation.numbers import packed_neighbours
 from propagation.numbers.rules import RECENT_HALF_LIFE
 from tests.unit.workflow.lived import (
     ITEMS,
+    STORES,
     USERS,
     begun,
     engine_on,
@@ -26,12 +27,15 @@ BY_USER = ("user_content", "user_attributes", "history", "history_length")
 
 
 @asynccontextmanager
-async def two_services(folder, *, others_go_on):
-    """Two services take the same events; one also those of a user, whom both forget then."""
+async def two_services(folder, store, *, others_go_on):
+    """Two services take the same events; one also those of a user, whom both forget then.
+
+    `store`: of the one that sees the user; the other has a file.
+    """
     services = [folder / "saw", folder / "never"]
     for path in services:
         path.mkdir()
-    async with begun(engine_on(services[0])) as saw, begun(engine_on(services[1])) as never:
+    async with begun(engine_on(services[0], store)) as saw, begun(engine_on(services[1])) as never:
         for engine in (saw, never):
             await engine.upsert_clients(
                 [
@@ -83,19 +87,21 @@ async def holders(engine):
     return {name: (one.holders, one.users) for name, one in found.items()}
 
 
+@pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("others_go_on", [False, True])
 async def test_counts_sums_and_lists_are_those_of_a_service_that_never_saw_it(
-    tmp_path, others_go_on
+    tmp_path, store, others_go_on
 ):
-    async with two_services(tmp_path, others_go_on=others_go_on) as (saw, never):
+    async with two_services(tmp_path, store, others_go_on=others_go_on) as (saw, never):
         one, other = numbers_of(saw), numbers_of(never)
         assert differing(one, other, one) == []
         assert await holders(saw) == await holders(never)
 
 
-async def test_mass_and_trust_are_too_if_nobody_learned_after_it(tmp_path):
+@pytest.mark.parametrize("store", STORES)
+async def test_mass_and_trust_are_too_if_nobody_learned_after_it(tmp_path, store):
     """Else others' trust was learned with its mass, and stays (docs/erasure.md)."""
-    async with two_services(tmp_path, others_go_on=False) as services:
+    async with two_services(tmp_path, store, others_go_on=False) as services:
         masses = [
             {
                 f"{name} of {bank}": getattr(getattr(engine.numbers.view.state, bank), name)
@@ -107,8 +113,9 @@ async def test_mass_and_trust_are_too_if_nobody_learned_after_it(tmp_path):
         assert differing(*masses, masses[0]) == []
 
 
-async def test_the_time_of_a_withdrawn_adoption_is_not_kept(tmp_path):
-    async with two_services(tmp_path, others_go_on=False) as (saw, never):
+@pytest.mark.parametrize("store", STORES)
+async def test_the_time_of_a_withdrawn_adoption_is_not_kept(tmp_path, store):
+    async with two_services(tmp_path, store, others_go_on=False) as (saw, never):
         state, clean = saw.numbers.view.state, never.numbers.view.state
         last = int(clean.clock[0])
         for item in {*CHOSEN}:
