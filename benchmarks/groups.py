@@ -59,7 +59,7 @@ LIFE: Mapping[str, tuple[str, ...]] = {
         "loo_placebo_delta_10",
     ),
     "evolving": ("evolution_s_100k_clients", "recommend_p99_during_evolution_ms"),
-    "forgetting": ("forget_s",),
+    "forgetting": ("forget_s", "forget_and_wipe_s"),
     "backup": ("backup_s_1m_interactions", "recommend_p99_during_backup_ms"),
     "size": ("file_bytes_per_interaction",),
     "soak": ("soak_rss_growth_pct",),

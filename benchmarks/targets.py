@@ -53,6 +53,7 @@ TARGETS = {
     "evolution_s_100k_clients": Target(60, 20, at_least=False),
     "recommend_p99_during_evolution_ms": Target(100, 30, at_least=False),
     "forget_s": Target(5, 1, at_least=False),
+    "forget_and_wipe_s": Target(None, None, at_least=False),
     "membership_advantage_read": Target(None, None, at_least=False),
     "backup_s_1m_interactions": Target(60, 15, at_least=False),
     "recommend_p99_during_backup_ms": Target(100, 30, at_least=False),
