@@ -71,7 +71,7 @@ async def forgotten(address: str, town: Town, events: int) -> list[tuple[str, in
                 )
             )
         await stub.RunRound(pb.RunRoundRequest(drain=True), timeout=PATIENCE_SECONDS)
-        keys[:0] = [
+        keys[-1:-1] = [
             pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{row}")
             for row in _items_with(town, events)
         ]
