@@ -165,11 +165,11 @@ async def look_again(look: Callable[[], Awaitable[Finding]]) -> Finding:
 
 def _index(engine: "Engine") -> Finding:
     """Report the index, which each start compares with the graph and repairs."""
-    looked_at, stale = "vector index against the graph", engine.repaired_points
-    if engine.index_problem:
+    looked_at, stale = "vector index against the graph", engine.index_maintenance.repaired
+    if engine.index_maintenance.problem:
         return Finding(
             looked_at,
-            engine.index_problem,
+            engine.index_maintenance.problem,
             "start it; a running service then makes it good by itself",
             wrong=True,
         )
@@ -188,7 +188,7 @@ async def numbers_of(engine: "Engine") -> Finding:
     """
     store = engine.store
     before = await store.learned_through()
-    await engine.synchronize()
+    await engine.learner.synchronize()
     applied, learned = engine.applied_through, await store.learned_through()
     looked_at = "numbers against the log"
     if before <= applied <= learned:

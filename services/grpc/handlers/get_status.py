@@ -5,6 +5,7 @@ from collections.abc import Callable
 from propagation.model import ClientKind, Gauge, Usage
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
+from propagation.workflow.learn.gauge import read_gauge
 from services.grpc.convert import evolution_to_proto, round_to_proto, time_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
 from services.runtime.process import release
@@ -103,7 +104,7 @@ class GetStatusHandler(Servicer):
         )
         last, epoch = await store.last_round(), await store.current_epoch()
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
-        gauge = await engine.gauge()
+        gauge = await engine.numbers.run(read_gauge)
         evolutions = await store.evolution_runs(1)
         timings = self._worker.timings.parts
         redact = redaction_for_caller(self._redact)
@@ -129,7 +130,7 @@ class GetStatusHandler(Servicer):
             failing={name: redact(reason) for name, reason in self._worker.failing.items()},
             reasoner=reasoner.name,
             embedder=embedder.name,
-            propagate=engine.propagates,
+            propagate=engine.settings.propagate,
             spending=spending_to_proto(engine),
             budgets=[
                 pb.Budget(name=budget.name, used=budget.used, limit=budget.limit)
