@@ -18,8 +18,7 @@ from propagation.model import (
     value,
 )
 from propagation.ports import AnswerPart, MergeAnswer, Party, Reasoner
-from propagation.reception.filter_memory import FilteredMessages, filter_messages
-from propagation.reception.message_buffer import fill_buffer
+from propagation.reception.filter_memory import filter_messages
 
 NO_ROOM = "no room"
 
@@ -28,15 +27,15 @@ NO_ROOM = "no room"
 class Inbox:
     """A client before reception, with the messages in its buffer.
 
-    The messages are ordered newest first, and `filtered` says which are let in.
-
-    `dropped` messages did not fit into the buffer.
+    The messages are ordered newest first; the filter rules admit some of them and refuse the
+    others. `dropped` messages did not fit into the buffer.
     """
 
     client: Client
     text: ClientText
     messages: Sequence[RouterVersion] = ()
-    filtered: FilteredMessages = FilteredMessages()
+    admitted: Sequence[RouterVersion] = ()
+    refused: Sequence[RouterVersion] = ()
     dropped: Sequence[RouterVersion] = ()
 
     @property
@@ -46,7 +45,7 @@ class Inbox:
             client=self.client,
             profile=self.text.profile,
             filter_memory=self.text.filter_memory,
-            messages=self.filtered.admitted,
+            messages=self.admitted,
         )
 
 
@@ -67,17 +66,17 @@ class Reception:
 def fill_inbox(
     client: Client, text: ClientText, waiting: Sequence[RouterVersion], capacity: int
 ) -> Inbox:
-    """Buffer and filter the messages that wait for a client.
+    """Buffer and filter the messages that wait for a client: last in, first out.
 
     Args:
-        waiting: Newest first.
-        capacity: Of the buffer.
+        waiting: Newest first, at most one message per router, none from the client alone.
+        capacity: B, the most messages that a buffer holds.
     """
-    buffer = fill_buffer(waiting, capacity)
-    if not buffer.kept:
+    if not waiting:
         return Inbox(client, text)
-    filtered = filter_messages(text.filter_memory, buffer.kept)
-    return Inbox(client, text, buffer.kept, filtered, buffer.dropped)
+    messages, dropped = waiting[:capacity], waiting[capacity:]
+    admitted, refused = filter_messages(text.filter_memory, messages)
+    return Inbox(client, text, messages, admitted, refused, dropped)
 
 
 def apply_merge(
@@ -102,7 +101,7 @@ def apply_merge(
         profile = replace(profile, version=profile.version + 1)
     outcomes = {
         **answer.outcomes,
-        **{(message.router, message.version): "filtered" for message in inbox.filtered.refused},
+        **{(message.router, message.version): "filtered" for message in inbox.refused},
         **{(message.router, message.version): "fell out" for message in inbox.dropped},
     }
     merged = [
@@ -150,6 +149,5 @@ async def receive(
     Source: RecNet eq. 5.
     """
     inbox = fill_inbox(client, text, waiting, capacity)
-    admitted = inbox.filtered.admitted
-    answer = await reasoner.merge(inbox.party) if admitted else MergeAnswer(edits=())
+    answer = await reasoner.merge(inbox.party) if inbox.admitted else MergeAnswer(edits=())
     return apply_merge(inbox, answer, last_round, max_lines)

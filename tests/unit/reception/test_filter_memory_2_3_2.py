@@ -66,6 +66,6 @@ def test_messages_below_a_half_stay_out_and_the_others_come_by_factor():
             FilterRule(router=3, factor=2.0, text="First."),
         )
     )
-    filtered = filter_messages(memory, [message(router, "jazz") for router in (1, 2, 3)])
-    assert [one.router for one in filtered.admitted] == [3, 2]
-    assert [one.router for one in filtered.refused] == [1]
+    admitted, refused = filter_messages(memory, [message(router, "jazz") for router in (1, 2, 3)])
+    assert [one.router for one in admitted] == [3, 2]
+    assert [one.router for one in refused] == [1]
