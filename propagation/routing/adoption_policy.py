@@ -5,6 +5,7 @@ Source: `docs/numbers.md`.
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from propagation.model import RouterVersion
@@ -33,6 +34,7 @@ class TasteWeights(Protocol):
         """
 
 
+@dataclass
 class AdoptionPolicy:
     """Routes by taste weights.
 
@@ -42,17 +44,15 @@ class AdoptionPolicy:
 
     name = "adoption"
     integrator = None
-
-    def __init__(self, weights: TasteWeights, table_edges: int) -> None:
-        self._weights = weights
-        self._table_edges = table_edges
+    weights: TasteWeights
+    table_edges: int
 
     async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
-        written = await self._weights.of_arrivals(arrivals)
+        written = await self.weights.of_arrivals(arrivals)
         without = sorted(
             {arrival.ref for arrival, weights in zip(arrivals, written, strict=True) if not weights}
         )
-        found = await self._weights.of_clients(without, ROUTERS_AN_ARRIVAL)
+        found = await self.weights.of_clients(without, ROUTERS_AN_ARRIVAL)
         own = dict(zip(without, found, strict=True))
         return [
             [router for router, _ in (weights or own[arrival.ref])[:ROUTERS_AN_ARRIVAL]]
@@ -62,7 +62,7 @@ class AdoptionPolicy:
     async def route(
         self, changed: Sequence[int], versions: Sequence[RouterVersion]
     ) -> RoutingTable:
-        weights = await self._weights.of_clients(changed, self._table_edges)
+        weights = await self.weights.of_clients(changed, self.table_edges)
         # In a thread: thousands of clients may have changed.
         return await asyncio.to_thread(_table, changed, weights)
 

@@ -5,6 +5,7 @@ a bootstrap, when no router has a profile yet.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ def group_by_router(
     return dict(sorted(groups.items()))
 
 
+@dataclass
 class CentrePerception:
     """Sends each attribute to the router of its nearest centre (RecNet 2.2.1).
 
@@ -31,9 +33,8 @@ class CentrePerception:
         centres: Unit rows [K, D]; row k is router k of the taste bank.
     """
 
-    def __init__(self, embedder: Embedder, centres: NDArray[np.float32]) -> None:
-        self._embedder = embedder
-        self._centres = centres
+    embedder: Embedder
+    centres: NDArray[np.float32]
 
     async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
         names = sorted({arrival.attribute for arrival in arrivals})
@@ -45,7 +46,7 @@ class CentrePerception:
 
     async def nearest(self, names: Sequence[str]) -> list[int | None]:
         """Find the router of each attribute; None for one without a vector."""
-        vectors = await self._embedder.embed(names)
+        vectors = await self.embedder.embed(names)
         return [
-            int(np.argmax(self._centres @ vector)) if vector.any() else None for vector in vectors
+            int(np.argmax(self.centres @ vector)) if vector.any() else None for vector in vectors
         ]

@@ -8,6 +8,7 @@ Source: RecNet eq. 2 and 4.
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +22,16 @@ from propagation.routing.routing_table import RoutingTable
 log = logging.getLogger(__name__)
 
 
+@dataclass
 class SemanticPolicy:
     """Sends attributes to nearest routers, and messages to clients above tau."""
 
     name = "semantic"
     integrator = None
 
-    def __init__(self, embedder: Embedder, index: VectorIndex, threshold: Threshold) -> None:
-        self._embedder = embedder
-        self._index = index
-        self.threshold = threshold
+    embedder: Embedder
+    index: VectorIndex
+    threshold: Threshold
 
     async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
         """Find R* = argmax_R cos(e_a, e_R); of equal ones the first.
@@ -41,7 +42,7 @@ class SemanticPolicy:
         """
         names = sorted({arrival.attribute for arrival in arrivals})
         found = await asyncio.gather(
-            *(self._nearest_router(vector) for vector in await self._embedder.embed(names))
+            *(self._nearest_router(vector) for vector in await self.embedder.embed(names))
         )
         routers = dict(zip(names, found, strict=True))
         return [routers[arrival.attribute] for arrival in arrivals]
@@ -50,11 +51,11 @@ class SemanticPolicy:
         self, changed: Sequence[int], versions: Sequence[RouterVersion]
     ) -> RoutingTable:
         """Reach the clients that eq. 4 scores above tau."""
-        vectors = await self._embedder.embed([version.text for version in versions])
+        vectors = await self.embedder.embed([version.text for version in versions])
         tau = await self.threshold.tau()
         rows = await asyncio.gather(
             *(
-                clients_above_threshold(self._index, version, vector, tau)
+                clients_above_threshold(self.index, version, vector, tau)
                 for version, vector in zip(versions, vectors, strict=True)
             )
         )
@@ -72,4 +73,4 @@ class SemanticPolicy:
     async def _nearest_router(self, vector: NDArray[np.float32]) -> list[int]:
         if not vector.any():
             return []
-        return [int(hit.key) for hit in await self._index.nearest(Collection.ROUTERS, vector, 1)]
+        return [int(hit.key) for hit in await self.index.nearest(Collection.ROUTERS, vector, 1)]

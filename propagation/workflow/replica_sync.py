@@ -4,6 +4,8 @@ That concerns pending events, profiles' vectors and mapped attributes. The numbe
 learner.
 """
 
+from dataclasses import dataclass
+
 from propagation.ports import Embedder, GraphStore
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.views import ClientMemory
@@ -12,22 +14,16 @@ LOG_PART = 10_000
 TEXTS_A_STEP = 2_000
 
 
+@dataclass
 class ReplicaSync:
     """Follows other processes, each step from where the last one ended."""
 
-    def __init__(
-        self,
-        store: GraphStore,
-        embedder: Embedder,
-        vectors: VectorSync,
-        memory: ClientMemory,
-    ) -> None:
-        self._store = store
-        self._embedder = embedder
-        self._embedded_by = embedder.name
-        self._vectors = vectors
-        self._memory = memory
-        self._text = 0
+    store: GraphStore
+    embedder: Embedder
+    vectors: VectorSync
+    memory: ClientMemory
+    _embedded_by: str = ""
+    _text: int = 0
 
     async def open(self, applied_through: int) -> None:
         """Follow commits from now on.
@@ -35,8 +31,8 @@ class ReplicaSync:
         Call it before the view and the index are filled.
         """
         self.note_embedder()
-        self._text = await self._store.texts_through()
-        self._memory.pending_events.drop_learned(applied_through)
+        self._text = await self.store.texts_through()
+        self.memory.pending_events.drop_learned(applied_through)
         await self._follow_log()
 
     async def step(self) -> int:
@@ -49,42 +45,40 @@ class ReplicaSync:
 
     def note_embedder(self) -> None:
         """Note that the view's profiles were all embedded with the present embedder."""
-        self._embedded_by = self._embedder.name
+        self._embedded_by = self.embedder.name
 
     async def follow_embedder(self) -> None:
         """Embed profiles anew if the learner has loaded another epoch's embedder."""
-        name = self._embedder.name
+        name = self.embedder.name
         if self._embedded_by == name:
             return
-        await self._vectors.canonical.load()
-        await self._vectors.fill_view()
+        await self.vectors.canonical.load()
+        await self.vectors.fill_view()
         self._embedded_by = name
 
     async def _follow_log(self) -> int:
-        gaps = self._memory.pending_events.gaps(await self._store.recorded_through())
+        gaps = self.memory.pending_events.gaps(await self.store.recorded_through())
         for after, through in gaps:
             while after < through:
-                part = await self._store.read_log(after, min(LOG_PART, through - after))
-                self._memory.pending_events.add_log(after, part)
+                part = await self.store.read_log(after, min(LOG_PART, through - after))
+                self.memory.pending_events.add_log(after, part)
                 after = part.through
         return sum(through - after for after, through in gaps)
 
     async def _follow_texts(self) -> int:
         found = 0
-        while page := await self._store.texts_after(self._text, TEXTS_A_STEP):
+        while page := await self.store.texts_after(self._text, TEXTS_A_STEP):
             newest = {written.ref: written.version for written in page}
             foreign = sorted(
-                ref
-                for ref, version in newest.items()
-                if not self._vectors.has_version(ref, version)
+                ref for ref, version in newest.items() if not self.vectors.has_version(ref, version)
             )
             if foreign:
-                self._memory.forget_texts(foreign)
-                await self._vectors.apply_remote((await self._store.load_texts(foreign)).values())
+                self.memory.forget_texts(foreign)
+                await self.vectors.apply_remote((await self.store.load_texts(foreign)).values())
             self._text = page[-1].number
             found += len(foreign)
         return found
 
     async def _follow_rounds(self) -> int:
-        last = await self._store.last_round()
-        return int(last is not None and await self._vectors.canonical.refresh(last.number))
+        last = await self.store.last_round()
+        return int(last is not None and await self.vectors.canonical.refresh(last.number))

@@ -6,6 +6,7 @@ The texts are new ones, and those that the embeddings endpoint refused.
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -77,6 +78,7 @@ async def _embed_items(
     return await numbers.run(set_items)
 
 
+@dataclass
 class RefusedTexts:
     """Items whose text could not be embedded yet.
 
@@ -84,11 +86,10 @@ class RefusedTexts:
     They are found in the numbers, so that a restart changes nothing.
     """
 
-    def __init__(self, store: ClientStore, embedder: Embedder, numbers: NumbersOwner) -> None:
-        self._store = store
-        self._embedder = embedder
-        self._numbers = numbers
-        self._due = time.monotonic() + EVERY_SECONDS
+    store: ClientStore
+    embedder: Embedder
+    numbers: NumbersOwner
+    _due: float = field(default_factory=lambda: time.monotonic() + EVERY_SECONDS)
 
     async def step(self) -> int:
         """Try all of them if that is due.
@@ -98,7 +99,7 @@ class RefusedTexts:
         Returns:
             How many were embedded.
         """
-        if isinstance(self._embedder, FittableEmbedder) or time.monotonic() < self._due:
+        if isinstance(self.embedder, FittableEmbedder) or time.monotonic() < self._due:
             return 0
         self._due = time.monotonic() + EVERY_SECONDS
         try:
@@ -110,14 +111,14 @@ class RefusedTexts:
     async def retry(self) -> int:
         """Try all of them now; return how many were embedded. Raises ReasonerFailed."""
         mended = 0
-        for start in range(0, self._numbers.view.items, ROWS_A_LOOK):
-            rows = await self._numbers.run(_drawn_rows, start, start + ROWS_A_LOOK)
+        for start in range(0, self.numbers.view.items, ROWS_A_LOOK):
+            rows = await self.numbers.run(_drawn_rows, start, start + ROWS_A_LOOK)
             refs = [ref_of(ClientKind.ITEM, row) for row in rows]
-            found = await self._store.get_clients(refs) if refs else []
+            found = await self.store.get_clients(refs) if refs else []
             clients = [client for client in found if content_text(client)]
             for place in range(0, len(clients), RETRIES_A_CALL):
                 part = clients[place : place + RETRIES_A_CALL]
-                mended += await _embed_items(self._numbers, self._embedder, part, only_refused=True)
+                mended += await _embed_items(self.numbers, self.embedder, part, only_refused=True)
         return mended
 
 

@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Protocol
 
 from propagation.model import (
@@ -45,39 +46,30 @@ class EntryListener(Protocol):
         """Apply the next entries; some may come twice."""
 
 
+@dataclass
 class Learner:
     """Learns one step at a time.
 
     If another process holds the lease, it follows that process.
     """
 
-    def __init__(
-        self,
-        store: GraphStore,
-        numbers: NumbersOwner,
-        embedder: Embedder,
-        leases: Leases,
-        data: OpenData,
-        catalogue: Catalogue | None = None,
-        listeners: Sequence[EntryListener] = (),
-    ) -> None:
-        self._store = store
-        self._numbers = numbers
-        self._embedder = embedder
-        self._leases = leases
-        self._data = data
-        self._catalogue = catalogue
-        self._listeners = listeners
-        self._lease: Lease | None = None
-        self._block = BLOCK_LEAST
-        self._ahead = False
-        self._behind = False
-        self._checkpointed = 0
-        self._saving: asyncio.Task[None] | None = None
-        self._requested = False
-        self._polled = -math.inf
-        self._staging = False
-        self._last_barrier = 0
+    store: GraphStore
+    numbers: NumbersOwner
+    embedder: Embedder
+    leases: Leases
+    data: OpenData
+    catalogue: Catalogue | None = None
+    listeners: Sequence[EntryListener] = ()
+    _lease: Lease | None = None
+    _block: int = BLOCK_LEAST
+    _ahead: bool = False
+    _behind: bool = False
+    _checkpointed: int = 0
+    _saving: asyncio.Task[None] | None = None
+    _requested: bool = False
+    _polled: float = -math.inf
+    _staging: bool = False
+    _last_barrier: int = 0
 
     async def open(self) -> None:
         """Bring the view to the end of the stored blocks.
@@ -97,9 +89,9 @@ class Learner:
         try:
             if not self._ahead and self._since_checkpoint() >= CHECKPOINT_AT_CLOSE:
                 with suppress(LeaseLost):  # who took it over saves one
-                    await self._store.save_checkpoint(self._lease, await self._snapshot())
+                    await self.store.save_checkpoint(self._lease, await self._snapshot())
         finally:
-            await self._store.release_lease(self._lease)
+            await self.store.release_lease(self._lease)
 
     async def synchronize(self) -> None:
         """Bring the view to the end of the log's stored blocks.
@@ -110,9 +102,9 @@ class Learner:
         if self._ahead:
             await self.reload()
         await self.catch_up()
-        after = max(self._last_barrier, self._numbers.view.applied_through)
+        after = max(self._last_barrier, self.numbers.view.applied_through)
         if self._is_overtaken(
-            await self._store.read_entries(after, await self._store.recorded_through())
+            await self.store.read_entries(after, await self.store.recorded_through())
         ):
             await self.reload()
 
@@ -129,17 +121,17 @@ class Learner:
         """
         self._ahead = True  # if this fails or is cancelled, the next step starts here again
         # The checkpoint, which is read afterwards, includes every barrier up to here.
-        last_barrier = await self._store.recorded_through()
-        checkpoint = await self._store.newest_checkpoint()
-        if checkpoint is not None and checkpoint.epoch != self._numbers.view.epoch:
-            await self._data.follow_epoch(checkpoint.epoch)
+        last_barrier = await self.store.recorded_through()
+        checkpoint = await self.store.newest_checkpoint()
+        if checkpoint is not None and checkpoint.epoch != self.numbers.view.epoch:
+            await self.data.follow_epoch(checkpoint.epoch)
         fresh = (
-            self._data.first_view()
+            self.data.first_view()
             if checkpoint is None
-            else await asyncio.to_thread(restore_view, checkpoint, self._numbers.view.seed)
+            else await asyncio.to_thread(restore_view, checkpoint, self.numbers.view.seed)
         )
         self._checkpointed = int(fresh.state.clock[INTERACTIONS])
-        await self._numbers.run(NumbersView.adopt, fresh)
+        await self.numbers.run(NumbersView.adopt, fresh)
         self._last_barrier, self._ahead, self._behind = last_barrier, False, True
         await self._follow_on()
 
@@ -150,20 +142,20 @@ class Learner:
 
     async def _follow_on(self) -> bool:
         """Follow the blocks; return whether the view reached their end."""
-        async for part, blocks in read_blocks(self._store, self._numbers.view.applied_through):
-            if not _can_follow(self._numbers.view, blocks[0][1]):
+        async for part, blocks in read_blocks(self.store, self.numbers.view.applied_through):
+            if not _can_follow(self.numbers.view, blocks[0][1]):
                 await self._check_gap()
                 return False
             if self._is_overtaken(part.entries):
                 return False
             await self._apply_clients(part)
-            await self._numbers.run(NumbersView.follow_all, blocks)
+            await self.numbers.run(NumbersView.follow_all, blocks)
         self._behind = False
         return True
 
     async def _check_gap(self) -> None:
         """Raise StoreCorrupt unless a checkpoint covers what the blocks lack."""
-        newest, view = await self._store.newest_checkpoint(), self._numbers.view
+        newest, view = await self.store.newest_checkpoint(), self.numbers.view
         if newest is None or (
             newest.sequence <= view.applied_through and newest.epoch == view.epoch
         ):
@@ -197,14 +189,14 @@ class Learner:
                 await self.catch_up()
             return 0
         # An embedder may take longer than the lease stands.
-        async with self._leases.keep_alive(self._lease, shared=True):
+        async with self.leases.keep_alive(self._lease, shared=True):
             if self._behind:
                 await self.synchronize()
             return await self._learn(self._lease)
 
     async def _learn(self, lease: Lease) -> int:
-        after = self._numbers.view.applied_through
-        part = await self._store.read_log(after, self._block)
+        after = self.numbers.view.applied_through
+        part = await self.store.read_log(after, self._block)
         if part.through == after:
             return 0
         if self._is_overtaken(part.entries):
@@ -213,15 +205,15 @@ class Learner:
         # Before the view is ahead: if the embedder fails, the same part is applied again.
         await self._apply_clients(part)
         self._ahead = True
-        block = await self._numbers.run(NumbersView.learn, part.interactions, part.through)
-        await self._store.commit_learned(lease, block)
+        block = await self.numbers.run(NumbersView.learn, part.interactions, part.through)
+        await self.store.commit_learned(lease, block)
         self._ahead = False
         covered = part.through - after
         self._block = min(self._block * 2, BLOCK_MOST) if covered == self._block else BLOCK_LEAST
         may_save = self._saving is None and not self._staging
         if may_save and self._since_checkpoint() >= CHECKPOINT_EVERY:
             checkpoint = await self._snapshot()
-            self._saving = asyncio.create_task(self._store.save_checkpoint(lease, checkpoint))
+            self._saving = asyncio.create_task(self.store.save_checkpoint(lease, checkpoint))
         return covered
 
     async def _renew_lease(self) -> Lease | None:
@@ -235,10 +227,10 @@ class Learner:
             and not self._staging
         ):
             self._polled = time.monotonic()
-            self._requested = await self._leases.requested_elsewhere(LEARN_LEASE)
+            self._requested = await self.leases.requested_elsewhere(LEARN_LEASE)
             if self._requested and self._lease is not None:
-                await self._store.release_lease(self._lease)
-        return None if self._requested else await self._leases.acquire(LEARN_LEASE)
+                await self.store.release_lease(self._lease)
+        return None if self._requested else await self.leases.acquire(LEARN_LEASE)
 
     def _is_overtaken(self, entries: Sequence[LogEntry]) -> bool:
         """Return whether another process left a barrier that is not loaded."""
@@ -267,14 +259,14 @@ class Learner:
         ):
             log.warning("a checkpoint was not saved: %s", failure)
         self._saving = None
-        lease = await self._leases.wait_for(LEARN_LEASE)
+        lease = await self.leases.wait_for(LEARN_LEASE)
         if lease is None:
             raise LeaseLost(
                 "another process withdraws something or evolves, and was not done within"
                 f" {WAIT_SECONDS:.0f} s; try again"
             )
         self._requested = False
-        async with self._leases.keep_alive(lease, shared=True):
+        async with self.leases.keep_alive(lease, shared=True):
             if synchronize:
                 await self.synchronize()
             self._lease = lease  # only now: a step under a new lease synchronizes first
@@ -294,20 +286,20 @@ class Learner:
         It holds every barrier up to this sequence, too.
         """
         self._ahead, self._last_barrier = False, sequence
-        self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
+        self._checkpointed = int(self.numbers.view.state.clock[INTERACTIONS])
 
     async def _snapshot(self) -> Checkpoint:
-        self._checkpointed = int(self._numbers.view.state.clock[INTERACTIONS])
-        return await self._numbers.run(take_checkpoint, False)
+        self._checkpointed = int(self.numbers.view.state.clock[INTERACTIONS])
+        return await self.numbers.run(take_checkpoint, False)
 
     def _since_checkpoint(self) -> int:
-        return int(self._numbers.view.state.clock[INTERACTIONS]) - self._checkpointed
+        return int(self.numbers.view.state.clock[INTERACTIONS]) - self._checkpointed
 
     async def _apply_clients(self, part: LogSlice) -> None:
-        await apply_clients(self._store, self._numbers, self._embedder, part, self._catalogue)
+        await apply_clients(self.store, self.numbers, self.embedder, part, self.catalogue)
         if erased := erased_clients(part.entries):
-            await self._numbers.run(NumbersView.forget_profiles, erased)
-        for listener in self._listeners:
+            await self.numbers.run(NumbersView.forget_profiles, erased)
+        for listener in self.listeners:
             listener.take(part.entries)
 
 

@@ -9,6 +9,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -43,6 +44,7 @@ RETRY_SECONDS = 30.0
 log = logging.getLogger(__name__)
 
 
+@dataclass
 class ColdStart:
     """Describes clients in the order of the log.
 
@@ -51,34 +53,24 @@ class ColdStart:
     costs money.
     """
 
-    def __init__(
-        self,
-        store: GraphStore,
-        reasoner: Reasoner,
-        policy: RoutingPolicy,
-        vectors: VectorSync,
-        drafting: TextDrafter[Any],
-        settings: WorkflowSettings,
-        leases: Leases,
-    ) -> None:
-        self._store = store
-        self._reasoner = reasoner
-        self._policy = policy
-        self._vectors = vectors
-        self._drafting = drafting
-        self._settings = settings
-        self._leases = leases
-        self._waiting: deque[LogEntry] = deque()
-        self._taken_through = 0
-        self._failed: set[int] = set()
-        self._retry_at = 0.0
-        self.changes = 0
+    store: GraphStore
+    reasoner: Reasoner
+    policy: RoutingPolicy
+    vectors: VectorSync
+    drafting: TextDrafter[Any]
+    settings: WorkflowSettings
+    leases: Leases
+    _waiting: deque[LogEntry] = field(default_factory=deque)
+    _taken_through: int = 0
+    _failed: set[int] = field(default_factory=set)
+    _retry_at: float = 0.0
+    changes: int = 0
 
     async def open(self, learned_through: int) -> None:
         """Load what the last process learned and did not describe."""
-        self._failed = set(orjson.loads(await self._store.get_blob(FAILED) or b"[]"))
-        after = self._taken_through = int(await self._store.get_blob(PROGRESS) or 0)
-        self.take(await self._store.read_entries(after, learned_through))
+        self._failed = set(orjson.loads(await self.store.get_blob(FAILED) or b"[]"))
+        after = self._taken_through = int(await self.store.get_blob(PROGRESS) or 0)
+        self.take(await self.store.read_entries(after, learned_through))
 
     def take(self, entries: Sequence[LogEntry]) -> None:
         """Take in entries of the log that were learned.
@@ -115,7 +107,7 @@ class ColdStart:
         """
         if not self._waiting and (not self._failed or time.monotonic() < self._retry_at):
             return 0
-        async with self._leases.hold(DESCRIBE_LEASE, wait_seconds) as lease:
+        async with self.leases.hold(DESCRIBE_LEASE, wait_seconds) as lease:
             await self._follow_others()
             if lease is None:
                 return None if self._waiting else 0
@@ -123,15 +115,15 @@ class ColdStart:
             # Thousands of clients without text may come before those with one.
             while not texts and self._waiting:
                 texts = await self._step(lease, welcome)
-        self._drafting.keep(texts)
+        self.drafting.keep(texts)
         return len(texts)
 
     async def _follow_others(self) -> None:
         """Leave out what other processes described, and take over where they failed."""
-        through = int(await self._store.get_blob(PROGRESS) or 0)
+        through = int(await self.store.get_blob(PROGRESS) or 0)
         while self._waiting and self._waiting[0].sequence <= through:
             self._waiting.popleft()
-        failed = set(orjson.loads(await self._store.get_blob(FAILED) or b"[]"))
+        failed = set(orjson.loads(await self.store.get_blob(FAILED) or b"[]"))
         if failed - self._failed:
             self._retry_at = time.monotonic() + RETRY_SECONDS
         self._failed = failed
@@ -152,11 +144,11 @@ class ColdStart:
             if not self._failed or time.monotonic() < self._retry_at:
                 return {}
             again = sorted(self._failed)[:CLIENTS_A_STEP]
-            recorded = await self._store.recorded_through()
+            recorded = await self.store.recorded_through()
             return await self._describe(lease, again, recorded, welcome)
         sequence = self._waiting[taken - 1].sequence
         changed = await self._describe(lease, list(refs), sequence, welcome)
-        await self._store.put_blob(PROGRESS, str(sequence).encode(), lease)
+        await self.store.put_blob(PROGRESS, str(sequence).encode(), lease)
         for _ in range(taken):
             self._waiting.popleft()
         return changed
@@ -164,9 +156,9 @@ class ColdStart:
     async def _describe(
         self, lease: Lease, refs: Sequence[int], sequence: int, welcome: bool
     ) -> dict[int, ClientText]:
-        last_withdrawal = await self._store.last_withdrawal()
-        clients = {client.ref: client for client in await self._store.get_clients(refs)}
-        before = await self._store.load_texts(list(clients))
+        last_withdrawal = await self.store.last_withdrawal()
+        clients = {client.ref: client for client in await self.store.get_clients(refs)}
+        before = await self.store.load_texts(list(clients))
         failed = self._failed.difference(refs)
         edits, usage = await self._extract([clients[ref] for ref in before])
         own = {
@@ -174,19 +166,19 @@ class ColdStart:
             for (ref, old), part in zip(before.items(), edits, strict=True)
             if (text := self._own_text(old, part, failed)) is not old
         }
-        await self._vectors.write([indexed_text(text) for text in own.values()])
+        await self.vectors.write([indexed_text(text) for text in own.values()])
         new = [ref for ref in own if welcome and not before[ref].profile.version]
         receptions = await self._welcome(new, clients, own)
         welcomed = [reception.text for reception in receptions]
         if own:
-            await self._store.commit_texts(
+            await self.store.commit_texts(
                 [*own.values(), *welcomed],
                 [merge for reception in receptions for merge in reception.merged],
                 sequence,
                 last_withdrawal,
                 sum((reception.usage for reception in receptions), usage).author,
             )
-        await self._vectors.publish(welcomed)
+        await self.vectors.publish(welcomed)
         await self._save_failed(lease, failed)
         return own | {text.profile.ref: text for text in welcomed}
 
@@ -199,7 +191,7 @@ class ColdStart:
             self._retry_at = time.monotonic() + RETRY_SECONDS
         if failed != self._failed:
             self._failed = failed
-            await self._store.put_blob(FAILED, orjson.dumps(sorted(failed)), lease)
+            await self.store.put_blob(FAILED, orjson.dumps(sorted(failed)), lease)
 
     async def _extract(
         self, clients: Sequence[Client]
@@ -209,7 +201,7 @@ class ColdStart:
         There are none for a client without text.
         """
         try:
-            answer = await self._reasoner.extract(clients)
+            answer = await self.reasoner.extract(clients)
         except ReasonerUnavailable:
             raise
         except ReasonerFailed as error:
@@ -225,7 +217,7 @@ class ColdStart:
             )
             failed.add(text.profile.ref)
             return text
-        return describe_client(text, edits, self._settings.profile_lines)
+        return describe_client(text, edits, self.settings.profile_lines)
 
     async def _welcome(
         self, refs: Sequence[int], clients: Mapping[int, Client], texts: Mapping[int, ClientText]
@@ -234,10 +226,10 @@ class ColdStart:
 
         A round writes the edges.
         """
-        last = await self._store.last_round() if self._settings.propagate and refs else None
+        last = await self.store.last_round() if self.settings.propagate and refs else None
         if last is None:
             return []
-        current = await self._store.router_versions(self._vectors.routers)
+        current = await self.store.router_versions(self.vectors.routers)
         try:
             waiting = await self._messages(refs, current)
         except IndexUnavailable as error:
@@ -248,8 +240,8 @@ class ColdStart:
             )
             return []
         result: list[Reception] = []
-        for start in range(0, len(refs), self._reasoner.concurrency):
-            part = refs[start : start + self._reasoner.concurrency]
+        for start in range(0, len(refs), self.reasoner.concurrency):
+            part = refs[start : start + self.reasoner.concurrency]
             receptions = await asyncio.gather(
                 *(
                     self._receive(clients[ref], texts[ref], waiting[ref], last.number)
@@ -268,13 +260,13 @@ class ColdStart:
     ) -> Reception | None:
         try:
             return await receive(
-                self._reasoner,
+                self.reasoner,
                 client,
                 text,
                 waiting,
                 last,
-                self._settings.buffer,
-                self._settings.profile_lines,
+                self.settings.buffer,
+                self.settings.profile_lines,
             )
         except ReasonerFailed as error:
             log.warning(
@@ -291,7 +283,7 @@ class ColdStart:
 
         The newest round comes first; within a round, the largest score.
         """
-        table = await self._policy.route(refs, current)
+        table = await self.policy.route(refs, current)
         versions = {version.router: version for version in current}
         routers: dict[int, list[tuple[int, float, int]]] = {ref: [] for ref in refs}
         for (router, ref), score in table.scores.items():

@@ -6,7 +6,7 @@ that drafts in a child process, and `docs/architecture.md` says when it is used.
 
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
 from propagation.model import (
@@ -91,6 +91,7 @@ class TextDrafter(Protocol[T]):
         """End what drafts."""
 
 
+@dataclass
 class ClaimDrafter:
     """Drafts in this process.
 
@@ -98,13 +99,10 @@ class ClaimDrafter:
     waits for it. `late` is the sequence that replayed dead letters are marked with.
     """
 
-    def __init__(
-        self, interactions: InteractionReasoning, least: int, late: int | None = None
-    ) -> None:
-        self.interactions = interactions
-        self.least = least
-        self._late = late
-        self._ending = False
+    interactions: InteractionReasoning
+    least: int
+    late: int | None = None
+    _ending: bool = False
 
     async def draft(
         self, works: Sequence[ReasonWork], seconds: float, is_awaited: Callable[[], bool]
@@ -128,8 +126,8 @@ class ClaimDrafter:
                 ahead -= len(results)
                 texts = newest_texts(results)
                 drafted.update(texts)
-                if self._late is not None:
-                    results = [replace(result, late=self._late) for result in results]
+                if self.late is not None:
+                    results = [replace(result, late=self.late) for result in results]
                 last = not ahead or self._ending or time.monotonic() >= until
                 yield DraftedPart(
                     summaries=[summarize_reasoned(result) for result in results],
@@ -162,23 +160,16 @@ def _spans(works: Sequence[ReasonWork], least: int) -> Iterator[Sequence[ReasonW
         start, end = end, 2 * end
 
 
+@dataclass
 class LoopDrafter(ClaimDrafter):
     """Drafts between calls, on the loop that answers them."""
 
-    def __init__(
-        self,
-        store: GraphStore,
-        interactions: InteractionReasoning,
-        least: int,
-        late: int | None = None,
-    ) -> None:
-        super().__init__(interactions, least, late)
-        self._store = store
+    store: GraphStore = field(kw_only=True)
 
     async def commit(
         self, claim: ReasonClaim, part: DraftedPart[Sequence[ReasonedInteraction]]
     ) -> None:
-        await self._store.commit_reasoned(claim, part.reasoned, more=not part.is_last)
+        await self.store.commit_reasoned(claim, part.reasoned, more=not part.is_last)
         self.keep(newest_texts(part.reasoned))
 
     def shorten_wait(self) -> None:

@@ -7,10 +7,9 @@ reasoned again only where both edited one line.
 """
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
 
 from propagation.model import (
     NO_USAGE,
@@ -34,6 +33,7 @@ from propagation.workflow.reason.rebase import rebase_interaction
 from propagation.workflow.settings import WorkflowSettings
 
 
+@dataclass
 class ClaimRenewal:
     """The claims of one process; each stands as long as a lease.
 
@@ -41,21 +41,20 @@ class ClaimRenewal:
     raises LeaseLost.
     """
 
-    def __init__(self, store: GraphStore, leases: Leases) -> None:
-        self._store = store
-        self._leases = leases
-        self._tokens: set[int] = set()
-        self._renewal: asyncio.Task[None] | None = None
+    store: GraphStore
+    leases: Leases
+    _tokens: set[int] = field(default_factory=set)
+    _renewal: asyncio.Task[None] | None = None
 
     async def take(self, limit: int) -> ReasonClaim | None:
         """Claim the next interactions (see ReasonStore.claim_reason)."""
-        return await self._store.claim_reason(self._leases.holder, limit, self._leases.ttl_ms)
+        return await self.store.claim_reason(self.leases.holder, limit, self.leases.ttl_ms)
 
     async def take_dead_letters(self, limit: int) -> ReasonClaim | None:
         """Claim the oldest dead letters (see ReasonStore.claim_dead_letters)."""
-        return await self._store.claim_dead_letters(self._leases.holder, limit, self._leases.ttl_ms)
+        return await self.store.claim_dead_letters(self.leases.holder, limit, self.leases.ttl_ms)
 
-    @contextlib.asynccontextmanager
+    @asynccontextmanager
     async def keep_alive(self, claim: ReasonClaim) -> AsyncIterator[None]:
         """Renew a claim, together with all others, until the body ends.
 
@@ -65,13 +64,13 @@ class ClaimRenewal:
         self._tokens.add(claim.token)
         if self._renewal is None:
             self._renewal = asyncio.create_task(
-                keep_renewing("a claim of interactions", self._renew, self._leases.renewal_seconds)
+                keep_renewing("a claim of interactions", self._renew, self.leases.renewal_seconds)
             )
         try:
             yield
         except BaseException:
             with suppress(PropagationError):
-                await asyncio.shield(self._store.commit_reasoned(claim, ()))
+                await asyncio.shield(self.store.commit_reasoned(claim, ()))
             raise
         finally:
             self._tokens.discard(claim.token)
@@ -81,7 +80,7 @@ class ClaimRenewal:
                 await asyncio.gather(renewal, return_exceptions=True)
 
     async def _renew(self) -> bool:
-        await self._store.renew_claims(sorted(self._tokens), self._leases.ttl_ms)
+        await self.store.renew_claims(sorted(self._tokens), self.leases.ttl_ms)
         return True
 
 
@@ -99,6 +98,7 @@ class _LostAttempt(PropagationError):
         self.usage = usage
 
 
+@dataclass
 class Pipeline:
     """Keeps as many interactions under way as the reasoner takes.
 
@@ -106,26 +106,17 @@ class Pipeline:
     the same line.
     """
 
-    def __init__(
-        self,
-        store: GraphStore,
-        interactions: InteractionReasoning,
-        vectors: VectorSync,
-        settings: WorkflowSettings,
-        claims: ClaimRenewal,
-        concurrency: int,
-    ) -> None:
-        self._store = store
-        self._interactions = interactions
-        self._vectors = vectors
-        self._settings = settings
-        self._claims = claims
-        self._concurrency = concurrency
-        self._commit_lock = CommitLock()
-        self._receiving: set[int] = set()
-        self._running: set[asyncio.Task[None]] = set()
-        self.done = 0
-        self.redone = 0
+    store: GraphStore
+    interactions: InteractionReasoning
+    vectors: VectorSync
+    settings: WorkflowSettings
+    claims: ClaimRenewal
+    concurrency: int
+    _commit_lock: CommitLock = field(default_factory=CommitLock)
+    _receiving: set[int] = field(default_factory=set)
+    _running: set[asyncio.Task[None]] = field(default_factory=set)
+    done: int = 0
+    redone: int = 0
 
     async def step(self) -> int:
         """Begin interactions, and wait until some are done.
@@ -138,14 +129,14 @@ class Pipeline:
         Raises:
             Exception: What stopped one of them; its interaction is free again, the others go on.
         """
-        while len(self._running) < self._concurrency:
-            claim = await self._claims.take(1)
+        while len(self._running) < self.concurrency:
+            claim = await self.claims.take(1)
             if claim is None:
                 break
             self._running.add(asyncio.create_task(self._run(claim)))
         if not self._running:
             return 0
-        room = len(self._running) < self._concurrency
+        room = len(self._running) < self.concurrency
         done, self._running = await asyncio.wait(
             self._running,
             timeout=POLL_SECONDS if room else None,
@@ -170,7 +161,7 @@ class Pipeline:
     async def _run(self, claim: ReasonClaim) -> None:
         """Reason and commit the only interaction of a claim."""
         [work] = claim.work
-        async with self._claims.keep_alive(claim):
+        async with self.claims.keep_alive(claim):
             try:
                 await self._attempt(claim, work, NO_USAGE)
             except _LostAttempt as lost:
@@ -191,13 +182,13 @@ class Pipeline:
         Raises:
             _LostAttempt: Another writer edited the same line meanwhile.
         """
-        await self._interactions.yield_to_calls()
-        working_set = await self._interactions.newest_working_set(work)
+        await self.interactions.yield_to_calls()
+        working_set = await self.interactions.newest_working_set(work)
         receiving = self._take_messages(working_set)
         try:
-            drafted = await self._interactions.draft(work, working_set)
+            drafted = await self.interactions.draft(work, working_set)
             usage += drafted.reasoned.usage
-            await self._interactions.yield_to_calls()
+            await self.interactions.yield_to_calls()
             await self._commit(claim, working_set, drafted, usage, reserved)
         except EditClash as error:
             raise _LostAttempt(usage) from error
@@ -235,7 +226,7 @@ class Pipeline:
             EditClash: The edits do not apply to the newest texts.
         """
         refs = list(working_set.texts)
-        cache, done = self._interactions.cache, replace(drafted.reasoned, usage=usage)
+        cache, done = self.interactions.cache, replace(drafted.reasoned, usage=usage)
         async with self._commit_lock.hold(refs, reserved):
             for _ in range(MAX_COMMIT_ATTEMPTS):
                 newest = await cache.load_newest(refs)
@@ -248,10 +239,10 @@ class Pipeline:
                         done,
                         newest,
                         working_set.last_round,
-                        self._settings.profile_lines,
+                        self.settings.profile_lines,
                     )
                 try:
-                    await self._store.commit_reasoned(claim, [done])
+                    await self.store.commit_reasoned(claim, [done])
                     break
                 except VersionClash:
                     cache.forget(refs)
@@ -260,7 +251,7 @@ class Pipeline:
             self.done += 1
             texts = newest_texts([done])
             cache.put_all(texts)
-            await self._vectors.publish(list(texts.values()))
+            await self.vectors.publish(list(texts.values()))
 
 
 def _count_successes(done: set[asyncio.Task[None]]) -> int:

@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from propagation.model import ReasonClaim, ReasonedSummary, ReasonWork
@@ -55,7 +56,9 @@ class Reasoning:
         self._interactions = interactions
         self._concurrent = concurrency > 1
         self._part = CLAIM if self._concurrent else PART
-        self.drafting: TextDrafter[Any] = drafter or LoopDrafter(store, interactions, self._part)
+        self.drafting: TextDrafter[Any] = drafter or LoopDrafter(
+            interactions, self._part, store=store
+        )
         self.drafts_elsewhere = drafter is not None
         self._claims = ClaimRenewal(store, leases)
         self._vectors = vectors
@@ -79,10 +82,6 @@ class Reasoning:
         It is None if none runs.
         """
         return len(self._run.done) if self._run else None
-
-    def end_early(self) -> None:
-        """Let the part under way be the last of its claim."""
-        self.drafting.end_early()
 
     async def step(self, limit: int = CLAIM) -> int:
         """Reason the next claim, at most for CLAIM_SECONDS.
@@ -116,7 +115,7 @@ class Reasoning:
         if claim is None:
             return 0, 0
         late = await self._store.recorded_through()
-        drafter = LoopDrafter(self._store, self._interactions, self._part, late)
+        drafter = LoopDrafter(self._interactions, self._part, late, store=self._store)
         results = await self._reason_claim(claim, drafter)
         self.drafting.forget(clients_of_all(claim.work))
         failed = sum(result.failed for result in results)
@@ -171,13 +170,13 @@ class Reasoning:
         return run.done
 
 
+@dataclass
 class TextPublication:
     """Publishes committed texts in order, while the next ones are reasoned."""
 
-    def __init__(self, vectors: VectorSync) -> None:
-        self._vectors = vectors
-        self._in_order = asyncio.Lock()
-        self._newest: asyncio.Task[None] | None = None
+    vectors: VectorSync
+    _in_order: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _newest: asyncio.Task[None] | None = None
 
     async def begin(self, texts: Sequence[IndexedText]) -> None:
         """Begin to publish texts, and wait until the earlier ones are published."""
@@ -193,29 +192,23 @@ class TextPublication:
 
     async def _publish(self, texts: Sequence[IndexedText]) -> None:
         async with self._in_order:
-            await self._vectors.publish_committed(texts)
+            await self.vectors.publish_committed(texts)
 
 
+@dataclass
 class ClaimRun(Generic[T]):
     """One claim, reasoned and committed in parts.
 
     The last commit gives it back. `done` is what is committed.
     """
 
-    def __init__(
-        self,
-        drafter: TextDrafter[T],
-        claim: ReasonClaim,
-        vectors: VectorSync,
-        publication: TextPublication,
-    ) -> None:
-        self._drafter = drafter
-        self._claim = claim
-        self._vectors = vectors
-        self._publication = publication
-        self._commit: asyncio.Task[None] | None = None
-        self._changed: dict[int, IndexedText] = {}
-        self.done: list[ReasonedSummary] = []
+    drafter: TextDrafter[T]
+    claim: ReasonClaim
+    vectors: VectorSync
+    publication: TextPublication
+    _commit: asyncio.Task[None] | None = None
+    _changed: dict[int, IndexedText] = field(default_factory=dict)
+    done: list[ReasonedSummary] = field(default_factory=list)
 
     async def reason(self, until: float) -> None:
         """Reason what is not done yet, at least one interaction.
@@ -230,13 +223,13 @@ class ClaimRun(Generic[T]):
             LeaseLost: As above.
         """
         finished = {result.sequence for result in self.done}
-        works = [work for work in self._claim.work if work.sequence not in finished]
+        works = [work for work in self.claim.work if work.sequence not in finished]
         try:
             await self._reason_parts(works, until - time.monotonic())
             await self._end_commit()
         except BaseException:
             # Another writer may be first, or drafts were not committed that others build on.
-            self._drafter.forget(clients_of_all(self._claim.work))
+            self.drafter.forget(clients_of_all(self.claim.work))
             raise
         finally:
             if self._commit is not None:
@@ -248,11 +241,11 @@ class ClaimRun(Generic[T]):
         """Begin to publish the committed texts that were not published yet."""
         if self._changed:
             changed, self._changed = self._changed, {}
-            await self._publication.begin(list(changed.values()))
+            await self.publication.begin(list(changed.values()))
 
     async def _reason_parts(self, works: Sequence[ReasonWork], seconds: float) -> None:
         """Draft and commit parts; the last commit is left under way."""
-        async with aclosing(self._drafter.draft(works, seconds, self._is_idle)) as parts:
+        async with aclosing(self.drafter.draft(works, seconds, self._is_idle)) as parts:
             async for part in parts:
                 await self._end_commit()
                 if len(self._changed) >= PUBLISHED_TOGETHER:
@@ -263,8 +256,8 @@ class ClaimRun(Generic[T]):
         return self._commit is None or self._commit.done()
 
     async def _commit_part(self, part: DraftedPart[T]) -> None:
-        await self._drafter.commit(self._claim, part)
-        self._vectors.note_committed(part.texts)
+        await self.drafter.commit(self.claim, part)
+        self.vectors.note_committed(part.texts)
         self._changed.update((text.ref, text) for text in part.texts)
         self.done.extend(part.summaries)
 

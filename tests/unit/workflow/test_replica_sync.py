@@ -233,7 +233,7 @@ async def test_a_new_client_is_described_by_one_of_them_alone(two):
             return await super().extract(clients)
 
     for engine in two:
-        engine.cold_start._reasoner = CountingReasoner()
+        engine.cold_start.reasoner = CountingReasoner()
         await engine.learn()
     while any(await asyncio.gather(*(engine.reason() for engine in two))):
         pass
