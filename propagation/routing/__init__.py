@@ -21,7 +21,6 @@ from propagation.routing.initial_clustering import (
     spherical_kmeans,
 )
 from propagation.routing.integration import (
-    integrated_attributes,
     integration_requests,
     largest_weights,
     mean_shares,
@@ -64,7 +63,6 @@ __all__ = [
     "catalogue_attributes",
     "changed_attributes",
     "group_by_router",
-    "integrated_attributes",
     "integration_requests",
     "is_catalogue",
     "largest_weights",

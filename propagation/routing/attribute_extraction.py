@@ -29,8 +29,7 @@ def own_attributes(text: ClientText) -> dict[str, int]:
             continue
         newest = max([source.sequence or 0 for source in line.sources], default=0)
         for name in line.attributes:
-            if found.get(name, -1) < newest:
-                found[name] = newest
+            found[name] = max(newest, found.get(name, 0))
     return dict(sorted(found.items()))
 
 

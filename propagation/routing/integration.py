@@ -25,7 +25,10 @@ def integration_requests(
 
     Source: RecNet eq. 3.
     """
-    arrived = {router: count_arrivals(group) for router, group in groups.items()}
+    arrived = {
+        router: dict(Counter(arrival.attribute for arrival in group))
+        for router, group in groups.items()
+    }
     standing = {router: updated_standing(before.get(router), arrived[router]) for router in groups}
     untouched = [dict(one.standing) for router, one in before.items() if router not in groups]
     common = mean_shares([*untouched, *standing.values()])
@@ -66,14 +69,17 @@ def next_version(
         text=answer.text,
         attributes=tuple(rank_by_distinctiveness(request.arrived, request.common)),
         standing=tuple(request.standing.items()),
-        integrated=integrated_attributes(arrivals),
+        integrated=tuple(
+            IntegratedAttribute(
+                attribute=arrival.attribute,
+                ref=arrival.ref,
+                profile_version=arrival.profile_version,
+                sequence=arrival.sequence,
+            )
+            for arrival in arrivals
+        ),
         written_by=written_by,
     )
-
-
-def count_arrivals(arrivals: Sequence[Arrival]) -> dict[str, int]:
-    """Count how many clients brought each attribute."""
-    return dict(Counter(arrival.attribute for arrival in arrivals))
 
 
 def updated_standing(before: RouterVersion | None, arrived: Mapping[str, int]) -> dict[str, float]:
@@ -111,13 +117,3 @@ def mean_shares(standings: Iterable[Mapping[str, float]]) -> dict[str, float]:
         for name, weight in standing.items():
             shares[name] = shares.get(name, 0.0) + weight / total
     return {name: share / count for name, share in shares.items()}
-
-
-def integrated_attributes(arrivals: Sequence[Arrival]) -> tuple[IntegratedAttribute, ...]:
-    """Record which client's profile version brought which attribute."""
-    return tuple(
-        IntegratedAttribute(
-            attribute=a.attribute, ref=a.ref, profile_version=a.profile_version, sequence=a.sequence
-        )
-        for a in arrivals
-    )

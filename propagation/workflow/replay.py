@@ -4,17 +4,15 @@ It goes by counts instead of times, so that two runs are bit-equal (docs/design.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TypeVar
 
 from propagation.model import ClientChange, NewInteraction, RecordStatus
 from propagation.workflow.engine import Engine
 
 CLIENTS_A_COMMIT = 2_000
 STEP = 512
-T = TypeVar("T")
 
 
 @dataclass
@@ -55,13 +53,14 @@ async def replay(
     if step < 1:
         raise ValueError(f"step is {step}; a replay records at least one event at a time")
     report = ReplayReport()
+    waiting_clients, waiting_events = iter(clients), iter(events)
     engine.reasoning.lockstep = True
     try:
-        for some in _parts(clients, CLIENTS_A_COMMIT):
+        while some := list(islice(waiting_clients, CLIENTS_A_COMMIT)):
             await engine.upsert_clients(some)
             report.clients += len(some)
         report.rounds += await engine.drain()
-        for part in _parts(events, step):
+        while part := list(islice(waiting_events, step)):
             recorded = await engine.record(part)
             report.outcomes.update(outcome.status for outcome in recorded.outcomes)
             report.events += len(part)
@@ -70,9 +69,3 @@ async def replay(
     finally:
         engine.reasoning.lockstep = False
     return report
-
-
-def _parts(values: Iterable[T], size: int) -> Iterator[Sequence[T]]:
-    rest = iter(values)
-    while part := list(islice(rest, size)):
-        yield part

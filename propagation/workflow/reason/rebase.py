@@ -15,7 +15,6 @@ from propagation.model import (
     EditClash,
     FilterMemory,
     FilterRule,
-    Line,
     Profile,
     ReasonedInteraction,
     ReasonerFailed,
@@ -110,7 +109,7 @@ def rebase_edits(
             continue
         old = edit.id if isinstance(edit, DropLine) else edit.line.id
         new = moved.get(old, old)
-        if old not in before or new not in now or _content(before[old]) != _content(now[new]):
+        if old not in before or new not in now or before[old].with_changes(id=new) != now[new]:
             raise EditClash(old)
         rebased.append(
             DropLine(id=new)
@@ -139,7 +138,3 @@ def _moved_ids(edits: Sequence[Edit], base: Profile, current: Profile) -> dict[i
     """Map the ids of added lines from `base` to `current`."""
     count = sum(isinstance(edit, AddLine) for edit in edits)
     return {base.next_id + place: current.next_id + place for place in range(count)}
-
-
-def _content(line: Line) -> Line:
-    return line.with_changes(id=0)
