@@ -26,7 +26,7 @@ from propagation.routing.integration import (
     mean_shares,
     next_version,
 )
-from propagation.routing.multicast import FixedThreshold, quantile_tau
+from propagation.routing.multicast import quantile_tau
 from propagation.routing.perception import CentrePerception, group_by_router
 from propagation.routing.policy import (
     Arrival,
@@ -49,7 +49,6 @@ __all__ = [
     "Arrival",
     "ArrivalsByRouter",
     "CentrePerception",
-    "FixedThreshold",
     "Perception",
     "PostponedArrivals",
     "RoutingPolicy",

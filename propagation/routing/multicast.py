@@ -22,23 +22,13 @@ UNREACHABLE = 1.0
 
 
 class Threshold(Protocol):
-    """The source of tau.
-
-    The source in workflow/rounds/policies.py fixes tau by epoch.
-    """
+    """The source of tau; workflow/rounds/policies.py has the one of a running system."""
 
     async def tau(self) -> float:
         """Return tau: clients of a larger cosine are reached."""
 
-
-class FixedThreshold:
-    """tau as an operator set it, in -1..1."""
-
-    def __init__(self, tau: float) -> None:
-        self._tau = tau
-
-    async def tau(self) -> float:
-        return self._tau
+    async def fix(self) -> float:
+        """Measure tau over the index, and record it with the epoch."""
 
 
 def quantile_tau(routers: NDArray[np.float32], clients: NDArray[np.float32], seed: int) -> float:

@@ -31,7 +31,6 @@ from propagation.workflow.learn.item_embedding import apply_clients
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.replica_sync import ReplicaSync
-from propagation.workflow.rounds.policies import QuantileThreshold
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views import NumbersOwner, NumbersView
@@ -139,9 +138,7 @@ class Stage0:
         async with self.exclusion.run(Activity.REINDEX):
             count = await self.index_maintenance.reindex(progress)
             policy = self.rounds.policy
-            if isinstance(policy, SemanticPolicy) and isinstance(
-                policy.threshold, QuantileThreshold
-            ):
+            if isinstance(policy, SemanticPolicy) and self.settings.tau is None:
                 async with self.leases.require(ROUND_LEASE):
                     await policy.threshold.fix()
             self.replica_sync.note_embedder()

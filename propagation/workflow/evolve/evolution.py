@@ -29,15 +29,13 @@ from propagation.workflow.evolve.planner import Planner
 from propagation.workflow.evolve.publication import Publisher
 from propagation.workflow.evolve.router_gradients import load_router_gradients
 from propagation.workflow.evolve.undo_planner import plan_undo
-from propagation.workflow.learn.learned_weights import gather
+from propagation.workflow.learn.learned_blocks import gather
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views import NumbersOwner, NumbersView
 
 PUBLISH_ATTEMPTS = 3
 NEWEST_RUNS = 1_000
-NOT_YET = "routers evolve after bootstrap"
-NOTHING = "no router asks for a change"
 TOO_LITTLE = (
     "too little to judge by: fewer than two users have chosen anything since the routers were last"
     " changed"
@@ -67,7 +65,7 @@ class Evolution:
         """
         epoch = await self.store.current_epoch()
         if epoch is None:
-            return await self._save(EvolutionRun(verdict=NOT_YET), dry_run)
+            return await self._save(EvolutionRun(verdict="routers evolve after bootstrap"), dry_run)
         maps = await self.store.router_maps()
         plan, verdict, run = await self._plan_and_judge(maps, epoch)
         if dry_run or verdict is None or not verdict.published:
@@ -200,7 +198,7 @@ def _directions_and_items(view: NumbersView) -> tuple[NDArray[np.float32], int]:
 def _no_change(plan: Plan) -> str:
     """Say why nothing changes: a reasoner that failed has not decided."""
     if not plan.undecided:
-        return NOTHING
+        return "no router asks for a change"
     router, reason = next(iter(plan.undecided.items()))
     return (
         f"nothing changes: the reasoner did not decide on {len(plan.undecided)} of the routers that"

@@ -36,7 +36,7 @@ from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict, judge, lift_slopes, running_deviation
 from propagation.ports import GraphStore
 from propagation.workflow.evolve.plan import F64, Plan
-from propagation.workflow.learn.learned_weights import I64, TASTE, AlignedBlock, read_aligned_blocks
+from propagation.workflow.learn.learned_blocks import I64, TASTE, AlignedBlock, read_aligned_blocks
 from propagation.workflow.views import ON, NumbersView
 
 SLACK = 4_096

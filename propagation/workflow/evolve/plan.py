@@ -17,7 +17,7 @@ from propagation.optimization.router_split import (
     nearer_second,
 )
 from propagation.ports import GraphStore
-from propagation.workflow.learn.learned_weights import WrittenRows, gather, sum_by_place
+from propagation.workflow.learn.learned_blocks import WrittenRows, gather, sum_by_place
 
 F64 = NDArray[np.float64]
 ATTRIBUTES = 8

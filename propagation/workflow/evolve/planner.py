@@ -44,7 +44,7 @@ from propagation.routing import mean_shares
 from propagation.workflow.evolve.holdout import Snapshot
 from propagation.workflow.evolve.plan import ATTRIBUTES, Plan
 from propagation.workflow.evolve.router_gradients import RouterGradients, supported_gradients
-from propagation.workflow.learn.learned_weights import WrittenRows, gather, sum_by_place
+from propagation.workflow.learn.learned_blocks import WrittenRows, gather, sum_by_place
 from propagation.workflow.settings import WorkflowSettings
 
 TEXTS = {EvolutionKind.SPLIT: 2, EvolutionKind.MERGE: 1, EvolutionKind.REWRITE: 1}

@@ -25,7 +25,7 @@ from propagation.numbers import Written
 from propagation.optimization.router_lineage import Numbering
 from propagation.ports import GraphStore
 from propagation.workflow.evolve.plan import ATTRIBUTES, DecidedPlan, Division
-from propagation.workflow.learn.learned_weights import (
+from propagation.workflow.learn.learned_blocks import (
     WrittenRows,
     read_aligned_blocks,
     sum_by_place,

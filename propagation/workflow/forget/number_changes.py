@@ -37,7 +37,7 @@ from propagation.numbers import (
     unwrite,
 )
 from propagation.numbers.rules import CO_HISTORY, HISTORY, RECENT_HALF_LIFE, write
-from propagation.workflow.learn.learned_weights import TASTE
+from propagation.workflow.learn.learned_blocks import TASTE
 from propagation.workflow.views import NumbersView
 
 LEAST_CHANGE = 1e-6

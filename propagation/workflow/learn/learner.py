@@ -15,7 +15,6 @@ from typing import Protocol
 from propagation.model import (
     Checkpoint,
     EntryKind,
-    LearnedBlock,
     LeaseLost,
     LogEntry,
     LogSlice,
@@ -27,7 +26,7 @@ from propagation.workflow.concurrency import LEARN_LEASE, WAIT_SECONDS, Leases
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.learn.item_embedding import apply_clients
-from propagation.workflow.learn.stored_blocks import read_blocks
+from propagation.workflow.learn.learned_blocks import can_follow, read_blocks
 from propagation.workflow.views import Catalogue, NumbersOwner, NumbersView, erased_clients
 
 log = logging.getLogger(__name__)
@@ -142,8 +141,9 @@ class Learner:
 
     async def _follow_on(self) -> bool:
         """Follow the blocks; return whether the view reached their end."""
-        async for part, blocks in read_blocks(self.store, self.numbers.view.applied_through):
-            if not _can_follow(self.numbers.view, blocks[0][1]):
+        view = self.numbers.view
+        async for part, blocks in read_blocks(self.store, view.applied_through):
+            if not can_follow(blocks[0][1], view.epoch, view.applied_through):
                 await self._check_gap()
                 return False
             if self._is_overtaken(part.entries):
@@ -301,16 +301,3 @@ class Learner:
             await self.numbers.run(NumbersView.forget_profiles, erased)
         for listener in self.listeners:
             listener.take(part.entries)
-
-
-def _can_follow(view: NumbersView, block: LearnedBlock) -> bool:
-    """Return whether the view can follow this block next.
-
-    The block is of the view's epoch, starts where the view stands, and has the combiner and the
-    trust, which a barrier takes from the blocks before it.
-    """
-    return (
-        len(block.combiner) > 0
-        and block.epoch == view.epoch
-        and block.after == view.applied_through
-    )

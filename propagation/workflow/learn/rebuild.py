@@ -10,7 +10,7 @@ from propagation.ports import Embedder, GraphStore
 from propagation.workflow.concurrency import LEARN_LEASE, Leases
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.learn.item_embedding import apply_clients
-from propagation.workflow.learn.stored_blocks import read_blocks
+from propagation.workflow.learn.learned_blocks import read_blocks
 from propagation.workflow.views import NumbersOwner, NumbersView
 
 

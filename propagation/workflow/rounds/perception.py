@@ -25,7 +25,6 @@ from propagation.routing import (
     words_likeness,
 )
 from propagation.workflow.index.text_cache import ClientTextCache, IndexedText
-from propagation.workflow.rounds.trigger import PendingChanges
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views import NumbersOwner
 
@@ -62,18 +61,19 @@ class AttributePerception:
     settings: WorkflowSettings
 
     async def extract(
-        self, pending: PendingChanges, canonical: Mapping[str, str]
+        self, clients: Sequence[int], after: int, canonical: Mapping[str, str]
     ) -> PerceivedAttributes:
         """Extract the attributes of the clients that changed.
 
         Args:
+            clients: Those that changed after sequence `after`, the last round's boundary.
             canonical: Names that earlier rounds mapped, and to which.
 
         Source: RecNet eq. 1; Algorithm 1, line 17.
         """
-        texts = await self.texts.load_newest(pending.clients)
-        before = await self.store.client_attributes(pending.clients)
-        arrived = await asyncio.to_thread(_arrivals, texts, before, pending.after, canonical)
+        texts = await self.texts.load_newest(clients)
+        before = await self.store.client_attributes(clients)
+        arrived = await asyncio.to_thread(_arrivals, texts, before, after, canonical)
         known = await self._load(
             {*_names(text.attributes for text in texts.values()), *_names(before.values())}
         )
@@ -99,9 +99,7 @@ class AttributePerception:
             mapped=mapped,
             new=new,
             remapped=[
-                texts[ref]
-                for ref in pending.clients
-                if not mapped.keys().isdisjoint(texts[ref].attributes)
+                texts[ref] for ref in clients if not mapped.keys().isdisjoint(texts[ref].attributes)
             ],
         )
 

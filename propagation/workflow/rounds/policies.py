@@ -11,7 +11,6 @@ from propagation.ports import Collection, Embedder, GraphStore, VectorIndex
 from propagation.routing import (
     AdoptionPolicy,
     Arrival,
-    FixedThreshold,
     RoutingPolicy,
     SemanticPolicy,
     Weights,
@@ -40,9 +39,7 @@ def _adoption(ports: PolicyPorts) -> AdoptionPolicy:
 
 
 def _semantic(ports: PolicyPorts) -> SemanticPolicy:
-    tau = ports.settings.tau
-    threshold = QuantileThreshold(ports) if tau is None else FixedThreshold(tau)
-    return SemanticPolicy(ports.embedder, ports.index, threshold)
+    return SemanticPolicy(ports.embedder, ports.index, EpochThreshold(ports))
 
 
 ROUTING_POLICIES: dict[str, Callable[[PolicyPorts], RoutingPolicy]] = {
@@ -67,15 +64,18 @@ def build_policy(ports: PolicyPorts) -> RoutingPolicy:
 
 
 @dataclass
-class QuantileThreshold:
-    """tau of eq. 4 as a quantile of the cosines.
+class EpochThreshold:
+    """tau of eq. 4 as an operator set it, else a quantile of the cosines.
 
-    It is fixed and recorded with the epoch. Before the first epoch it moves with the cosines.
+    The quantile is fixed and recorded with the epoch. Before the first epoch it moves with the
+    cosines.
     """
 
     ports: PolicyPorts
 
     async def tau(self) -> float:
+        if self.ports.settings.tau is not None:
+            return self.ports.settings.tau
         epoch = await self.ports.store.current_epoch()
         if epoch is not None and epoch.tau is not None:
             return epoch.tau

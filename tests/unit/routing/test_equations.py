@@ -19,7 +19,6 @@ from propagation.ports import Collection, Point, Summary
 from propagation.reception.message_buffer import ClientEdge, Receiver, SentMessage, WaitingMessages
 from propagation.routing import (
     Arrival,
-    FixedThreshold,
     SemanticPolicy,
     canonical_names,
     changed_attributes,
@@ -50,6 +49,16 @@ class TableEmbedder:
 
     async def embed(self, texts):
         return np.array([VECTORS[text] for text in texts], np.float32).reshape(-1, 2)
+
+
+class Tau:
+    """A threshold that stays."""
+
+    def __init__(self, value):
+        self.value = value
+
+    async def tau(self):
+        return self.value
 
 
 def integrate(before, arrivals, round_number, epoch, router=4):
@@ -138,7 +147,7 @@ def test_holders_are_counted_by_what_entered_and_left():
 async def test_eq2_an_attribute_goes_to_the_router_of_highest_cosine(index):
     """R* = argmax_R cos(e_a, e_R). cos(blues, R4) = .8, cos(blues, R9) = .6; opera is R9's."""
     await index.upsert(Collection.ROUTERS, [point(4, 2, 0), point(9, 0, 1)])
-    policy = SemanticPolicy(TableEmbedder(), index, FixedThreshold(0.5))
+    policy = SemanticPolicy(TableEmbedder(), index, Tau(0.5))
     assert await policy.perceive([arrival("blues"), arrival("opera"), arrival("blues", BOB)]) == [
         [4],
         [9],
@@ -176,7 +185,7 @@ async def test_eq4_cosine_above_tau_times_a_shared_attribute(index):
     version = RouterVersion(
         router=4, version=1, round=1, epoch=1, name="", text="all about jazz", attributes=("jazz",)
     )
-    table = await SemanticPolicy(TableEmbedder(), index, FixedThreshold(0.7)).route([], [version])
+    table = await SemanticPolicy(TableEmbedder(), index, Tau(0.7)).route([], [version])
     assert table.scores == {(4, ANN): pytest.approx(0.8)}
     assert table.routers == [4]
 
@@ -185,7 +194,7 @@ async def test_eq4_a_round_that_reaches_nobody_is_a_warning(index, caplog):
     version = RouterVersion(
         router=4, version=1, round=1, epoch=1, name="", text="all about jazz", attributes=("jazz",)
     )
-    table = await SemanticPolicy(TableEmbedder(), index, FixedThreshold(0.7)).route([], [version])
+    table = await SemanticPolicy(TableEmbedder(), index, Tau(0.7)).route([], [version])
     assert table.scores == {}
     assert "reached nobody" in caplog.text
 

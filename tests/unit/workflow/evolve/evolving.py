@@ -9,7 +9,7 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
 from propagation.workflow.compose import Ports, compose
-from propagation.workflow.learn.learned_weights import TASTE, read_aligned_blocks
+from propagation.workflow.learn.learned_blocks import TASTE, read_aligned_blocks
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from propagation.workflow.evolve.holdout import load_holdout
-from propagation.workflow.learn.learned_weights import WrittenRows, gather
+from propagation.workflow.learn.learned_blocks import WrittenRows, gather
 from tests.unit.workflow.evolve.evolving import STYLES, engine_on, lived
 
 

@@ -1,6 +1,7 @@
-"""Weights that interactions wrote to taste routers.
+"""Learned blocks with their parts of the log.
 
-They are read through the router maps.
+A start follows them, in few reads however small the blocks are. An evolution gathers the weights
+that their interactions wrote to taste routers, through the router maps.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -10,12 +11,55 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model import LearnedBlock, RouterMapChain, RouterMaps
+from propagation.model import Interactions, LearnedBlock, LogSlice, RouterMapChain, RouterMaps
 from propagation.ports import GraphStore
 
 TASTE = 1
-BLOCKS_A_READ = 16
+BLOCKS_A_READ, SMALL_BLOCKS_A_READ = 16, 256
+INTERACTIONS_AT_ONCE = 2_048
 I64 = NDArray[np.int64]
+Blocks = Sequence[tuple[Interactions, LearnedBlock]]
+
+
+async def read_blocks(store: GraphStore, after: int) -> AsyncIterator[tuple[LogSlice, Blocks]]:
+    """Read every block after a sequence, in groups.
+
+    Events that come one by one are learned in as many blocks, and a start after a kill reads all
+    of them since the last checkpoint.
+
+    Yields:
+        The first block's part of the log; and blocks of one epoch with their interactions, each of
+        which starts where the one before it ends. Only the first block has other entries.
+    """
+    limit = BLOCKS_A_READ
+    while blocks := await store.read_learned(after, limit):
+        after, through = blocks[0].after, blocks[-1].through
+        log = await store.read_log(after, through - after)
+        limit = SMALL_BLOCKS_A_READ if through - after < INTERACTIONS_AT_ONCE else BLOCKS_A_READ
+        first, group = log, list[tuple[Interactions, LearnedBlock]]()
+        for block in blocks:
+            part = log.part(block.after, block.through)
+            if group and (
+                part.entries
+                or not can_follow(block, group[-1][1].epoch, group[-1][1].through)
+                or block.through - group[0][1].after > INTERACTIONS_AT_ONCE
+            ):
+                yield first, group
+                group = []
+            if not group:
+                first = part
+            group.append((part.interactions, block))
+        yield first, group
+        after = through
+
+
+def can_follow(block: LearnedBlock, epoch: int, through: int) -> bool:
+    """Return whether numbers of an epoch, learned up to `through`, can follow this block next.
+
+    The block is of the same epoch, starts where they stand, and has the combiner and the trust,
+    which a barrier takes from the blocks before it.
+    """
+    return len(block.combiner) > 0 and block.epoch == epoch and block.after == through
 
 
 @dataclass(frozen=True)
