@@ -8,11 +8,10 @@ Source: Chen, Roch, Rohe and Yu, "Estimating graph dimension with cross-validate
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-I64 = NDArray[np.int64]
-F64 = NDArray[np.float64]
+from propagation.arrays import F64, I64, Bools
+
 FOLDS, LEFT_OUT = 5, 0.1
 SIGNIFICANT = 1.645
 """One-sided, five in a hundred."""
@@ -57,7 +56,7 @@ def count_communities(users: I64, items: I64, most: int, seed: int) -> tuple[int
         tried *= 2
 
 
-def _test_directions(users: I64, items: I64, left_out: NDArray[np.bool_], count: int) -> F64:
+def _test_directions(users: I64, items: I64, left_out: Bools, count: int) -> F64:
     """Test directions found in some choices on the others.
 
     The first direction is what is popular and counts as one community.

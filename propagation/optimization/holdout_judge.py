@@ -11,13 +11,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propagation.arrays import F32, F64, I64
 from propagation.model import pluralize
-from propagation.numbers import F32
 from propagation.numbers.rules import LEAST_DEVIATION, Combiner, Feature
 
-F64 = NDArray[np.float64]
 LEAST_USERS = 2
 LEAST_PLACES, MOST_PLACES = 4, 9
 
@@ -68,9 +66,7 @@ def _places(*values: float) -> int:
     return min(max(LEAST_PLACES, 1 - math.floor(math.log10(smallest))), MOST_PLACES)
 
 
-def lift_slopes(
-    weights: F64, deviation: float, user_bins: NDArray[np.int64], item_bins: NDArray[np.int64]
-) -> F64:
+def lift_slopes(weights: F64, deviation: float, user_bins: I64, item_bins: I64) -> F64:
     """Compute the effect of the taste bank's lift on each score.
 
     Args:
@@ -93,7 +89,7 @@ def running_deviation(combiner: Combiner, feature: Feature) -> float:
 
 
 def judge(
-    users: NDArray[np.int64],
+    users: I64,
     scores: F32,
     before: F64,
     after: F64,

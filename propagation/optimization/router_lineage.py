@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propagation.arrays import F32, I64
 from propagation.model import (
     MAX_RULES,
     ClientKind,
@@ -35,7 +35,7 @@ class Numbering:
     home, routers, retired: As in RouterMap. halves: (first, second) number by router that is split.
     """
 
-    home: NDArray[np.int64]
+    home: I64
     halves: dict[int, tuple[int, int]]
     routers: int
     retired: frozenset[int]
@@ -50,7 +50,7 @@ class Numbering:
         halves: Mapping[int, Halves],
         through: int,
         epoch: int,
-        centres: NDArray[np.float32],
+        centres: F32,
         versions: Mapping[int, int] | None = None,
         undoes: int | None = None,
     ) -> RouterMap:

@@ -8,12 +8,11 @@ Source: RecNet 2.4.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propagation.arrays import F32, F64
 from propagation.model import RouterVersion
 from propagation.routing import largest_weights
 
-F64 = NDArray[np.float64]
 ITEMS_A_PART = 8_192
 
 
@@ -54,7 +53,7 @@ def merge_costs(gram: F64, total: F64) -> F64:
     return out
 
 
-def router_products(mass: NDArray[np.float32], total: F64, adoptions: F64, totals: F64) -> F64:
+def router_products(mass: F32, total: F64, adoptions: F64, totals: F64) -> F64:
     """Multiply routers' vectors of what was adopted through them.
 
     A router is the vector N[i,k] / n_k / sqrt(P_i) over items: the share of its mass that an item

@@ -8,13 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propagation.arrays import F32, F64, Bools
 from propagation.model import RouterHalf, RouterVersion, index_of
 from propagation.routing import largest_weights
 
-F32 = NDArray[np.float32]
-F64 = NDArray[np.float64]
 STARTS, ROUNDS = 3, 25
 LEAST_WRITERS = 4
 
@@ -29,7 +27,7 @@ class Community:
 
     amounts: F64
     centres: F32
-    in_second: NDArray[np.bool_]
+    in_second: Bools
 
     @property
     def share(self) -> float:
@@ -115,7 +113,7 @@ def two_means(vectors: F32, weights: F64, seed: int) -> F32:
     return max(found, key=lambda centres: float(weights @ (vectors @ centres.T).max(axis=1)))
 
 
-def nearer_second(vectors: F32, centres: F32) -> NDArray[np.bool_]:
+def nearer_second(vectors: F32, centres: F32) -> Bools:
     """Return whether each vector is nearer to the second centre.
 
     Args:

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol, Self, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from propagation.arrays import F32
 from propagation.model import Expenses
 
 
@@ -24,7 +22,7 @@ class Embedder(Protocol):
     def expenses(self) -> Expenses:
         """Costs and budgets, including those of a reasoner on the same endpoint."""
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str]) -> F32:
         """Embed texts.
 
         Returns:

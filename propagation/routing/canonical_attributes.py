@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propagation.arrays import F32
 from propagation.ports import Collection, VectorIndex
 
 NEAREST = 32
@@ -64,7 +64,7 @@ def _telling_words(name: str) -> list[str]:
 async def canonical_names(
     index: VectorIndex,
     names: Sequence[str],
-    vectors: NDArray[np.float32],
+    vectors: F32,
     least: float,
     likeness: Likeness | None = None,
 ) -> dict[str, str]:
@@ -105,7 +105,7 @@ def _most_alike(name: str, near: Near, least: float, likeness: Likeness | None) 
     return near[best][0] if best is not None and alike[best] >= least else None
 
 
-async def _read_stored(index: VectorIndex, vector: NDArray[np.float32]) -> Near:
+async def _read_stored(index: VectorIndex, vector: F32) -> Near:
     return [
         (str(hit.key), hit.score)
         for hit in await index.nearest(Collection.ATTRIBUTES, vector, NEAREST)
@@ -115,8 +115,8 @@ async def _read_stored(index: VectorIndex, vector: NDArray[np.float32]) -> Near:
 def _among(
     fresh: Sequence[int],
     names: Sequence[str],
-    vectors: NDArray[np.float32],
-    vector: NDArray[np.float32],
+    vectors: F32,
+    vector: F32,
 ) -> Near:
     if not fresh:
         return []

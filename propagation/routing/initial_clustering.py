@@ -9,9 +9,9 @@ Source: RecNet 2.2.1.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-F32 = NDArray[np.float32]
+from propagation.arrays import F32, I64
+
 ROUNDS = 25
 SETTLED = 1e-4
 SAME = 1e-6
@@ -54,7 +54,7 @@ def spherical_kmeans(vectors: F32, k: int, seed: int) -> F32:
     return centres
 
 
-def nearest_centres(vectors: F32, centres: F32) -> tuple[NDArray[np.int64], F32]:
+def nearest_centres(vectors: F32, centres: F32) -> tuple[I64, F32]:
     """Find the nearest centre of each vector.
 
     Args:
@@ -110,9 +110,7 @@ def _spread_start(points: F32, k: int, rng: np.random.Generator) -> F32:
     )
 
 
-def _means(
-    points: F32, nearest: NDArray[np.int64], cosines: F32, k: int, rng: np.random.Generator
-) -> F32:
+def _means(points: F32, nearest: I64, cosines: F32, k: int, rng: np.random.Generator) -> F32:
     """Turn each centre to its points.
 
     An empty centre takes a point that is far from all.

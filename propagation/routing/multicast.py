@@ -11,8 +11,8 @@ import asyncio
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propagation.arrays import F32
 from propagation.model import RouterVersion
 from propagation.ports import Collection, VectorIndex
 
@@ -31,7 +31,7 @@ class Threshold(Protocol):
         """Measure tau over the index, and record it with the epoch."""
 
 
-def quantile_tau(routers: NDArray[np.float32], clients: NDArray[np.float32], seed: int) -> float:
+def quantile_tau(routers: F32, clients: F32, seed: int) -> float:
     """Measure the .90 quantile of the cosines of routers and clients.
 
     Args:
@@ -53,7 +53,7 @@ def quantile_tau(routers: NDArray[np.float32], clients: NDArray[np.float32], see
 
 
 async def clients_above_threshold(
-    index: VectorIndex, version: RouterVersion, vector: NDArray[np.float32], tau: float
+    index: VectorIndex, version: RouterVersion, vector: F32, tau: float
 ) -> dict[tuple[int, int], float]:
     """Score all clients for a router's message, and keep those above tau.
 

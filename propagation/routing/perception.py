@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propagation.arrays import F32
 from propagation.ports import Embedder
 from propagation.routing.policy import Arrival
 
@@ -34,7 +34,7 @@ class CentrePerception:
     """
 
     embedder: Embedder
-    centres: NDArray[np.float32]
+    centres: F32
 
     async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
         names = sorted({arrival.attribute for arrival in arrivals})

@@ -10,9 +10,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from propagation.arrays import F32
 from propagation.model import RouterVersion
 from propagation.ports import Collection, Embedder, VectorIndex
 from propagation.routing.multicast import Threshold, clients_above_threshold
@@ -70,7 +68,7 @@ class SemanticPolicy:
             )
         return RoutingTable(scores=scores, routers=[version.router for version in versions])
 
-    async def _nearest_router(self, vector: NDArray[np.float32]) -> list[int]:
+    async def _nearest_router(self, vector: F32) -> list[int]:
         if not vector.any():
             return []
         return [int(hit.key) for hit in await self.index.nearest(Collection.ROUTERS, vector, 1)]

@@ -8,9 +8,7 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from propagation.arrays import F32
 from propagation.model import Epoch, EvolutionRun, RouterMaps
 from propagation.optimization.holdout_judge import Verdict
 from propagation.ports import GraphStore, VersionClash
@@ -191,7 +189,7 @@ class Evolution:
         return last.number if last else 0
 
 
-def _directions_and_items(view: NumbersView) -> tuple[NDArray[np.float32], int]:
+def _directions_and_items(view: NumbersView) -> tuple[F32, int]:
     return unit_rows(view.state.user_content[: view.users]), view.items
 
 

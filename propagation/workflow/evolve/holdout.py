@@ -10,15 +10,13 @@ Source: `docs/design.md`, "The loop", step 8.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propagation.arrays import F32, F64, I64, Array, Bools
 from propagation.model import WRITTEN, RouterMap
 from propagation.numbers import (
     CONTENT_DECAY,
-    F32,
     MOST_BACK,
     Events,
     Tastes,
@@ -35,8 +33,8 @@ from propagation.numbers import (
 from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict, judge, lift_slopes, running_deviation
 from propagation.ports import GraphStore
-from propagation.workflow.evolve.plan import F64, Plan
-from propagation.workflow.learn.learned_blocks import I64, TASTE, AlignedBlock, read_aligned_blocks
+from propagation.workflow.evolve.plan import Plan
+from propagation.workflow.learn.learned_blocks import TASTE, AlignedBlock, read_aligned_blocks
 from propagation.workflow.views import ON, NumbersView
 
 SLACK = 4_096
@@ -78,8 +76,8 @@ async def load_holdout(store: GraphStore, through: int, epoch: int, size: int) -
 
 
 def _newest(parts: Sequence[AlignedBlock], through: int, size: int) -> Holdout:
-    def column(values: Sequence[NDArray[Any]], kind: type, *width: int) -> NDArray[Any]:
-        empty: NDArray[Any] = np.zeros((0, *width), kind)
+    def column(values: Sequence[Array], kind: type, *width: int) -> Array:
+        empty: Array = np.zeros((0, *width), kind)
         return np.concatenate([empty, *(value.astype(kind) for value in values)])[-size:]
 
     sequence = column([part.block.sequence[part.rows] for part in parts], np.int64)
@@ -117,7 +115,7 @@ class Snapshot:
     items: I64
     weights: F64
     deviation: float
-    known: NDArray[np.bool_]
+    known: Bools
 
     @property
     def routers(self) -> int:
@@ -235,9 +233,7 @@ def judge_plan(plan: Plan, snapshot: Snapshot, holdout: Holdout) -> Verdict | No
     )
 
 
-def replay_holdout(
-    tastes: Tastes, snapshot: Snapshot
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def replay_holdout(tastes: Tastes, snapshot: Snapshot) -> tuple[F64, I64]:
     """Replay the holdout on these routers, reading the lift before each event.
 
     Args:

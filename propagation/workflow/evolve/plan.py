@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propagation.arrays import F32, F64, I64, Bools
 from propagation.model import EvolutionKind, EvolutionRun, Halves, RouterMaps, RouterVersion
 from propagation.numbers import Written
 from propagation.optimization.router_lineage import Numbering
@@ -19,7 +19,6 @@ from propagation.optimization.router_split import (
 from propagation.ports import GraphStore
 from propagation.workflow.learn.learned_blocks import WrittenRows, gather, sum_by_place
 
-F64 = NDArray[np.float64]
 ATTRIBUTES = 8
 """How many attributes a router's new text carries."""
 
@@ -46,11 +45,11 @@ class Plan:
     texts: Sequence[RouterVersion]
     communities: Mapping[int, Community]
     written: WrittenRows
-    asked: NDArray[np.bool_]
+    asked: Bools
     undecided: Mapping[int, str] = field(default_factory=dict)
     superfluous: int = 0
 
-    def divide(self, directions: NDArray[np.float32], items: int) -> dict[int, Division]:
+    def divide(self, directions: F32, items: int) -> dict[int, Division]:
         """Divide each split router among all who have written to it.
 
         Args:
@@ -68,8 +67,8 @@ class Plan:
 def _divide(
     numbers: tuple[int, int],
     community: Community,
-    written: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
-    directions: NDArray[np.float32],
+    written: tuple[I64, I64, F64],
+    directions: F32,
     items: int,
 ) -> Division:
     """Divide a router.
@@ -122,7 +121,7 @@ class DecidedPlan:
     through: int
     totals: F64
     start_shares: Mapping[int, float] | None = None
-    centres: NDArray[np.float32] | None = None
+    centres: F32 | None = None
 
     @property
     def masses(self) -> dict[int, Written]:
@@ -152,7 +151,7 @@ async def catch_up(store: GraphStore, plan: DecidedPlan, through: int) -> Decide
     return replace(plan, divisions=divisions, through=through, totals=plan.totals + since.totals)
 
 
-def _add(division: Division, written: tuple[NDArray[np.int64], NDArray[np.int64], F64]) -> Written:
+def _add(division: Division, written: tuple[I64, I64, F64]) -> Written:
     """Add to both halves what was written to a split router.
 
     Args:
@@ -168,7 +167,7 @@ def _add(division: Division, written: tuple[NDArray[np.int64], NDArray[np.int64]
     )
 
 
-def _grow(mass: F64, items: NDArray[np.int64], weights: F64) -> F64:
+def _grow(mass: F64, items: I64, weights: F64) -> F64:
     """Add weights to mass [I].
 
     It becomes longer where an item is newer than the mass.

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propagation.arrays import F32, F64
 from propagation.model import (
     EvolutionChange,
     EvolutionKind,
@@ -251,7 +251,7 @@ class Planner:
         enough: Sequence[int],
         gradients: Mapping[int, RouterGradients],
         snapshot: Snapshot,
-        costs: NDArray[np.float64],
+        costs: F64,
         missing: int,
     ) -> list[int]:
         """Put those first that a missing or superfluous router concerns, then the most blamed."""
@@ -269,9 +269,7 @@ class Planner:
             : 4 * self.settings.evolve_most if missing < 0 else 2 * self.settings.evolve_most
         ]
 
-    def _split(
-        self, router: int, written: WrittenRows, directions: NDArray[np.float32]
-    ) -> Community | None:
+    def _split(self, router: int, written: WrittenRows, directions: F32) -> Community | None:
         users, _, weights = written.of(router)
         seed = int(mixed(np.uint64(router), np.uint64(self.settings.seed))) >> 1
         return split_community(sum_by_place(users, weights, len(directions)), directions, seed)

@@ -14,9 +14,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from propagation.arrays import F32
 from propagation.model import (
     ClientText,
     Epoch,
@@ -270,7 +268,7 @@ def _copy_totals(view: NumbersView) -> State:
     return view.state._replace(taste=taste._replace(total=taste.total.copy()))
 
 
-def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> NDArray[np.float32]:
+def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> F32:
     """Compute the centres [K after, D].
 
     What is learned in the last moments does not turn them.
@@ -282,9 +280,7 @@ def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> NDArray[n
     return centres
 
 
-def _evolve(
-    state: State, change: RouterMap, decided: DecidedPlan, centres: NDArray[np.float32]
-) -> State:
+def _evolve(state: State, change: RouterMap, decided: DecidedPlan, centres: F32) -> State:
     """Build the state with the next epoch's taste bank.
 
     It runs in a thread, while nothing is learned.

@@ -4,9 +4,7 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
+from propagation.arrays import F64
 from propagation.graph_rules.name_matching import OwnWords
 from propagation.model import Gradient, Module, RouterMaps, index_of
 from propagation.optimization.router_split import supported_choices
@@ -70,7 +68,7 @@ async def load_router_gradients(
 
 
 async def supported_gradients(
-    store: GraphStore, found: RouterGradients, adoptions: NDArray[np.float64], least: int
+    store: GraphStore, found: RouterGradients, adoptions: F64, least: int
 ) -> list[Gradient]:
     """Return the newest gradients that tell of no single reader, newest first.
 

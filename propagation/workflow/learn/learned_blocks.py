@@ -6,18 +6,17 @@ that their interactions wrote to taste routers, through the router maps.
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.arrays import F32, F64, I64, Array, Bools
 from propagation.model import Interactions, LearnedBlock, LogSlice, RouterMapChain, RouterMaps
 from propagation.ports import GraphStore
 
 TASTE = 1
 BLOCKS_A_READ, SMALL_BLOCKS_A_READ = 16, 256
 INTERACTIONS_AT_ONCE = 2_048
-I64 = NDArray[np.int64]
 Blocks = Sequence[tuple[Interactions, LearnedBlock]]
 
 
@@ -73,7 +72,7 @@ class AlignedBlock:
     rows: I64
     users: I64
     items: I64
-    weights: NDArray[np.float64]
+    weights: F64
 
 
 @dataclass
@@ -87,12 +86,12 @@ class WrittenRows:
     users: list[NDArray[np.int32]] = field(default_factory=list)
     items: list[NDArray[np.int32]] = field(default_factory=list)
     routers: list[NDArray[np.int16]] = field(default_factory=list)
-    weights: list[NDArray[np.float32]] = field(default_factory=list)
-    totals: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    weights: list[F32] = field(default_factory=list)
+    totals: F64 = field(default_factory=lambda: np.zeros(0))
     pairs: list[tuple[I64, I64]] = field(default_factory=list)
     through: int = 0
 
-    def add(self, part: AlignedBlock, chain: RouterMapChain, selected: NDArray[np.bool_]) -> None:
+    def add(self, part: AlignedBlock, chain: RouterMapChain, selected: Bools) -> None:
         """Add a block's weights.
 
         Args:
@@ -112,7 +111,7 @@ class WrittenRows:
         self.routers.append(routers[row, place].astype(np.int16))
         self.weights.append(weights[row, place])
 
-    def of(self, router: int) -> tuple[I64, I64, NDArray[np.float64]]:
+    def of(self, router: int) -> tuple[I64, I64, F64]:
         """Return the users, items and weights of one router, in order."""
         mine = [routers == router for routers in self.routers]
         return (
@@ -122,9 +121,7 @@ class WrittenRows:
         )
 
 
-def _join(
-    parts: Sequence[NDArray[Any]], mine: Sequence[NDArray[np.bool_]], kind: type
-) -> NDArray[Any]:
+def _join(parts: Sequence[Array], mine: Sequence[Bools], kind: type) -> Array:
     return np.concatenate(
         [
             np.zeros(0, kind),
@@ -133,7 +130,7 @@ def _join(
     )
 
 
-def sum_by_place(places: I64, weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def sum_by_place(places: I64, weights: F64, size: int) -> F64:
     """Return the sum of weights by place, [size]."""
     return np.bincount(places, weights, size).astype(np.float64, copy=False)
 
@@ -159,7 +156,7 @@ async def gather(
     store: GraphStore,
     maps: RouterMaps,
     into: WrittenRows,
-    selected: NDArray[np.bool_],
+    selected: Bools,
     through: int,
 ) -> None:
     """Add everything that was written up to `through`, from where `into` stands."""

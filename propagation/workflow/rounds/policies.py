@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propagation.arrays import F32
 from propagation.model import IncompatibleSettings, LeaseHeld, RouterMapChain, index_of
 from propagation.ports import Collection, Embedder, GraphStore, VectorIndex
 from propagation.routing import (
@@ -100,7 +100,7 @@ class EpochThreshold:
             await self.ports.store.fix_tau(lease, epoch.number, tau)
         return tau
 
-    async def _vectors(self, collection: Collection) -> NDArray[np.float32]:
+    async def _vectors(self, collection: Collection) -> F32:
         """Read all points [n, D] of a collection, by key."""
         keys = sorted(await self.ports.index.versions(collection), key=str)
         found = await self.ports.index.vectors(collection, keys)

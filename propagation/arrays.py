@@ -1,0 +1,12 @@
+"""Short names of NumPy's array types, for annotations."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Array = NDArray[Any]
