@@ -3,8 +3,6 @@
 Source: RecNet 2.4, eq. 9.
 """
 
-from dataclasses import replace
-
 from propagation.model import ClientText, ReasonerFailed
 from propagation.ports import AnswerPart, OptimizeAnswer
 
@@ -25,8 +23,6 @@ def optimize_client(
     if isinstance(answer, ReasonerFailed) or not (answer.edits or answer.rules):
         return text
     profile = text.profile.apply_edits(answer.edits, max_lines)
-    if profile is text.profile:
-        profile = replace(profile, version=profile.version + 1)
     memory = text.filter_memory
     for rule in answer.rules:
         memory = memory.with_rule(rule)

@@ -4,7 +4,6 @@ Source: RecNet 2.3, eq. 5.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from propagation.model import (
     MERGED_OUTCOME,
@@ -97,8 +96,6 @@ def apply_merge(
     if isinstance(answer, ReasonerFailed) or not inbox.messages:
         return Reception(text=text, merged=(), messages=())
     profile = text.profile.apply_edits(answer.edits, max_lines)
-    if profile is text.profile:
-        profile = replace(profile, version=profile.version + 1)
     outcomes = {
         **answer.outcomes,
         **{(message.router, message.version): "filtered" for message in inbox.refused},

@@ -3,7 +3,7 @@
 Source: RecNet 2.3.1.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 RouterRound = tuple[int, int]
@@ -94,15 +94,11 @@ class WaitingMessages:
     Source: RecNet 2.3.1 and eq. 5; docs/design.md, "The graph".
     """
 
-    def __init__(self, receivers: Iterable[Receiver], through: int) -> None:
+    def __init__(self, receivers: Sequence[Receiver], through: int) -> None:
         """Search among messages of the rounds up to `through`."""
-        self._windows: dict[int, list[Window]] = {}
-        self._firsts: dict[int, list[RouterRound]] = {}
-        self._eras: dict[int, int] = {}
-        for receiver in receivers:
-            self._windows[receiver.ref] = list(_windows(receiver, through))
-            self._firsts[receiver.ref] = _first_edges(receiver)
-            self._eras[receiver.ref] = receiver.first_era
+        self._windows = {one.ref: list(_windows(one, through)) for one in receivers}
+        self._firsts = {one.ref: _first_edges(one) for one in receivers}
+        self._eras = {one.ref: one.first_era for one in receivers}
 
     def rounds(self) -> list[RouterRound]:
         """List the (router, round) pairs whose message must be looked up.

@@ -27,7 +27,7 @@ from propagation.routing.integration import (
     next_version,
 )
 from propagation.routing.multicast import quantile_tau
-from propagation.routing.perception import CentrePerception, group_by_router
+from propagation.routing.perception import CentrePerception
 from propagation.routing.policy import (
     Arrival,
     ArrivalsByRouter,
@@ -61,7 +61,6 @@ __all__ = [
     "canonical_names",
     "catalogue_attributes",
     "changed_attributes",
-    "group_by_router",
     "integration_requests",
     "is_catalogue",
     "largest_weights",

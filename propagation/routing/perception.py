@@ -1,7 +1,7 @@
 """Perception (RecNet 2.2.2, eq. 2): which router each attribute goes to.
 
-A routing policy perceives in its own way; here are the grouping that follows, and the perception of
-a bootstrap, when no router has a profile yet.
+A routing policy perceives in its own way; here is the perception of a bootstrap, when no router has
+a profile yet.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,6 @@ import numpy as np
 from propagation.arrays import F32
 from propagation.ports import Embedder
 from propagation.routing.policy import Arrival
-
-
-def group_by_router(
-    arrivals: Sequence[Arrival], routers: Sequence[Sequence[int]]
-) -> dict[int, list[Arrival]]:
-    """Group arrivals by the routers they go to, routers ascending."""
-    groups: dict[int, list[Arrival]] = {}
-    for arrival, targets in zip(arrivals, routers, strict=True):
-        for router in targets:
-            groups.setdefault(router, []).append(arrival)
-    return dict(sorted(groups.items()))
 
 
 @dataclass

@@ -24,7 +24,7 @@ from propagation.model import (
     index_of,
 )
 from propagation.ports import Embedder, GraphStore, Reasoner, RecordResult, VectorIndex
-from propagation.workflow.bootstrap.stage0 import OnStep, Stage0, ignore_step
+from propagation.workflow.bootstrap.stage0 import OnStep, Stage0
 from propagation.workflow.concurrency import Activity, Exclusion, Leases
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.evolve.evolution import Evolution
@@ -265,7 +265,7 @@ class Engine:
 
     # Routers
 
-    async def init(self, on_step: OnStep = ignore_step) -> Epoch:
+    async def init(self, on_step: OnStep = lambda step: None) -> Epoch:
         """Run stage 0 now and open an epoch.
 
         Reads and recording go on meanwhile.

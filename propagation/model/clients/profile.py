@@ -143,7 +143,7 @@ class Profile:
             EditClash: An edit names a line that is gone.
         """
         if not edits:
-            return self
+            return Profile(self.ref, self.version + 1, self.lines, self.next_id)
         lines = {line.id: line for line in self.lines}
         next_id = self.next_id
         for edit in edits:

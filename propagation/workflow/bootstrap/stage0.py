@@ -41,10 +41,6 @@ OnStep = Callable[[str], None]
 log = logging.getLogger(__name__)
 
 
-def ignore_step(_: str) -> None:
-    """Do nothing: for callers that show no steps."""
-
-
 async def catalogue_of(store: GraphStore) -> list[Client]:
     """Return all items that have text, by ref."""
     found: list[Client] = []
@@ -77,9 +73,9 @@ class Stage0:
         """Bootstrap if nothing was bootstrapped yet and `bootstrap_items` items have text."""
         async with self.exclusion.run(Activity.CHECK_BOOTSTRAP):
             if await self._is_due():
-                await self.run(ignore_step, first=True)
+                await self.run(first=True)
 
-    async def run(self, on_step: OnStep, *, first: bool) -> Epoch | None:
+    async def run(self, on_step: OnStep = lambda step: None, *, first: bool) -> Epoch | None:
         """Open the next epoch and go live on it.
 
         Reads and recording go on meanwhile.

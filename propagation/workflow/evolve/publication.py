@@ -97,9 +97,21 @@ class Publisher:
                 )
                 start = await self._stage_rest(learn, evolved, before, staged)
                 self.learner.mark_ahead()  # also if the answer to the commit is lost
-                run = await self.store.publish_evolution(
-                    learn, rounds, _publication(decided, change, epoch, start, round_, texts)
+                publication = Publication(
+                    run=decided.run,
+                    map=change,
+                    start=start,
+                    texts=texts,
+                    epoch=epoch.model_copy(
+                        update={
+                            "number": epoch.number + 1,
+                            "sequence": 0,
+                            "taste_k": change.routers,
+                        }
+                    ),
+                    round_=round_,
                 )
+                run = await self.store.publish_evolution(learn, rounds, publication)
                 await self.numbers.run(NumbersView.evolve, state, epoch.number + 1)
                 self.learner.mark_stored(run.sequence)
         await self.index_maintenance.follow_routers()
@@ -237,26 +249,6 @@ class Publisher:
             async with self.exclusion.run(Activity.LEARN):
                 lease = await until_published.enter_async_context(self.learner.hold_lease())
             yield lease
-
-
-def _publication(
-    decided: DecidedPlan,
-    change: RouterMap,
-    epoch: Epoch,
-    start: StagedCheckpoint,
-    round_: Round,
-    texts: Sequence[ClientText],
-) -> Publication:
-    return Publication(
-        run=decided.run,
-        map=change,
-        start=start,
-        texts=texts,
-        epoch=epoch.model_copy(
-            update={"number": epoch.number + 1, "sequence": 0, "taste_k": change.routers}
-        ),
-        round_=round_,
-    )
 
 
 def _copy_totals(view: NumbersView) -> State:

@@ -4,7 +4,7 @@ Attributes of changed clients are extracted (eq. 1), then each goes to a router 
 """
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +17,6 @@ from propagation.routing import (
     PostponedArrivals,
     canonical_names,
     changed_attributes,
-    group_by_router,
     is_catalogue,
     recount_holders,
     supported_names,
@@ -233,9 +232,12 @@ async def assign_to_routers(
         earlier = [arrival for group in waiting.values() for arrival in group]
         arrivals = _newest([*earlier, *arrivals])
         waiting = {}
-    groups = group_by_router(arrivals, await perception.perceive(arrivals))
+    groups: dict[int, list[Arrival]] = defaultdict(list)
+    for arrival, targets in zip(arrivals, await perception.perceive(arrivals), strict=True):
+        for router in targets:
+            groups[router].append(arrival)
     for router, group in waiting.items():
-        groups[router] = _newest([*group, *groups.get(router, [])])
+        groups[router] = _newest([*group, *groups[router]])
     return dict(sorted(groups.items()))
 
 
