@@ -234,9 +234,7 @@ class Dataset:
         if events is None or events >= len(self):
             return self
         order = self.order[:events]
-        names = self.log.users.values
-        codes = np.asarray(self.log.users.codes, np.int64)[order]
-        active = {names[code] for code in set(codes.tolist())}
+        active = np.unique(_rows(self.log.users, self.users)[order]).tolist()
         note = (
             f"Only the earliest {events:,} of {len(self):,} events are used, with their"
             f" {pluralize(len(active), 'user')}."
@@ -244,7 +242,7 @@ class Dataset:
         return replace(
             self,
             order=order,
-            users=[user for user in self.users if user.key.id in active],
+            users=[self.users[row] for row in active],
             notes=(*self.notes, note),
         )
 

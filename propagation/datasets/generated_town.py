@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from propagation.datasets.dataset import Dataset, Events, assemble
+from propagation.datasets.dataset import Dataset, Events, assemble, without_text
 from propagation.datasets.town_words import ADJECTIVES, FASHIONS, KINDS, NAMES, QUARTERS
 from propagation.model import ClientChange, ClientKey, ClientKind
 
@@ -62,7 +62,7 @@ class _Plan:
         styles: [I] the style of each item; -1 for the items of a wave.
         own: By community, rows of its own items.
         wave_items: By community, rows of the items of its wave.
-        members: By community, rows of its users.
+        homes: [U] the community of each user.
     """
 
     items: list[ClientChange] = field(default_factory=list)
@@ -70,7 +70,7 @@ class _Plan:
     styles: list[int] = field(default_factory=list)
     own: list[NDArray[np.int64]] = field(default_factory=list)
     wave_items: list[NDArray[np.int64]] = field(default_factory=list)
-    members: list[NDArray[np.int64]] = field(default_factory=list)
+    homes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(USERS, np.int64))
 
 
 def generate_town(seed: int) -> Town:
@@ -83,12 +83,8 @@ def generate_town(seed: int) -> Town:
     names = _user_names(rng)
     waves = _waves(rng, plan, names)
     log = _events(rng, plan, names, waves)
-    homes = {
-        names[user]: QUARTERS[place]
-        for place, members in enumerate(plan.members)
-        for user in members.tolist()
-    }
-    clients = {name: ClientChange(key=ClientKey(kind=ClientKind.USER, id=name)) for name in names}
+    homes = {name: QUARTERS[place] for name, place in zip(names, plan.homes.tolist(), strict=True)}
+    clients = {name: without_text(ClientKind.USER, name) for name in names}
     note = (
         f"All of it is generated: {len(QUARTERS)} communities and {len(waves)} waves are planted."
     )
@@ -111,10 +107,8 @@ def _plan(rng: Generator) -> _Plan:
             number = len(plan.styles) // ITEMS_A_STYLE
             for _ in range(ITEMS_A_STYLE):
                 _add_item(rng, plan, kind, KINDS[kind].nouns, style, number)
-    homes = rng.permutation(np.arange(USERS) % len(QUARTERS))
-    for community in range(len(QUARTERS)):
-        plan.own.append(_own_items(rng, plan))
-        plan.members.append(np.flatnonzero(homes == community))
+    plan.homes = rng.permutation(np.arange(USERS) % len(QUARTERS))
+    plan.own = [_own_items(rng, plan) for _ in QUARTERS]
     for fashion in FASHIONS:
         first = len(plan.items)
         for _ in range(ITEMS_A_WAVE):
@@ -175,9 +169,8 @@ def _waves(rng: Generator, plan: _Plan, names: Sequence[str]) -> tuple[Wave, ...
     waves = []
     for place, community in enumerate(rng.permutation(len(QUARTERS)).tolist()):
         start, length = int(starts[place]), int(WAVE_LENGTH * EVENTS)
-        pioneers = rng.choice(
-            plan.members[community], min(PIONEERS, len(plan.members[community])), replace=False
-        )
+        members = np.flatnonzero(plan.homes == community)
+        pioneers = rng.choice(members, min(PIONEERS, len(members)), replace=False)
         items = tuple(plan.items[row].key.id for row in plan.wave_items[community].tolist())
         first = tuple(names[user] for user in pioneers.tolist())
         waves.append(
@@ -196,14 +189,13 @@ def _waves(rng: Generator, plan: _Plan, names: Sequence[str]) -> tuple[Wave, ...
 
 def _events(rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[Wave]) -> Events:
     log, had = Events("town"), [set[int]() for _ in names]
-    homes = {user: place for place, members in enumerate(plan.members) for user in members.tolist()}
     waves_of = {wave.community: wave for wave in waves}
     pull = _pulls(rng, plan)
     activity = rng.dirichlet(np.full(len(names), 4.0))
     users = rng.choice(len(names), EVENTS, p=activity).tolist()
     times = FIRST_DAY_MS + np.sort(rng.integers(DAYS * DAY_MS, size=EVENTS))
     for number, user in enumerate(users):
-        community = homes[user]
+        community = int(plan.homes[user])
         wave = waves_of[QUARTERS[community]]
         item = _choice(rng, plan, community, _in_wave(wave, names[user], number), pull, had[user])
         had[user].add(item)

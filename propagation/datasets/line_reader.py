@@ -24,7 +24,6 @@ from propagation.model import (
     check_client,
     check_id,
     check_metadata,
-    check_text,
 )
 
 TAGS = "a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|span|strong|table|td|tr|u|ul"
@@ -104,10 +103,6 @@ class Place(NamedTuple):
         """Check the metadata of an event."""
         return self.check(check_metadata, values, "metadata")
 
-    def title(self, value: str, field: str) -> str:
-        """Clean a title and check its length."""
-        return self.check(check_text, clean(value), field)
-
     def number(self, value: str, field: str) -> float:
         """Parse a finite number."""
         try:
@@ -163,14 +158,6 @@ class Place(NamedTuple):
             raise self.refusal(names[-1], f"is followed by more: {size}")
         return values
 
-    def refuse_second(self, described: Container[str], name: str, field: str) -> None:
-        """Refuse a client that an earlier line described."""
-        if name in described:
-            raise self.refusal(
-                field,
-                f"{name[:SHOWN_CHARS]!r} was described on an earlier line; keep one of them",
-            )
-
     def _milliseconds(self, seconds: float, value: str, field: str) -> int:
         if seconds < 0 or (milliseconds := round(seconds * 1000)) >= LAST_SECOND * 1000:
             raise self.refusal(
@@ -196,6 +183,16 @@ class IdChecker:
             return value
         name = place.check(check_id, value.strip() if self._strip else value, field)
         self._valid.add(name)
+        return name
+
+    def check_first(self, value: str, place: Place, field: str, described: Container[str]) -> str:
+        """Return the id of a client, which no earlier line may have described."""
+        name = self.check(value, place, field)
+        if name in described:
+            raise place.refusal(
+                field,
+                f"{name[:SHOWN_CHARS]!r} was described on an earlier line; keep one of them",
+            )
         return name
 
 
@@ -251,10 +248,8 @@ def lines_of(path: Path | None, fallback: str | None = None) -> Iterator[tuple[P
             raise BrokenData(file, number + 1, "", f"cannot be read ({error})") from error
 
 
-def csv_rows(
-    path: Path | None, required: Sequence[str], optional: Sequence[str] = ()
-) -> Iterator[tuple[Place, dict[str, str]]]:
-    """Read the rows of a CSV file with a heading.
+def csv_rows(path: Path | None, fields: Sequence[str]) -> Iterator[tuple[Place, list[str]]]:
+    """Read the rows of a CSV file with a heading, as the values of these fields.
 
     Its columns may stand in any order.
     """
@@ -266,7 +261,7 @@ def csv_rows(
         reader = csv.reader(text, strict=True)
         try:
             heading = [name.strip() for name in next(reader, [])]
-            columns = _columns(heading, required, optional, Place(file, 1))
+            columns = _columns(heading, fields, Place(file, 1))
             for row in reader:
                 if not any(row):
                     continue
@@ -276,28 +271,26 @@ def csv_rows(
                         heading[min(len(row), len(heading) - 1)],
                         f"the line has {len(row)} fields, the heading {len(heading)}",
                     )
-                yield place, {name: row[column] for name, column in columns.items()}
+                yield place, [row[column] for column in columns]
         except csv.Error as error:
             raise BrokenData(
-                file, reader.line_num, required[0], f"is not proper CSV ({error})"
+                file, reader.line_num, fields[0], f"is not proper CSV ({error})"
             ) from error
         except UnicodeDecodeError as error:
             raise BrokenData(
-                file, reader.line_num + 1, required[0], "is not UTF-8; save the file as UTF-8"
+                file, reader.line_num + 1, fields[0], "is not UTF-8; save the file as UTF-8"
             ) from error
         except (OSError, EOFError) as error:
             raise BrokenData(file, reader.line_num + 1, "", f"cannot be read ({error})") from error
 
 
-def _columns(
-    heading: Sequence[str], required: Sequence[str], optional: Sequence[str], place: Place
-) -> dict[str, int]:
-    for name in required:
+def _columns(heading: Sequence[str], fields: Sequence[str], place: Place) -> list[int]:
+    for name in fields:
         if name not in heading:
             raise place.refusal(
                 name, f"the heading lacks it; it has {', '.join(heading) or 'nothing'}"
             )
-    return {name: heading.index(name) for name in (*required, *optional) if name in heading}
+    return [heading.index(name) for name in fields]
 
 
 def _open(path: Path) -> BinaryIO:

@@ -1,9 +1,10 @@
 """Load a folder as a dataset, whose files tell the format."""
 
+import fnmatch
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
@@ -11,7 +12,7 @@ from typing import Literal, NamedTuple, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from propagation.datasets.dataset import Dataset, Events, assemble
-from propagation.datasets.line_reader import IdChecker, Place, find, find_all, lines_of, plain_name
+from propagation.datasets.line_reader import IdChecker, Place, find, lines_of, plain_name
 from propagation.datasets.movielens import load_movielens, load_movielens_100k
 from propagation.datasets.recbole import load_recbole
 from propagation.model import (
@@ -19,7 +20,6 @@ from propagation.model import (
     ClientChange,
     ClientKey,
     ClientKind,
-    check_metadata,
     check_negative,
     check_weight,
     problem_in_words,
@@ -51,7 +51,7 @@ class JsonObject(BaseModel):
             for name, part in (self.metadata or {}).items()
             if part is not None
         }
-        return place.check(check_metadata, plain, "metadata")
+        return place.metadata(plain)
 
 
 class ClientObject(JsonObject):
@@ -154,8 +154,8 @@ def _printable(name: str) -> str:
 def _clients(folder: Path, ids: IdChecker) -> dict[ClientKind, dict[str, ClientChange]]:
     found: dict[ClientKind, dict[str, ClientChange]] = {kind: {} for kind in ClientKind}
     for place, row in _objects(find(folder, CLIENTS), ClientObject):
-        kind, name = KINDS[row.kind], ids.check(str(row.id), place, "id")
-        place.refuse_second(found[kind], name, "id")
+        kind = KINDS[row.kind]
+        name = ids.check_first(str(row.id), place, "id", found[kind])
         change = ClientChange(
             key=ClientKey(kind=kind, id=name),
             title=row.title,
@@ -206,7 +206,7 @@ Loader = Callable[[Path, int], Dataset]
 
 
 class Format(NamedTuple):
-    """A format: its loader and the files that it reads.
+    """A format: its loader and the names or patterns of the files that it reads.
 
     One of the `main` files, the last of which holds the events, must exist; the `further` files may
     be missing.
@@ -227,10 +227,11 @@ FORMATS = {
     "MovieLens from 20M on": Format(
         partial(load_movielens, ending=".csv"), ("movies.csv", "ratings.csv"), ("tags.csv",)
     ),
-    "JSON Lines": Format(load_json_lines, ("clients.jsonl", "events.jsonl")),
+    "JSON Lines": Format(load_json_lines, (CLIENTS, EVENTS)),
+    # The last, as u.item and u.user are MovieLens's.
+    "RecBole": Format(load_recbole, ("*.item", "*.inter"), ("*.user",)),
 }
 FILES_SHOWN = 4
-ATOMIC = (".inter", ".item", ".user")
 DOCUMENTS = ("README", "LICENSE", "CHANGELOG")
 
 
@@ -254,26 +255,19 @@ def load_dataset(folder: Path, seed: int) -> Dataset:
 
 def _loader(folder: Path) -> Loader:
     """Return the loader of the one format that the folder holds."""
-    present = {
-        name: [file for file in (*one.main, *one.further) if find(folder, file)]
-        for name, one in FORMATS.items()
-    }
-    assigned = {file for files in present.values() for file in files}
-    atomic = (plain_name(path) for ending in ATOMIC for path in find_all(folder, ending))
-    present["RecBole"] = [file for file in atomic if file not in assigned]
-    loaders = {
-        name: one.load for name, one in FORMATS.items() if set(one.main) & set(present[name])
-    }
-    if any(not file.endswith(".user") for file in present["RecBole"]):
-        loaders["RecBole"] = load_recbole
-    if not loaders:
+    rest = sorted({plain_name(path) for path in folder.iterdir() if path.is_file()})
+    present: dict[str, list[str]] = {}
+    for name, one in FORMATS.items():
+        present[name] = _matching(rest, (*one.main, *one.further))
+        rest = [file for file in rest if file not in present[name]]
+    readable = [name for name, one in FORMATS.items() if _matching(present[name], one.main)]
+    if not readable:
         known = "; ".join(f"{name}: {', '.join(one.main)}" for name, one in FORMATS.items())
         raise BrokenData(
             str(folder),
             0,
             "",
-            "holds no data that is known. Looked for, each plain or as .gz, were"
-            f" {known}; RecBole: *.inter, *.item",
+            f"holds no data that is known. Looked for, each plain or as .gz, were {known}",
         )
     found = [f"{name} ({_show(files)})" for name, files in present.items() if files]
     if len(found) > 1:
@@ -284,31 +278,29 @@ def _loader(folder: Path) -> Loader:
             f"holds files of {' and of '.join(found)}, and one would be ignored; "
             "move those of one format into a folder of their own",
         )
-    ((name, loader),) = loaders.items()
-    _check_events(folder, name, present[name])
-    return loader
+    (name,) = readable
+    events = FORMATS[name].main[-1]
+    if not fnmatch.filter(present[name], events):
+        _check_ignored(folder, name, events, rest)
+    return FORMATS[name].load
 
 
-def _check_events(folder: Path, name: str, read: list[str]) -> None:
-    """Refuse a folder whose events may stand in a file of another name.
+def _matching(files: list[str], patterns: Iterable[str]) -> list[str]:
+    return [file for pattern in patterns for file in fnmatch.filter(files, pattern)]
+
+
+def _check_ignored(folder: Path, name: str, events: str, rest: list[str]) -> None:
+    """Refuse a folder whose events may stand in one of the other files.
 
     A catalogue alone is fine, with documents beside it.
     """
-    events = FORMATS[name].main[-1] if name in FORMATS else ".inter"
-    if any(file.endswith(events) for file in read):
-        return
-    ignored = sorted(
-        path.name
-        for path in find_all(folder, "")
-        if plain_name(path) not in read and not path.name.startswith((".", *DOCUMENTS))
-    )
+    ignored = [file for file in rest if not file.startswith((".", *DOCUMENTS))]
     if ignored:
-        sought = events if name in FORMATS else "*.inter"
         raise BrokenData(
             str(folder),
             0,
             "",
-            f"looks like {name}, and its events are looked for in {sought} or {sought}.gz, which is"
+            f"looks like {name}, and its events are looked for in {events} or {events}.gz, which is"
             f" not there; it holds {_show(ignored)}, which would be ignored. Rename the file of"
             " the events, or move away what is none",
         )

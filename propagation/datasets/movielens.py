@@ -117,9 +117,7 @@ def load_movielens(folder: Path, seed: int, ending: str) -> Dataset:
     """
     ids, descriptions = IdChecker(), _descriptions(folder)
     items = _films(folder, ending, ids, _tags(folder, ending, ids), descriptions)
-    users = {}
-    if ending == ".dat":
-        users = _users(_rows(folder, "users.dat", USERS), USERS, ids)
+    users = _users(_rows(folder, "users.dat", USERS), USERS, ids) if ending == ".dat" else {}
     log = _ratings("ml", _rows(folder, f"ratings{ending}", RATINGS), RATINGS, ids)
     return assemble(folder.name, items, users, log, seed, _note(items, descriptions))
 
@@ -133,11 +131,9 @@ def _rows(
     """
     path = find(folder, name)
     if name.endswith(".csv"):
-        for place, row in csv_rows(path, fields):
-            yield place, [row[field] for field in fields]
-        return
-    for place, text in lines_of(path, "latin-1"):
-        yield place, _split(text, fields, separator, place)
+        return csv_rows(path, fields)
+    lines = lines_of(path, "latin-1")
+    return ((place, _split(text, fields, separator, place)) for place, text in lines)
 
 
 def _split(text: str, names: Sequence[str], separator: str | None, place: Place) -> list[str]:
@@ -178,8 +174,7 @@ def _users(rows: Rows, fields: Sequence[str], ids: IdChecker) -> dict[str, Clien
     """Read users: an id, and three fields of metadata."""
     users: dict[str, ClientChange] = {}
     for place, values in rows:
-        user = ids.check(values[0], place, fields[0])
-        place.refuse_second(users, user, fields[0])
+        user = ids.check_first(values[0], place, fields[0], users)
         metadata = dict(zip(fields[1:4], values[1:4], strict=True))
         key = ClientKey(kind=ClientKind.USER, id=user)
         users[user] = place.client(ClientChange(key=key, metadata=metadata))
@@ -209,11 +204,11 @@ def _ratings(kind: str, rows: Rows, fields: Sequence[str], ids: IdChecker) -> Ev
 def _descriptions(folder: Path) -> dict[str, str]:
     """Read descriptions.csv, if present, as {title key: a sentence}."""
     found: dict[str, str] = {}
-    for _, row in csv_rows(find(folder, DESCRIPTIONS), ("title", "description")):
+    for _, (title, description) in _rows(folder, DESCRIPTIONS, ("title", "description")):
         # The file marks titles as <Title>.
-        text = MARKED_TITLE.sub(lambda marked: marked[1].strip(), row["description"])
-        text = clean(text)[:TEXT_MAX_CHARS]
-        if text and (key := title_key(row["title"])):
+        plain = MARKED_TITLE.sub(lambda marked: marked[1].strip(), description)
+        text = clean(plain)[:TEXT_MAX_CHARS]
+        if text and (key := title_key(title)):
             found.setdefault(key, text)
     return found
 
@@ -237,11 +232,9 @@ def _films(
 ) -> dict[str, ClientChange]:
     items: dict[str, ClientChange] = {}
     for place, (raw, title, genres) in _rows(folder, f"movies{ending}", MOVIES):
-        item = ids.check(raw, place, MOVIES[0])
-        place.refuse_second(items, item, MOVIES[0])
+        item = ids.check_first(raw, place, MOVIES[0], items)
         if not title.strip():
             raise place.refusal(MOVIES[1], "is empty; give a title")
-        place.title(title, MOVIES[1])
         change = _film(
             item, title, split_list(genres, "|", NO_GENRES), descriptions, tags.get(item, ())
         )
@@ -289,10 +282,9 @@ def _films_of_100k(
     )
     items: dict[str, ClientChange] = {}
     for place, values in _rows(folder, "u.item", names, "|"):
-        item = ids.check(values[0], place, names[0])
-        place.refuse_second(items, item, names[0])
+        item = ids.check_first(values[0], place, names[0], items)
         flags = dict(zip(names[len(BEFORE_GENRES) :], values[len(BEFORE_GENRES) :], strict=True))
-        title = place.title(values[1], names[1])
+        title = clean(values[1])
         shown = "" if title.casefold() in UNKNOWN else title
         items[item] = place.client(_film(item, shown, _genres(flags, place), descriptions))
     return items

@@ -166,8 +166,7 @@ def _clients(
         table = ClientTable(path, id_names)
         rows: dict[str, tuple[Place, dict[str, str]]] = {}
         for place, row in table.rows():
-            name = ids.check(row[table.id], place, table.id)
-            place.refuse_second(rows, name, table.id)
+            name = ids.check_first(row[table.id], place, table.id, rows)
             rows[name] = (place, row)
         separators = {
             field: _separator([row[field] for _, row in rows.values()])
@@ -198,7 +197,7 @@ def _client(
     table: ClientTable,
     separators: Mapping[str, str],
 ) -> ClientChange:
-    title = place.title(row[table.title], table.title) if table.title else ""
+    title = clean(row[table.title]) if table.title else ""
     description = clean(row[table.description])[:TEXT_MAX_CHARS] if table.description else ""
     metadata = {
         name: text[:METADATA_CHARS] for name in table.metadata if (text := clean(row[name]))
@@ -242,8 +241,8 @@ def _merge(first: ClientChange, second: ClientChange) -> ClientChange:
     return first.model_copy(update=missing)
 
 
-def _events(folder: Path, ids: IdChecker) -> tuple[Events, tuple[str, ...]]:
-    log, untimed, notes = Events("recbole"), [], []
+def _events(folder: Path, ids: IdChecker) -> tuple[Events, list[str]]:
+    log, untimed, in_lists = Events("recbole"), [], []
     for path in find_all(folder, ".inter"):
         table = Table(path)
         user, item = table.id_field(USER_IDS), table.id_field(ITEM_IDS)
@@ -274,28 +273,23 @@ def _events(folder: Path, ids: IdChecker) -> tuple[Events, tuple[str, ...]]:
                 place.metadata(metadata),
             )
         if lists:
-            notes.append((plain_name(path), lists[0], listed))
+            in_lists.append((plain_name(path), lists[0], listed))
     users, items = log.users.values, log.items.values
     logged = {
         (users[user], items[item])
-        for user, item in (zip(log.users.codes, log.items.codes, strict=True) if notes else ())
+        for user, item in (zip(log.users.codes, log.items.codes, strict=True) if in_lists else ())
     }
-    return log, (
-        *_untimed_note(untimed),
-        *(
-            f"{file}: {pluralize(left, 'event')} left out, each an item that stands only in"
-            f" {field} and on no line of its own (such as the first of each user's sequence);"
-            " only the last item of a line is read as an event."
-            for file, field, listed in notes
-            if (left := len(listed - logged))
-        ),
-    )
-
-
-def _untimed_note(files: Sequence[str]) -> tuple[str, ...]:
-    if not files:
-        return ()
-    return (f"{', '.join(files)} has no time field: its events are in a seeded random order.",)
+    notes = [
+        f"{file}: {pluralize(left, 'event')} left out, each an item that stands only in {field} and"
+        " on no line of its own (such as the first of each user's sequence); only the last item of"
+        " a line is read as an event."
+        for file, field, listed in in_lists
+        if (left := len(listed - logged))
+    ]
+    if untimed:
+        order = f"{', '.join(untimed)} has no time field: its events are in a seeded random order."
+        notes.insert(0, order)
+    return log, notes
 
 
 def fixed_candidates(folder: Path) -> Mapping[str, Sequence[str]] | None:
