@@ -30,7 +30,7 @@ from propagation.model import (
 from propagation.ports import BlobStore
 from propagation.workflow.concurrency import background_task
 from propagation.workflow.engine import Engine
-from propagation.workflow.read.recommend import RecommendRequest
+from propagation.workflow.read.recommend import Recommendations, RecommendRequest
 
 PLACE = "evaluation_runs"
 WRITE_SECONDS = 2.0
@@ -141,19 +141,6 @@ class Target:
     user: str
     item: str
     others: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Placement:
-    """A target's place among its candidates.
-
-    Args:
-        place: 0 is the best.
-        by_reasoner: Whether the reasoner ranked.
-    """
-
-    place: int
-    by_reasoner: bool
 
 
 async def evaluate_by_reasoner(
@@ -297,16 +284,19 @@ def _draw(seed: str, catalogue: Sequence[str], had: set[str]) -> list[str]:
 
 
 async def _rank_all(engine: Engine, name: str, targets: Sequence[Target]) -> DrawReport:
-    places = asyncio.Semaphore(engine.reasoner.concurrency)
+    slots = asyncio.Semaphore(engine.reasoner.concurrency)
 
-    async def rank_in_turn(target: Target) -> Placement:
-        async with places:
+    async def rank_in_turn(target: Target) -> Recommendations:
+        async with slots:
             return await _rank(engine, target)
 
-    found = await asyncio.gather(*(rank_in_turn(target) for target in targets))
+    rankings = await asyncio.gather(*(rank_in_turn(target) for target in targets))
+    places = [
+        [item.item_id for item in ranking.items].index(target.item)
+        for target, ranking in zip(targets, rankings, strict=True)
+    ]
     n1, n5, n10 = (
-        sum(1 / log2(ranked.place + 2) for ranked in found if ranked.place < cut)
-        / max(len(found), 1)
+        sum(1 / log2(place + 2) for place in places if place < cut) / max(len(places), 1)
         for cut in CUTS
     )
     return DrawReport(
@@ -315,24 +305,22 @@ async def _rank_all(engine: Engine, name: str, targets: Sequence[Target]) -> Dra
         n1=n1,
         n5=n5,
         n10=n10,
-        by_numbers=sum(not ranked.by_reasoner for ranked in found),
+        by_numbers=sum(not ranking.by_reasoner for ranking in rankings),
     )
 
 
-async def _rank(engine: Engine, target: Target) -> Placement:
+async def _rank(engine: Engine, target: Target) -> Recommendations:
     candidates = sorted([target.item, *target.others])
     request = RecommendRequest(
         user_id=target.user, limit=len(candidates), candidates=candidates, exclude_seen=False
     )
     by_numbers = await engine.recommender.recommend(request)
-    found = await _retry_patiently(
+    return await _retry_patiently(
         engine,
         lambda: engine.reasoner_ranking.rerank(
             target.user, by_numbers, None, raise_unavailable=True
         ),
     )
-    place = [item.item_id for item in found.items].index(target.item)
-    return Placement(place, found.by_reasoner)
 
 
 def _cost(usage: Usage) -> list[NamedPromptCost]:

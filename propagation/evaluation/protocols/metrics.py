@@ -113,19 +113,21 @@ def arm_report(name: str, passes: Sequence[Ranked]) -> ArmReport:
     Args:
         passes: One for each seed.
     """
-
-    def of(measure: int) -> float | None:
-        return seed_median([level(one.values[:, RANKINGS.index(name), measure]) for one in passes])
-
     return ArmReport(
         name=name,
-        n10=of(N10),
-        hr1=of(HR1),
-        n10_matched=of(MATCHED_N10),
-        n10_of_100=of(N10_OF_100),
+        n10=arm_level(name, N10, passes),
+        hr1=arm_level(name, HR1, passes),
+        n10_matched=arm_level(name, MATCHED_N10, passes),
+        n10_of_100=arm_level(name, N10_OF_100, passes),
         against_off=None if name == "off" else against(name, "off", passes),
         against_offk=None if name == "offk" else against(name, "offk", passes),
     )
+
+
+def arm_level(name: str, measure: int, passes: Sequence[Ranked]) -> float | None:
+    """Return the event mean of a measure of one arm."""
+    arm = RANKINGS.index(name)
+    return seed_median([level(one.values[:, arm, measure]) for one in passes])
 
 
 def against(name: str, base: str, passes: Sequence[Ranked]) -> Paired | None:
@@ -231,19 +233,15 @@ def _slice(of: str, least: int, most: int, passes: Sequence[Ranked]) -> Slice:
     for one in passes:
         known = one.past if of == "user" else one.adopters
         kept.append(one.at((known >= least) & (known <= most) & ~np.isnan(one.values[:, 0, N10])))
-
-    def n10(arm: str) -> float | None:
-        return seed_median([level(one.values[:, RANKINGS.index(arm), N10]) for one in kept])
-
     return Slice(
         of=of,
         least=least,
         most=None if most == MANY else most,
         events=len(kept[0].user),
-        off=n10("off"),
-        adoption=n10("adoption"),
-        offk=n10("offk"),
-        offk_adoption=n10("offk_adoption"),
+        off=arm_level("off", N10, kept),
+        adoption=arm_level("adoption", N10, kept),
+        offk=arm_level("offk", N10, kept),
+        offk_adoption=arm_level("offk_adoption", N10, kept),
         gain=against("adoption", "off", kept),
         gain_knn=against("offk_adoption", "offk", kept),
     )

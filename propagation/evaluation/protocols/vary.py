@@ -49,9 +49,10 @@ class Effect(Measured):
     bases: Mapping[str, str]
     points: Sequence[EffectPoint]
 
-    def label(self, point: EffectPoint) -> str:
-        """Return the point's value as a person writes it."""
-        return NONE_MEANS.get(self.of, "default") if point.value is None else f"{point.value:g}"
+
+def value_in_words(of: str, value: float | None) -> str:
+    """Return a setting's value as a person writes it."""
+    return NONE_MEANS.get(of, "default") if value is None else f"{value:g}"
 
 
 def numbers_point(of: str, value: float | None, report: Report) -> EffectPoint:

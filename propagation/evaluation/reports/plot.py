@@ -11,11 +11,12 @@ import numpy as np
 
 from propagation.evaluation.protocols.by_numbers import KNOWING, LeaveOneOutReport, Report
 from propagation.evaluation.protocols.metrics import Paired, Slice
-from propagation.evaluation.protocols.vary import Effect
+from propagation.evaluation.protocols.vary import Effect, value_in_words
 from propagation.evaluation.reports.table import LABELS, LOOP_LABELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SHOWN = ("off", "placebo", "adoption", "offk", "offk_adoption")
 COLOURS = {
@@ -30,41 +31,39 @@ MARGIN = 0.02
 OFFSET = 0.03
 
 
-class Picture:
-    """A figure with one row of axes."""
+def _figure(columns: int, title: str) -> "Figure":
+    """Make a figure with one row of axes."""
+    from matplotlib.figure import Figure
 
-    def __init__(self, columns: int, title: str) -> None:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+    figure = Figure(figsize=(WIDTH * max(1, 0.65 * columns), HEIGHT), layout="constrained")
+    figure.suptitle(title)
+    figure.subplots(1, columns)
+    return figure
 
-        self.figure = Figure(figsize=(WIDTH * max(1, 0.65 * columns), HEIGHT), layout="constrained")
-        FigureCanvasAgg(self.figure)
-        self.figure.suptitle(title)
-        self.axes: Sequence[Axes] = list(np.atleast_1d(self.figure.subplots(1, columns)))
 
-    def legend(self) -> None:
-        """Draw one legend for all axes.
+def _legend(figure: "Figure") -> None:
+    """Draw one legend for all axes.
 
-        It is below them, so that it hides no bar.
-        """
-        handles, labels = self.axes[0].get_legend_handles_labels()
-        self.figure.legend(
-            handles, labels, loc="outside lower center", ncols=min(len(labels), 4), fontsize="small"
-        )
+    It is below them, so that it hides no bar.
+    """
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(len(labels), 4), fontsize="small"
+    )
 
 
 def over_time(report: Report, path: Path) -> None:
     """Plot N@10 of the main arms over the stream."""
-    picture = Picture(
+    figure = _figure(
         1,
         f"{report.dataset}: {report.users:,} users, {report.items:,} items, seeds:"
         f" {len(report.settings.seeds)}",
     )
-    (axes,) = picture.axes
+    (axes,) = figure.axes
     for name in SHOWN:
         axes.plot(
             report.ends,
-            _numbers(report.over_time[name]),
+            np.array(report.over_time[name], float),
             label=LABELS[name],
             linestyle="--" if name == "placebo" else "-",
         )
@@ -72,7 +71,7 @@ def over_time(report: Report, path: Path) -> None:
     axes.set_xlabel("interactions (reported from the dotted line on)")
     axes.set_ylabel("N@10 against 9 unseen items")
     axes.legend(fontsize="small")
-    picture.figure.savefig(path)
+    figure.savefig(path)
 
 
 def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
@@ -80,12 +79,12 @@ def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
 
     One half of the picture is of 10 candidates, the other of 100.
     """
-    picture = Picture(
+    figure = _figure(
         2,
         f"{report.dataset}, leave-last-one-out: {report.known[0].targets:,} targets, seeds: "
         f"{len(report.settings.seeds)}",
     )
-    for axes, size in zip(picture.axes, (10, 100), strict=True):
+    for axes, size in zip(figure.axes, (10, 100), strict=True):
         bars = [
             [
                 setting.arm(name).n10 if size == 10 else setting.arm(name).n10_of_100
@@ -100,15 +99,15 @@ def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
             [KNOWING[setting.name].replace(", ", ",\n") for setting in report.known],
         )
         axes.set_ylabel(f"N@10 of {size}")
-    picture.legend()
-    picture.figure.savefig(path)
+    _legend(figure)
+    figure.savefig(path)
 
 
 def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
     """Plot RecNet's Figure 6: little-known users and items, with and without propagation."""
-    picture = Picture(2, title)
+    figure = _figure(2, title)
     names = ("off", "adoption", "offk", "offk_adoption")
-    for axes, of in zip(picture.axes, ("user", "item"), strict=True):
+    for axes, of in zip(figure.axes, ("user", "item"), strict=True):
         parts = [part for part in slices if part.of == of and part.events]
         _bars(
             axes,
@@ -122,8 +121,8 @@ def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
             else "adopters that the item had (events ranked)"
         )
         axes.set_ylabel("N@10 against 9 unseen items")
-    picture.legend()
-    picture.figure.savefig(path)
+    _legend(figure)
+    figure.savefig(path)
 
 
 def plot_effect(effect: Effect, path: Path) -> None:
@@ -131,17 +130,17 @@ def plot_effect(effect: Effect, path: Path) -> None:
 
     Each arm's gain has twice its standard error.
     """
-    picture = Picture(
+    figure = _figure(
         2,
         f"{effect.dataset}: the effect of {effect.of} ({effect.events:,} events, "
         f"{effect.ranked:,} ranked)",
     )
-    levels, gains = picture.axes
+    levels, gains = figure.axes
     places, labels = np.arange(len(effect.points)), {**LABELS, **LOOP_LABELS}
     for name in effect.points[0].n10:
         levels.plot(
             places,
-            _numbers([point.n10[name] for point in effect.points]),
+            np.array([point.n10[name] for point in effect.points], float),
             marker="o",
             label=labels.get(name, name),
             color=COLOURS.get(name),
@@ -152,7 +151,7 @@ def plot_effect(effect: Effect, path: Path) -> None:
         offset = OFFSET * (number - (len(effect.bases) - 1) / 2)
         gains.errorbar(
             places + offset,
-            _numbers([pair.mean if pair else None for pair in pairs]),
+            np.array([pair.mean if pair else None for pair in pairs], float),
             [_double_error(pair) for pair in pairs],
             marker="o",
             capsize=3,
@@ -160,15 +159,15 @@ def plot_effect(effect: Effect, path: Path) -> None:
             label=f"{labels.get(name, name)} less {labels.get(base, base)}",
         )
     gains.axhline(0, color="grey", linewidth=0.8)
-    for axes in picture.axes:
-        axes.set_xticks(places, [effect.label(point) for point in effect.points])
+    for axes in figure.axes:
+        axes.set_xticks(places, [value_in_words(effect.of, point.value) for point in effect.points])
         axes.set_xlabel(
             "routers evolve before every nth round" if effect.of == "evolution" else effect.of
         )
         axes.legend(fontsize="x-small")
     levels.set_ylabel("N@10 against 9 unseen items")
     gains.set_ylabel("paired by user, with twice the standard error")
-    picture.figure.savefig(path)
+    figure.savefig(path)
 
 
 def _double_error(pair: Paired | None) -> float:
@@ -187,7 +186,7 @@ def _bars(
     for row, name in enumerate(names):
         axes.bar(
             places + (row - (len(names) - 1) / 2) * width,
-            _numbers(values[row]),
+            np.array(values[row], float),
             width,
             label=LABELS[name],
             color=COLOURS[name],
@@ -195,7 +194,3 @@ def _bars(
     axes.set_xticks(places, labels, fontsize="small")
     if known:
         axes.set_ylim(0.0, min(1.0, max(known) + MARGIN))
-
-
-def _numbers(values: Sequence[float | None]) -> list[float]:
-    return [float("nan") if value is None else value for value in values]

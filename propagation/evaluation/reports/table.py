@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from propagation.evaluation.protocols.by_numbers import Report, Setting
 from propagation.evaluation.protocols.metrics import ArmReport, Paired, Slice
-from propagation.evaluation.protocols.vary import Effect
+from propagation.evaluation.protocols.vary import Effect, value_in_words
 
 LABELS = {
     "off": "propagation off",
@@ -98,7 +98,7 @@ def effect_levels(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]
     first = effect.points[0]
     return (effect.of, *first.n10, *first.counts), [
         (
-            effect.label(point),
+            value_in_words(effect.of, point.value),
             *(_level(value) for value in point.n10.values()),
             *(f"{count:,}" for count in point.counts.values()),
         )
@@ -120,7 +120,7 @@ def effect_gains(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]
         ),
     ), [
         (
-            effect.label(point),
+            value_in_words(effect.of, point.value),
             *(part for pair in point.gains.values() for part in _difference(pair)),
         )
         for point in effect.points

@@ -16,10 +16,11 @@ from propagation.evaluation.protocols.vary import (
     Effect,
     loop_point,
     numbers_point,
+    value_in_words,
 )
 from propagation.evaluation.protocols.whole_loop import LoopRanking, rank_in_loop
 from propagation.evaluation.reports.plot import plot_effect
-from propagation.evaluation.reports.table import FOOTNOTE, effect_gains, effect_levels
+from propagation.evaluation.reports.table import effect_gains, effect_levels
 from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.forced_exit import temporary_folder
 from propagation.model import EvolutionKind, pluralize
@@ -76,7 +77,7 @@ def measure(
             print_table(named, headers, rows, headers)
         if of == "evolution" and not any(point.counts["published"] for point in effect.points):
             print_text(NOTHING_EVOLVED)
-        print_cost(effect.seconds, HashedEmbedder(settings.workflow.seed).name, FOOTNOTE)
+        print_cost(effect.seconds, HashedEmbedder(settings.workflow.seed).name)
 
     return Outcome(effect, show, lambda path: plot_effect(effect, path))
 
@@ -127,7 +128,7 @@ def _of_numbers(
             else {"session_k": int(value or 0), "taste_k": int(value or 0)}
         )
         report = rank_stream(
-            f"{stream.name}, {of} {_write(value)}",
+            f"{stream.name}, {of} {value_in_words(of, value)}",
             stream,
             settings,
             options.model_copy(update=changed),
@@ -161,7 +162,7 @@ def _of_loop(
             update={LOOPED[of]: None if value is None else int(value)}
         )
         changed = settings.model_copy(update={"workflow": workflow})
-        with progress_of(f"{dataset.name}, {of} {_write(value, NONE_MEANS.get(of, ''))}") as bar:
+        with progress_of(f"{dataset.name}, {of} {value_in_words(of, value)}") as bar:
             looped, counts = asyncio.run(_rank_in_loop(of, dataset, changed, bar))
         first = first or looped
         points.append(loop_point(value, looped, counts, first if of == "evolution" else None))
@@ -177,10 +178,6 @@ def _of_loop(
         seconds=time.monotonic() - begun,
         commit=release(),
     )
-
-
-def _write(value: float | None, otherwise: str = "default") -> str:
-    return otherwise if value is None else f"{value:g}"
 
 
 async def _rank_in_loop(

@@ -66,7 +66,7 @@ def test_evolution_is_compared_with_none_on_the_same_events(dataset, tmp_path, m
     monkeypatch.setattr(Verdict, "published", True)  # so few users tell it nothing
     outcome = vary("evolution=3", dataset, first=200)
     off, often = outcome.report.points
-    assert [outcome.report.label(point) for point in outcome.report.points] == ["off", "3"], (
+    assert [row[0] for row in effect_levels(outcome.report)[1]] == ["off", "3"], (
         "the points are labelled"
     )
     assert (off.counts["runs"], off.counts["routers"], off.gains["evolved"].mean) == (0, 4, 0), (
