@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
@@ -200,43 +201,40 @@ def lineage(runs: Sequence[pb.EvolutionRun]) -> Element | None:
         nodes.append(element("text", f"run {run.run}", x=x, y=22, class_="quiet"))
         for change in run.changes:
             rows = max(len(change.before), len(change.after), 1)
-            flows += _flows(change, x, y, rows)
-            nodes += _nodes(change.before, x, y, rows)
-            nodes += _nodes(change.after, x + COLUMN / 2, y, rows)
+            before = _column(change.before, x, y, rows)
+            after = _column(change.after, x + COLUMN / 2, y, rows)
+            flows += [_flow(change, start, end) for start, end in product(before, after)]
+            nodes += [_node(*place) for place in (*before, *after)]
             y += rows * ROW + 8
         height = max(height, y)
     width = max(LINEAGE_LEFT + len(shown) * COLUMN, MIN_WIDTH)
     return drawing(width, height + 10, "Which router became which, run by run", flows, nodes)
 
 
-def _flows(change: pb.EvolutionChange, x: float, y: float, rows: int) -> list[Element]:
-    kind = KINDS.get(change.kind, "change")
-    bend, far = x + COLUMN / 4, x + COLUMN / 2
-    flows = []
-    for place, before in enumerate(change.before):
-        start = y + _row_middle(place, len(change.before), rows)
-        for after_place, after in enumerate(change.after):
-            end = y + _row_middle(after_place, len(change.after), rows)
-            curve = f"M{x:g} {start:g} C{bend:g} {start:g} {bend:g} {end:g} {far:g} {end:g}"
-            tooltip = f"{kind}: router {before} became {after}. {change.reason}"
-            flows.append(with_tooltip(element("path", d=curve, class_=f"flow {kind}"), tooltip))
-    return flows
+def _column(
+    routers: Sequence[int], x: float, y: float, rows: int
+) -> list[tuple[int, float, float]]:
+    """Return each router with its place; the side that has fewer of them is centred."""
+    top = y + ROW * (rows - len(routers) + 1) / 2
+    return [(router, x, top + ROW * place) for place, router in enumerate(routers)]
 
 
-def _nodes(routers: Sequence[int], x: float, y: float, rows: int) -> list[Element]:
-    nodes = []
-    for place, router in enumerate(routers):
-        middle = y + _row_middle(place, len(routers), rows)
-        nodes += [
-            element("circle", cx=x, cy=middle, r=RADIUS, class_="node"),
-            element("text", str(router), x=x, y=middle + 4, text_anchor="middle"),
-        ]
-    return nodes
+def _flow(
+    change: pb.EvolutionChange, start: tuple[int, float, float], end: tuple[int, float, float]
+) -> Element:
+    (before, x, y), (after, far, end_y) = start, end
+    kind, bend = KINDS.get(change.kind, "change"), (x + far) / 2
+    curve = f"M{x:g} {y:g} C{bend:g} {y:g} {bend:g} {end_y:g} {far:g} {end_y:g}"
+    tooltip = f"{kind}: router {before} became {after}. {change.reason}"
+    return with_tooltip(element("path", d=curve, class_=f"flow {kind}"), tooltip)
 
 
-def _row_middle(place: int, count: int, rows: int) -> float:
-    """Centre the side that has fewer routers than the other."""
-    return ROW * (place + 0.5 + (rows - count) / 2)
+def _node(router: int, x: float, y: float) -> Element:
+    return element(
+        "g",
+        element("circle", cx=x, cy=y, r=RADIUS, class_="node"),
+        element("text", str(router), x=x, y=y + 4, text_anchor="middle"),
+    )
 
 
 def verdicts(runs: Sequence[pb.EvolutionRun]) -> Element:

@@ -1,5 +1,7 @@
 """A seeded force layout for a drawing's nodes and labels."""
 
+from itertools import combinations
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -64,16 +66,15 @@ def spread_labels(centres: NDArray[np.float64], sizes: NDArray[np.float64]) -> N
     places = centres.copy()
     for _ in range(MOST_PUSHES):
         moved = False
-        for one in range(len(places)):
-            for other in range(one):
-                gap = places[one] - places[other]
-                overlap = (sizes[one] + sizes[other]) / 2 - np.abs(gap)
-                if (overlap > 0).all():
-                    axis = int(np.argmin(overlap))
-                    shift = (overlap[axis] / 2 + MIN_DISTANCE) * (1.0 if gap[axis] >= 0 else -1.0)
-                    places[one, axis] += shift
-                    places[other, axis] -= shift
-                    moved = True
+        for other, one in combinations(range(len(places)), 2):
+            gap = places[one] - places[other]
+            overlap = (sizes[one] + sizes[other]) / 2 - np.abs(gap)
+            if (overlap > 0).all():
+                axis = int(np.argmin(overlap))
+                shift = (overlap[axis] / 2 + MIN_DISTANCE) * (1.0 if gap[axis] >= 0 else -1.0)
+                places[one, axis] += shift
+                places[other, axis] -= shift
+                moved = True
         if not moved:
             break
     return places

@@ -17,6 +17,7 @@ from services.report.force_layout import force_layout, shorten, spread_labels
 from services.report.html import drawing, element, with_tooltip
 
 WIDTH, HEIGHT, MARGIN = 1130.0, 640.0, 70.0
+FIELD = np.array([WIDTH, HEIGHT])
 MIN_RADIUS, MAX_RADIUS = 4.0, 24.0
 MAX_NAMES, MAX_NAME_CHARS, LETTER_WIDTH = 18, 34, 6.6
 LABEL_HEIGHT = 17.0
@@ -29,7 +30,7 @@ def router_map(data: ReportData) -> Element:
     """Draw the routers: size shows members, strength of colour the clients reached."""
     routers = data.routers
     pulls = _pulls(data)
-    places = _places(pulls)
+    places = MARGIN + (force_layout(pulls, SEED) + 1) / 2 * (FIELD - 2 * MARGIN)
     reached = [data.clients_reached(router.number) for router in routers]
     most_members = max(max(router.members for router in routers), 1)
     most_reached = max([*reached, 1])
@@ -96,15 +97,6 @@ def _overlap(one: frozenset[object], other: frozenset[object]) -> float:
     return len(one & other) / smaller if smaller else 0.0
 
 
-def _places(pulls: NDArray[np.float64]) -> NDArray[np.float64]:
-    places = force_layout(pulls, SEED)
-    spread = np.maximum(places.max(axis=0) - places.min(axis=0), 1e-6)
-    unit = (places - places.min(axis=0)) / spread
-    if len(pulls) == 1:
-        unit[:] = 0.5
-    return np.asarray(MARGIN + unit * (np.array([WIDTH, HEIGHT]) - 2 * MARGIN), np.float64)
-
-
 def _links(pulls: NDArray[np.float64], places: NDArray[np.float64]) -> list[Element]:
     """Link each router to the one that it shares most with."""
     pairs = {
@@ -140,7 +132,7 @@ def _names(
     names = [shorten(routers[place].name, MAX_NAME_CHARS) for place in named]
     sizes = np.array([(LETTER_WIDTH * len(name) + 8, LABEL_HEIGHT) for name in names])
     below = np.array([places[place] + (0.0, radii[place] + 11.0) for place in named])
-    centres = np.clip(spread_labels(below, sizes), sizes / 2, np.array([WIDTH, HEIGHT]) - sizes / 2)
+    centres = np.clip(spread_labels(below, sizes), sizes / 2, FIELD - sizes / 2)
     return [
         element("text", name, x=f"{x:.1f}", y=f"{y + 4:.1f}", text_anchor="middle", class_="name")
         for name, (x, y) in zip(names, centres.tolist(), strict=True)
