@@ -184,11 +184,16 @@ async def list_routers(
     stub: Stub, bank: "pb.Bank.ValueType", as_of: pb.AsOf | None = None
 ) -> list[pb.Router]:
     """Fetch the routers of all pages."""
-    routers: list[pb.Router] = []
     request = pb.ListRoutersRequest(bank=bank, page_size=PAGE_SIZE, as_of=as_of)
+    pages = all_pages(stub.ListRouters, request)
+    return [router async for page in pages for router in page.routers]
+
+
+async def all_pages(call: Any, request: Any) -> AsyncIterator[Any]:
+    """Make a call of the service for page after page, and yield its answers."""
     while True:
-        page = await stub.ListRouters(request)
-        routers += page.routers
+        page = await call(request)
+        yield page
         request.page_token = page.next_page_token
         if not page.next_page_token:
-            return routers
+            return

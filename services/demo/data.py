@@ -4,7 +4,7 @@ The script is the dataset, its cut into before and after, and the watched users.
 asked for profiles, and for who reached whom by the routing table and the sources of lines.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from propagation.datasets.generated_town import Wave, generate_town
 from propagation.datasets.load import load_dataset
 from propagation.model import ClientChange, normalize_name
 from propagation.v1 import propagation_pb2 as pb
-from services.client.stub import Stub, list_routers
+from services.client.stub import PAGE_SIZE, Stub, all_pages, list_routers
 
 MOST_EVENTS = 12_000
 BEFORE_SHARE = 0.85
@@ -22,7 +22,6 @@ WATCHED = 40
 UPDATE_SHARE, LEAST_UPDATE = 0.67, 60
 BOOTSTRAP_ITEMS, LEAST_BOOTSTRAP = 500, 20
 MOST_USERS, MOST_GROUPS = 240, 8
-PAGE = 1_000
 REST = "all others"
 
 
@@ -79,8 +78,7 @@ class DemoScript:
 
 
 def _concepts_of_item(item: ClientChange) -> frozenset[str]:
-    names = (*(item.attributes or ()), *(item.categories or ()))
-    return frozenset(normalize_name(name) for name in names)
+    return frozenset(map(normalize_name, (*(item.attributes or ()), *(item.categories or ()))))
 
 
 def make_script(folder: Path | None, seed: int) -> DemoScript:
@@ -186,20 +184,13 @@ async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
 async def _tables(
     stub: Stub, names: Mapping[int, str], users: frozenset[str]
 ) -> dict[str, dict[int, float]]:
-    tables: dict[str, dict[int, float]] = {}
+    tables: dict[str, dict[int, float]] = defaultdict(dict)
     for number in names:
-        token = ""
-        while True:
-            request = pb.GetRouterRequest(
-                number=number, bank=pb.BANK_TASTE, page_size=PAGE, page_token=token
-            )
-            answer = await stub.GetRouter(request)
-            for member in answer.members:
+        request = pb.GetRouterRequest(number=number, bank=pb.BANK_TASTE, page_size=PAGE_SIZE)
+        async for page in all_pages(stub.GetRouter, request):
+            for member in page.members:
                 if member.client.kind == pb.CLIENT_KIND_USER and member.client.id in users:
-                    tables.setdefault(member.client.id, {})[number] = member.score
-            token = answer.next_page_token
-            if not token:
-                break
+                    tables[member.client.id][number] = member.score
     return tables
 
 

@@ -4,6 +4,7 @@ It shows whose news reached whom.
 """
 
 from collections.abc import Sequence
+from math import dist
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from services.report.force_layout import force_layout, shorten, spread_labels
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Point = tuple[float, float]
 COLOURS = (
     "#0072B2",
     "#E69F00",
@@ -29,37 +31,31 @@ COLOURS = (
     "#7F7F7F",
 )
 INK, QUIET = "#222222", "#BBBBBB"
+ARROW = {"arrowstyle": "-|>", "color": INK, "shrinkA": 4, "shrinkB": 4}
 LABELLED, APART = 14, 0.16
 WIDTH, HEIGHT, DOTS = 15.0, 8.6, 130
 LABEL_CHARS = 30
-LABEL_RISE, LETTER_WIDTH, LABEL_HEIGHT = 0.09, 0.0155, 0.062
+RISE, LETTER_WIDTH, LABEL_HEIGHT = (0.0, 0.09), 0.0155, 0.062
 EDGES_A_USER = 3
 
 
-def draw(reach: Reach, title: str, traced: TracedPath | None, file: Path, seed: int) -> Path:
-    """Draw the picture as PNG, with the traced path in bold.
-
-    Returns:
-        The file's path.
-    """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+def draw(reach: Reach, title: str, traced: TracedPath | None, file: Path, seed: int) -> None:
+    """Draw the picture as PNG, with the traced path in bold."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
-    FigureCanvasAgg(figure)
     network, matrix = figure.subplots(1, 2, width_ratios=(1.75, 1))
     figure.suptitle(title, fontsize=14, fontweight="bold")
     _network(network, reach, traced, seed)
     _matrix(matrix, reach)
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=DOTS)
-    return file
 
 
 def _network(axes: "Axes", reach: Reach, traced: TracedPath | None, seed: int) -> None:
     users = list(reach.tables)
     routers = sorted({router for row in reach.tables.values() for router in row})
-    places = force_layout(_pulls(reach, users, routers), seed)
+    places = [(x, y) for x, y in force_layout(_pulls(reach, users, routers), seed).tolist()]
     at_user = dict(zip(users, places[: len(users)], strict=True))
     at_router = dict(zip(routers, places[len(users) :], strict=True))
     colours = dict(zip(reach.order, COLOURS, strict=False))
@@ -75,10 +71,8 @@ def _network(axes: "Axes", reach: Reach, traced: TracedPath | None, seed: int) -
     for name in reach.order:
         members = [at_user[user] for user in users if reach.groups.get(user) == name]
         if members:
-            across, up = np.array(members).T
             axes.scatter(
-                across,
-                up,
+                *zip(*members, strict=True),
                 s=26,
                 color=colours[name],
                 label=f"{name} ({len(members)})",
@@ -98,8 +92,8 @@ def _network(axes: "Axes", reach: Reach, traced: TracedPath | None, seed: int) -
 def _path(
     axes: "Axes",
     traced: TracedPath,
-    at_user: dict[str, NDArray[np.float64]],
-    router: NDArray[np.float64],
+    at_user: dict[str, Point],
+    router: Point,
 ) -> None:
     """Draw the arrows of the path, and name the user.
 
@@ -108,34 +102,14 @@ def _path(
     for sender in traced.senders:
         if sender in at_user:
             axes.annotate(
-                "",
-                _point(router),
-                _point(at_user[sender]),
-                zorder=5,
-                arrowprops={
-                    "arrowstyle": "-|>",
-                    "color": INK,
-                    "linewidth": 0.9,
-                    "shrinkA": 3,
-                    "shrinkB": 5,
-                },
+                "", router, at_user[sender], zorder=5, arrowprops={**ARROW, "linewidth": 0.9}
             )
     axes.annotate(
-        "",
-        _point(at_user[traced.user]),
-        _point(router),
-        zorder=6,
-        arrowprops={
-            "arrowstyle": "-|>",
-            "color": INK,
-            "linewidth": 2.4,
-            "shrinkA": 5,
-            "shrinkB": 4,
-        },
+        "", at_user[traced.user], router, zorder=6, arrowprops={**ARROW, "linewidth": 2.4}
     )
     axes.annotate(
         traced.user,
-        _point(at_user[traced.user]),
+        at_user[traced.user],
         (0, -13),
         textcoords="offset points",
         ha="center",
@@ -168,14 +142,13 @@ def _pulls(reach: Reach, users: list[str], routers: list[int]) -> NDArray[np.flo
     return weights
 
 
-def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, NDArray[np.float64]]) -> None:
+def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, Point]) -> None:
     """Draw squares for all routers, and names for those that carried most."""
     carried = reach.carried()
     largest = max(carried.values(), default=1)
     for router, place in at_router.items():
         axes.scatter(
-            place[0],
-            place[1],
+            *place,
             marker="s",
             s=14 + 90 * carried[router] / largest,
             color="white",
@@ -190,12 +163,12 @@ def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, NDArray[np.fl
         return
     texts = [shorten(reach.names[router], LABEL_CHARS) for router in named]
     sizes = np.array([(LETTER_WIDTH * len(text) + 0.04, LABEL_HEIGHT) for text in texts])
-    wanted = np.array([at_router[router] + (0.0, LABEL_RISE) for router in named])
-    for router, text, place in zip(named, texts, spread_labels(wanted, sizes), strict=True):
+    places = spread_labels(np.array([at_router[router] for router in named]) + RISE, sizes)
+    for router, text, (x, y) in zip(named, texts, places.tolist(), strict=True):
         axes.annotate(
             text,
-            _point(at_router[router]),
-            _point(place),
+            at_router[router],
+            (x, y),
             fontsize=8,
             color=INK,
             ha="center",
@@ -211,7 +184,7 @@ def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, NDArray[np.fl
         )
 
 
-def _choose_names(routers: Sequence[int], at_router: dict[int, NDArray[np.float64]]) -> list[int]:
+def _choose_names(routers: Sequence[int], at_router: dict[int, Point]) -> list[int]:
     """Return the routers to name in the picture.
 
     Of those that lie close together, only the first is named.
@@ -219,7 +192,7 @@ def _choose_names(routers: Sequence[int], at_router: dict[int, NDArray[np.float6
     named: list[int] = []
     for router in routers:
         if len(named) < LABELLED and all(
-            np.linalg.norm(at_router[router] - at_router[other]) > APART for other in named
+            dist(at_router[router], at_router[other]) > APART for other in named
         ):
             named.append(router)
     return named
@@ -252,7 +225,3 @@ def _matrix(axes: "Axes", reach: Reach) -> None:
     axes.set_ylabel("what people of … adopted", fontsize=10)
     axes.set_title("Who reached whom: lines that messages wrote", fontsize=11)
     axes.spines[:].set_visible(False)
-
-
-def _point(place: NDArray[np.float64]) -> tuple[float, float]:
-    return float(place[0]), float(place[1])

@@ -12,6 +12,7 @@ from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data import DemoScript, Reach
 from services.demo.story import BEYOND, DEEP, Advice, Showcase, Story, wave_of
+from services.report.charts import KINDS
 from services.runtime.console import console, print_table, print_text, printable
 
 WIDTH, BAR = 110, 10
@@ -21,11 +22,6 @@ AUTHORS = {
     pb.AUTHOR_CATALOGUE: "catalogue",
     pb.AUTHOR_INTERACTION: "own",
     pb.AUTHOR_RECEPTION: "heard",
-}
-KINDS = {
-    pb.EVOLUTION_KIND_SPLIT: "split",
-    pb.EVOLUTION_KIND_MERGE: "merge",
-    pb.EVOLUTION_KIND_REWRITE: "rewrite",
 }
 CHANGES_SHOWN, NUMBERS_CHARS, REASON_CHARS = 6, 18, 78
 PARTS_SHOWN = 6
@@ -162,13 +158,10 @@ def show_evolution(run: pb.EvolutionRun, names: Mapping[int, str]) -> None:
             )
     if len(run.changes) > CHANGES_SHOWN:
         print_text(f"  … and {len(run.changes) - CHANGES_SHOWN} more.")
+    verdict = run.verdict or ("published" if run.published else "not published")
     print_text(
-        f"Verdict: {run.verdict or ('published' if run.published else 'not published')}.".replace(
-            "..", "."
-        )
-    )
-    print_text(
-        "They are live as a new epoch." if run.published else "The routers stay as they were."
+        f"Verdict: {verdict.removesuffix('.')}.",
+        "They are live as a new epoch." if run.published else "The routers stay as they were.",
     )
 
 
@@ -180,9 +173,7 @@ def show_advice(advice: Advice, showcase: Showcase | None) -> None:
     """
     print_text(*numbered([one.title or one.item_id for one in advice.best]))
     if showcase is not None:
-        print()
-        print_text(how_chosen(showcase))
-        print_text(where_it_stands(advice, showcase))
+        print_text("", how_chosen(showcase), where_it_stands(advice, showcase))
     print_text(f"Why: {advice.chosen.explanation.text}")
     parts, without = _parts(advice.chosen), _parts(advice.without)
     largest = {

@@ -83,12 +83,8 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
             await _with_events(stub, script, ranking, seed)
         else:
             await search(stub, script.dataset, loaded.sequence)
-    print()
-    print_text(
-        f"Done in {time.monotonic() - started:.0f} s; the service is stopped and its "
-        "database "
-        "removed."
-    )
+    took = f"{time.monotonic() - started:.0f} s"
+    print_text("", f"Done in {took}; the service is stopped and its database removed.")
 
 
 @asynccontextmanager
@@ -145,8 +141,7 @@ async def _with_events(
     heading("Ranking quality")
     show_ranking(await ranking)
     PAGE.write_text(render_page(await collect_report(stub)), encoding="utf-8")
-    print()
-    print_text(f"All of it on one page, with the routers' lineage: {PAGE.resolve()}")
+    print_text("", f"All of it on one page, with the routers' lineage: {PAGE.resolve()}")
 
 
 async def _tell(
@@ -192,8 +187,9 @@ async def _picture(
     reach = await collect_reach(stub, script)
     show_reach(reach)
     if reach.tables:
-        file = draw(reach, script.dataset.name, traced_path(story), PICTURE, seed)
-        print_text(f"The picture: {file.resolve()}")
+        path = traced_path(story) if story else None
+        draw(reach, script.dataset.name, path, PICTURE, seed)
+        print_text(f"The picture: {PICTURE.resolve()}")
     return reach
 
 

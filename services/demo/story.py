@@ -232,22 +232,13 @@ class TracedPath:
     user: str
 
 
-def traced_path(story: Story | None) -> TracedPath | None:
+def traced_path(story: Story) -> TracedPath | None:
     """Return the path that the story told, over its own router."""
-    routers = (
-        [hop.attribute.router for hop in story.path.hops if hop.HasField("attribute")]
-        if story and story.path
-        else []
-    )
-    messages = (
-        [source.message for source in story.line.sources if source.HasField("message")]
-        if story
-        else []
-    )
-    messages.sort(key=lambda message: message.router not in routers)
-    if story is None or not messages:
+    hops = story.path.hops if story.path else ()
+    routers = [hop.attribute.router for hop in hops if hop.HasField("attribute")]
+    messages = [source.message for source in story.line.sources if source.HasField("message")]
+    if not messages:
         return None
-    senders = [
-        key.id for key in messages[0].senders.clients.keys if key.kind == pb.CLIENT_KIND_USER
-    ]
-    return TracedPath(senders, messages[0].router, story.user)
+    told = min(messages, key=lambda message: message.router not in routers)
+    senders = [key.id for key in told.senders.clients.keys if key.kind == pb.CLIENT_KIND_USER]
+    return TracedPath(senders, told.router, story.user)

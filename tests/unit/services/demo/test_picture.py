@@ -45,13 +45,8 @@ def test_labels_do_not_overlap(wanted):
 
 
 def test_the_picture_is_written(tmp_path):
-    file = draw(
-        REACH,
-        "a small town",
-        TracedPath(["u1", "u2"], 0, "u3"),
-        tmp_path / "out" / "reach.png",
-        seed=1,
-    )
+    file = tmp_path / "out" / "reach.png"
+    draw(REACH, "a small town", TracedPath(["u1", "u2"], 0, "u3"), file, seed=1)
     assert file.read_bytes().startswith(b"\x89PNG")
 
 
