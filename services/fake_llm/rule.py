@@ -17,8 +17,14 @@ ORDER = re.compile(
     r"ignore (?:all|any|the)? ?(?:previous|other|your|above)? ?(?:instructions|rules)",
     re.IGNORECASE,
 )
+FILLING = (
+    "and those who know it well keep coming back for its sound, its mood and the stories it tells"
+    " over the years between friends"
+)
+FILL = tuple(FILLING.split(" "))
 STOP = frozenset(
     {
+        *FILL,
         "and",
         "are",
         "best",
@@ -69,12 +75,7 @@ STOP = frozenset(
         "shows",
     }
 )
-FILLING = (
-    "and those who know it well keep coming back for its sound, its mood and the stories it tells"
-    " over the years between friends"
-)
 GRADIENT_WORDS = 12
-FILL = tuple(FILLING.split(" "))
 WHY = (
     "The profile of the reader speaks of {taste}; the candidate speaks of {item}, which shares more"
     " of these words than the other one does, and nothing that was heard around speaks against it,"
@@ -353,12 +354,7 @@ def _telling(one: Mapping[str, Any]) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    fill = frozenset(FILL)
-    return list(
-        dict.fromkeys(
-            word for word in WORD.findall(text.lower()) if word not in STOP and word not in fill
-        )
-    )
+    return list(dict.fromkeys(word for word in WORD.findall(text.lower()) if word not in STOP))
 
 
 def _line(words: Sequence[str], least: int = 20, most: int = 25) -> str:

@@ -5,6 +5,7 @@ command of Neo4j Browser, so that the file runs there unchanged), then one query
 """
 
 import re
+from ast import literal_eval
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -112,7 +113,8 @@ def parse_query(name: str, text: str) -> InspectQuery:
     if params is None:
         raise ValueError(f"inspect/{name}{SUFFIX} has no `:params {{...}};`")
     about = [line.removeprefix("//").strip() for line in text[: params.start()].splitlines()]
-    sample = {key: _value(value) for key, value in PARAMETER.findall(params.group(1))}
+    # Cypher writes these texts and numbers as Python does.
+    sample = {key: literal_eval(value) for key, value in PARAMETER.findall(params.group(1))}
     return InspectQuery(name, "\n".join(about).strip(), sample, text[params.end() :].strip())
 
 
@@ -138,9 +140,3 @@ def _convert(sample: Value, text: str, what: str) -> Value:
     if isinstance(value, int) and not -LARGEST - 1 <= value <= LARGEST:
         raise UsageProblem(f"{what} is at most {LARGEST}, the largest number that a graph holds")
     return value
-
-
-def _value(text: str) -> Value:
-    if text.startswith("'"):
-        return text[1:-1].replace("\\'", "'").replace("\\\\", "\\")
-    return float(text) if "." in text else int(text)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 LOOKS, PAUSE_SECONDS = 3, 1.0
-FREE_SHARE = 1.0
 FREE_LEAST = 256 << 20
 
 
@@ -203,7 +202,7 @@ def _disk(settings: "Settings") -> Finding:
     A compaction or rebuild may need that.
     """
     free = shutil.disk_usage(settings.database.resolve().parent).free
-    needed = max(FREE_LEAST, int(settings.database.stat().st_size * FREE_SHARE))
+    needed = max(FREE_LEAST, settings.database.stat().st_size)
     if free >= needed:
         return Finding("free disk", "")
     short = f"{free >> 20:,} MiB free; {needed >> 20:,} MiB are wanted"

@@ -1,7 +1,7 @@
 """`propagation routers` and `trace`: routers, and the paths of preferences."""
 
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -82,8 +82,8 @@ def _print_one(answer: pb.GetRouterResponse) -> None:
         f"router {router.number} ({bank_name(router.bank)}), {router.name or 'not named yet'},"
         f" version {router.version}"
     )
-    print_text(title)
-    print_text(router.text or (NOTHING_LEFT if router.version else "It has sent nothing yet."))
+    nothing = NOTHING_LEFT if router.version else "It has sent nothing yet."
+    print_text(title, router.text or nothing)
     for step in answer.lineage:
         if step.before == router.number and step.after != router.number:
             print_text(
@@ -141,17 +141,15 @@ def trace(
 
     JSON: the proto's TracePropagationResponse.
     """
-    if sum(origin is not None for origin in (event, client, attribute, line)) != 1:
+    origins: dict[str, Any] = {
+        "event_id": event,
+        "client": None if client is None else split_key(client),
+        "attribute": attribute,
+        "line": None if line is None else _line(line),
+    }
+    if sum(origin is not None for origin in origins.values()) != 1:
         raise UsageProblem("give exactly one of --event, --client, --attribute, --line")
-    request = pb.TracePropagationRequest(
-        client=None if client is None else split_key(client),
-        line=None if line is None else _line(line),
-        limit=count,
-    )
-    if event is not None:
-        request.event_id = event
-    if attribute is not None:
-        request.attribute = attribute
+    request = pb.TracePropagationRequest(limit=count, **origins)
     print_answer(
         ask(address, lambda stub: stub.TracePropagation(request)), partial(_print, count), json=json
     )

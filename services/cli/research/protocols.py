@@ -94,7 +94,7 @@ def prequential(
         )
         kept = [row for name, row in zip(LABELS, rows(report), strict=True) if name in shown]
         print_table(title, HEADERS, kept, HEADERS[1:])
-        print_cost(report.seconds, report.embedder, FOOTNOTE)
+        print_cost(report.seconds, report.embedder)
 
     return Outcome(report, show, lambda path: over_time(report, path))
 
@@ -121,7 +121,7 @@ def cold_start(
             slice_rows(report.slices),
             SLICE_HEADERS[1:],
         )
-        print_cost(report.seconds, report.embedder, FOOTNOTE)
+        print_cost(report.seconds, report.embedder)
 
     return Outcome(report, show, lambda path: draw(report.slices, title, path))
 
@@ -163,11 +163,9 @@ def leave_one_out(
     return Outcome(report, show, lambda path: draw_leave_one_out(report, path))
 
 
-def print_cost(seconds: float, embedder: str, footnote: str = "") -> None:
+def print_cost(seconds: float, embedder: str) -> None:
     """Print a footnote to the figures, and the time that they took."""
-    if footnote:
-        print_text(footnote)
-    print_text(f"{seconds:.0f} s; {embedder}; {release()}")
+    print_text(FOOTNOTE, f"{seconds:.0f} s; {embedder}; {release()}")
 
 
 RANKER_HEADERS = ("candidates", "targets", "N@1", "N@5", "N@10", "ranked by numbers")
@@ -228,29 +226,18 @@ def show_by_reasoner(report: ByReasonerReport) -> None:
         f" {pluralize(report.users, 'user')}, {pluralize(report.learned, 'event')} learned"
     )
     print_table(title, RANKER_HEADERS, rows, RANKER_HEADERS[1:])
-    costs = _cost_rows(report.cost)
-    if costs and report.runs > 1:
-        print_table(
-            f"What all {report.runs} runs cost",
-            COST_HEADERS,
-            _cost_rows(report.cost_in_all),
-            COST_HEADERS[1:],
-        )
-    if costs:
-        print_table(
-            "What this run cost" if report.runs == 1 else "What the last run cost",
-            COST_HEADERS,
-            costs,
-            COST_HEADERS[1:],
-        )
     took = f"{report.seconds:.0f} s"
     if report.runs > 1:
+        _print_costs(f"What all {report.runs} runs cost", report.cost_in_all)
+        _print_costs("What the last run cost", report.cost)
         took = f"{report.seconds_in_all:.0f} s in {report.runs} runs, {took} the last"
+    else:
+        _print_costs("What this run cost", report.cost)
     print_text(f"{pluralize(report.dead_letters, 'dead letter')}; {took}; {report.commit}")
 
 
-def _cost_rows(costs: Sequence[NamedPromptCost]) -> list[tuple[str, ...]]:
-    return [
+def _print_costs(title: str, costs: Sequence[NamedPromptCost]) -> None:
+    rows = [
         (
             one.prompt,
             f"{one.calls:,}",
@@ -262,3 +249,5 @@ def _cost_rows(costs: Sequence[NamedPromptCost]) -> list[tuple[str, ...]]:
         )
         for one in costs
     ]
+    if rows:
+        print_table(title, COST_HEADERS, rows, COST_HEADERS[1:])
