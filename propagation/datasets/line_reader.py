@@ -39,9 +39,7 @@ def clean(text: str) -> str:
     Entities that were escaped twice are unescaped twice.
     """
     for _ in range(ENTITY_ROUNDS):
-        if (plain := html.unescape(text)) == text:
-            break
-        text = plain
+        text = html.unescape(text)
     return " ".join(CONTROL_CHARACTERS.sub(" ", MARKUP.sub(" ", text)).split())
 
 

@@ -266,9 +266,7 @@ def _genres_of_100k(folder: Path) -> dict[int, str]:
         return dict(enumerate(GENRES))
     found = {}
     for place, (name, number) in _rows(folder, "u.genre", ("genre", "number"), "|"):
-        if not number.strip().isdecimal():
-            raise place.refusal("number", f"{number[:40]!r} is not a whole number")
-        found[int(number)] = name
+        found[int(place.number(number, "number"))] = name
     return found
 
 

@@ -112,16 +112,13 @@ def stream_of(dataset: Dataset) -> Stream:
     """Return a dataset as a stream without ids.
 
     Texts are as the live embedder reads them.
-
-    Raises:
-        InvalidInput: There is nothing to rank.
     """
     clients = [
         change.apply_to(Client(ref=ref_of(change.key.kind, row), key=change.key))
         for row, change in enumerate(dataset.items)
     ]
     user, item, time = dataset.rows()
-    stream = Stream(
+    return Stream(
         dataset.name,
         [content_text(client) for client in clients],
         [attribute_text(client) for client in clients],
@@ -129,5 +126,3 @@ def stream_of(dataset: Dataset) -> Stream:
         item,
         time,
     )
-    stream.check()
-    return stream

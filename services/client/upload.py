@@ -47,12 +47,12 @@ async def upload(
     stub: Stub,
     clients: Iterable[ClientChange],
     events: Iterable[Event],
-    advanced: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> UploadReport:
     """Send clients, then events in their order.
 
-    Each call is durable before the next. `advanced` is called with the number of rows that each
-    call stored.
+    Each call is durable before the next. `progress` is called with the number of rows that are
+    stored so far, after each call.
     """
     report = UploadReport()
     for changes in _batches(map(client_to_proto, clients)):
@@ -62,7 +62,7 @@ async def upload(
             outcome.changed or outcome.created for outcome in answer.outcomes
         )
         report.sequence = max(report.sequence, answer.sequence)
-        advanced(len(changes))
+        progress(report.clients)
     for batch in _batches(map(event_to_proto, events)):
         recorded = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=batch))
         report.sequence = max(report.sequence, recorded.sequence)
@@ -72,7 +72,7 @@ async def upload(
                 report.examples.append(
                     f"event {outcome.event_id!r}: {outcome.field} {outcome.detail}"
                 )
-        advanced(len(batch))
+        progress(report.clients + report.outcomes.total())
     return report
 
 

@@ -206,18 +206,17 @@ def _matrix(axes: "Axes", reach: Reach) -> None:
     axes.imshow(
         counts, cmap="Blues", vmin=0, vmax=max(counts.max(initial=0.0), 1.0), aspect="equal"
     )
-    for row, values in enumerate(counts):
-        for column, lines in enumerate(values):
-            dark = lines > 0.55 * max(counts.max(), 1.0)
-            axes.text(
-                column,
-                row,
-                f"{lines:.0f}" if lines else "·",
-                ha="center",
-                va="center",
-                fontsize=9,
-                color="white" if dark else INK,
-            )
+    for (row, column), lines in np.ndenumerate(counts):
+        dark = lines > 0.55 * max(counts.max(), 1.0)
+        axes.text(
+            column,
+            row,
+            f"{lines:.0f}" if lines else "·",
+            ha="center",
+            va="center",
+            fontsize=9,
+            color="white" if dark else INK,
+        )
     names = [shorten(name, LABEL_CHARS) for name in reach.order]
     axes.set_xticks(range(len(names)), names, rotation=40, ha="right", fontsize=9)
     axes.set_yticks(range(len(names)), names, fontsize=9)

@@ -52,8 +52,8 @@ def show_data(script: DemoScript) -> None:
     print_text(
         f"{kind}: {data.name}. {pluralize(len(data.users), 'user')}, "
         f"{pluralize(len(data.items), 'item')}, {pluralize(len(data), 'event')}.",
+        *(f"  {note}" for note in data.notes),
     )
-    print_text(*(f"  {note}" for note in data.notes))
     if script.wave:
         print_text(
             f"  Watched here: the wave of “{script.wave.attribute}” in the community"

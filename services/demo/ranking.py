@@ -45,8 +45,8 @@ def show_ranking(report: Report | str) -> None:
     columns = ("", "N@10", "first of ten", "against off, by user", "t")
     rows = [(label, *_figures(report.arm(name))) for name, label in ARMS.items()]
     print_table("", columns, rows, columns[1:])
-    print_text(FOOTNOTE)
-    print_text(verdict(*(report.arm(name).against_off for name in ("adoption", "placebo"))))
+    on, placebo = (report.arm(name).against_off for name in ("adoption", "placebo"))
+    print_text(FOOTNOTE, verdict(on, placebo))
 
 
 def _figures(arm: ArmReport) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.report.collect import collect_report
 from services.report.page import render_page
-from services.runtime.console import print_text, progress_bar
+from services.runtime.console import print_text, progress_of
 from services.runtime.logs import configure_logging
 from services.server import running
 
@@ -196,9 +196,9 @@ async def _picture(
 async def load_clients(stub: Stub, script: DemoScript) -> UploadReport:
     """Upload all clients, before any event."""
     dataset = script.dataset
-    with progress_bar() as bar:
-        task = bar.add_task("users and items", total=len(dataset.items) + len(dataset.users))
-        return await upload(stub, dataset.clients, (), lambda more: bar.advance(task, more))
+    total = len(dataset.items) + len(dataset.users)
+    with progress_of("users and items") as progress:
+        return await upload(stub, dataset.clients, (), lambda done: progress(done, total))
 
 
 async def load_events(stub: Stub, script: DemoScript, start: int, end: int) -> None:
@@ -211,14 +211,12 @@ async def load_events(stub: Stub, script: DemoScript, start: int, end: int) -> N
     Raises:
         Refused: An event was rejected.
     """
-    with progress_bar() as bar:
-        task = bar.add_task("events", total=end - start)
-        report = await upload(
-            stub, (), script.dataset.between(start, end), lambda more: bar.advance(task, more)
-        )
-        if report.outcomes["rejected"]:
-            raise Refused(report.examples[0])
-        bar.add_task("learn, reason, rounds", total=None)
+    with progress_of("events") as progress:
+        events = script.dataset.between(start, end)
+        report = await upload(stub, (), events, lambda done: progress(done, end - start))
+    if report.outcomes["rejected"]:
+        raise Refused(report.examples[0])
+    with progress_of("learn, reason, rounds"):
         await stub.RunRound(pb.RunRoundRequest(drain=True))
 
 

@@ -293,10 +293,7 @@ def prompt_of(data: Mapping[str, Any], response_format: object) -> str:
     """
     if not data:
         return "probe" if response_format else "ping"
-    for mark, name in MARKS.items():
-        if mark in data:
-            return name
-    return "forward"
+    return next((name for mark, name in MARKS.items() if mark in data), "forward")
 
 
 @asynccontextmanager

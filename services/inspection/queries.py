@@ -78,15 +78,12 @@ class InspectQuery:
 
 def load_queries() -> dict[str, InspectQuery]:
     """Load all queries by name."""
-    folder = files(FOLDER) / "inspect"
-    found = [
-        parse_query(file.name.removesuffix(SUFFIX), file.read_text(encoding="utf-8"))
-        for file in folder.iterdir()
+    texts = {
+        file.name.removesuffix(SUFFIX): file.read_text(encoding="utf-8")
+        for file in (files(FOLDER) / "inspect").iterdir()
         if file.name.endswith(SUFFIX)
-    ]
-    return {
-        question.name: question for question in sorted(found, key=lambda question: question.name)
     }
+    return {name: parse_query(name, text) for name, text in sorted(texts.items())}
 
 
 def load_query(name: str) -> InspectQuery:

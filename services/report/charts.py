@@ -147,16 +147,13 @@ def rounds_chart(reports: Sequence[pb.RoundReport]) -> Element:
     shown = reports[-MAX_ROUNDS:]
     most = max(max(report.reached_clients for report in shown), 1)
     step = (ROUNDS_WIDTH - 60) / len(shown)
-    columns = [
-        _round_column(report, 48 + place * step, step, most) for place, report in enumerate(shown)
-    ]
     base = ROUNDS_HEIGHT - 12
     last = drawn_text(ROUNDS_WIDTH - 12, base, f"round {shown[-1].number}", "end")
     return drawing(
         ROUNDS_WIDTH,
         ROUNDS_HEIGHT,
         "Clients newly reached by each round",
-        columns,
+        (_round_column(report, 48 + at * step, step, most) for at, report in enumerate(shown)),
         drawn_text(40, 30, f"{most:,}", "end"),
         drawn_text(40, ROUNDS_HEIGHT - 34, "0", "end"),
         drawn_text(48, base, f"round {shown[0].number}", "start"),

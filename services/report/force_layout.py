@@ -25,15 +25,13 @@ def force_layout(weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]
     count = len(weights)
     places = _spectral(weights, seed)
     spring = 1.6 / np.sqrt(max(count, 1))
-    step = FIRST_STEP
-    for _ in range(STEPS):
+    for step in FIRST_STEP * COOLING ** np.arange(STEPS):
         gaps = places[:, None, :] - places[None, :, :]
         distance = np.maximum(np.linalg.norm(gaps, axis=2), MIN_DISTANCE)
         push = spring**2 / distance**2 - weights * distance / spring
         moves = np.einsum("ij,ijd->id", push, gaps) - 0.3 * spring * places
         lengths = np.maximum(np.linalg.norm(moves, axis=1, keepdims=True), MIN_DISTANCE)
         places = places + moves / lengths * np.minimum(lengths, step)
-        step *= COOLING
     places -= places.mean(axis=0)
     return places / max(float(np.abs(places).max()), MIN_DISTANCE)
 

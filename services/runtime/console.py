@@ -18,7 +18,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
 
 AnswerT = TypeVar("AnswerT", bound=Message)
 PIPED_WIDTH = 160
@@ -128,8 +127,12 @@ def print_table(
     console().print(table)
 
 
-def progress_bar() -> "Progress":
-    """Make a progress bar on stderr, shown only on a terminal."""
+@contextmanager
+def progress_of(name: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Show a progress bar on stderr within the block, if that is a terminal.
+
+    Yields a function that takes done and total.
+    """
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -139,7 +142,7 @@ def progress_bar() -> "Progress":
         TimeRemainingColumn,
     )
 
-    return Progress(
+    with Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
@@ -147,16 +150,7 @@ def progress_bar() -> "Progress":
         console=Console(stderr=True),
         disable=not sys.stderr.isatty(),
         transient=True,
-    )
-
-
-@contextmanager
-def progress_of(name: str) -> Iterator[Callable[[int, int | None], None]]:
-    """Show a progress bar within the block.
-
-    Yields a function that takes done and total.
-    """
-    with progress_bar() as bar:
+    ) as bar:
         task = bar.add_task(printable(name), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from propagation.evaluation.kernels.arms import RANKINGS, evaluation_combiner, log_factorials
 from propagation.evaluation.kernels.controls import new_controls
 from propagation.evaluation.kernels.prequential import evaluate_block
-from propagation.evaluation.stream import EvaluationSettings, Stream
+from propagation.evaluation.stream import I64, EvaluationSettings, Stream
 from propagation.numbers import ITEMS, USERS, State, new_state, with_room
 from propagation.numbers.rules import start_mass
 from propagation.ports import FittableEmbedder
 from propagation.routing import random_directions, spherical_kmeans
 from propagation.workflow.views import usable_cores
 
-I64 = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 

@@ -1,9 +1,8 @@
 """Tables of reports: headings and rows of text."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from propagation.evaluation.protocols.by_numbers import Report, Setting
-from propagation.evaluation.protocols.metrics import ArmReport, Paired, Slice
+from propagation.evaluation.protocols.metrics import Figures, Paired, Slice
 from propagation.evaluation.protocols.vary import Effect, value_in_words
 
 LABELS = {
@@ -24,6 +23,8 @@ LOOP_LABELS = {
     "evolved": "live, evolved",
     "not evolved": "live, not evolved",
 }
+MEASURES = ("n10", "hr1", "n10_matched")
+LEAVE_ONE_OUT_MEASURES = ("n10", "n10_of_100", "hr1")
 HEADERS = ("arm", "N@10", "HR@1", "N@10 matched", "against off", "t", "against off with kNN", "t")
 LEAVE_ONE_OUT_HEADERS = (
     "arm",
@@ -54,24 +55,23 @@ SLICE_HEADERS = (
 )
 
 
-def rows(report: Report) -> list[tuple[str, ...]]:
-    """Return one row for each arm, under HEADERS.
+def arm_rows(
+    figures: Figures, measures: Sequence[str], shown: Collection[str]
+) -> list[tuple[str, ...]]:
+    """Return one row for each arm that is shown, in the order of LABELS.
 
-    The rows are in the order of LABELS.
+    Args:
+        measures: MEASURES for rows under HEADERS, or LEAVE_ONE_OUT_MEASURES.
     """
+    arms = [figures.arm(name) for name in LABELS if name in shown]
     return [
-        (label, _level(arm.n10), _level(arm.hr1), _level(arm.n10_matched), *_against(arm))
-        for name, label in LABELS.items()
-        for arm in (report.arm(name),)
-    ]
-
-
-def leave_one_out_rows(setting: Setting) -> list[tuple[str, ...]]:
-    """Return one row for each arm, under LEAVE_ONE_OUT_HEADERS."""
-    return [
-        (label, _level(arm.n10), _level(arm.n10_of_100), _level(arm.hr1), *_against(arm))
-        for name, label in LABELS.items()
-        for arm in (setting.arm(name),)
+        (
+            LABELS[arm.name],
+            *(_level(getattr(arm, measure)) for measure in measures),
+            *_difference(arm.against_off),
+            *_difference(arm.against_offk),
+        )
+        for arm in arms
     ]
 
 
@@ -125,10 +125,6 @@ def effect_gains(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]
         )
         for point in effect.points
     ]
-
-
-def _against(arm: ArmReport) -> tuple[str, ...]:
-    return (*_difference(arm.against_off), *_difference(arm.against_offk))
 
 
 def _level(value: float | None) -> str:

@@ -214,6 +214,5 @@ def _status(run: pb.EvolutionRun, undone: dict[int, int]) -> str:
 def run_in_words(run: pb.EvolutionRun) -> str:
     """Return a run as one line."""
     name = f"run {run.run}" if run.run else "dry run"
-    if run.published:
-        return f"{name}: published at sequence {run.sequence:,}; {run.verdict}"
-    return f"{name}: nothing was changed; {run.verdict}"
+    fate = f"published at sequence {run.sequence:,}" if run.published else "nothing was changed"
+    return f"{name}: {fate}; {run.verdict}"

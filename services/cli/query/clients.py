@@ -18,6 +18,11 @@ from services.cli.access import (
 )
 from services.runtime.console import print_answer, print_table, print_text
 
+HEADINGS = {
+    pb.AUTHOR_CATALOGUE: "From the catalogue:",
+    pb.AUTHOR_INTERACTION: "From its own interactions:",
+    pb.AUTHOR_RECEPTION: "From others, through routers:",
+}
 Kind = Annotated[Literal["user", "item"], typer.Argument(help="Which id space.")]
 Id = Annotated[str, typer.Argument(help="The client's id.")]
 
@@ -54,32 +59,23 @@ def _print_profile(answer: pb.GetProfileResponse) -> None:
     """Print own lines, lines from others, filter rules, and waiting messages."""
     profile = answer.profile
     title = f" ({profile.title})" if profile.title else ""
-    out = [f"{kind_name(profile.key.kind)} {profile.key.id}{title}, version {profile.version}"]
-    headings = {
-        pb.AUTHOR_CATALOGUE: "From the catalogue:",
-        pb.AUTHOR_INTERACTION: "From its own interactions:",
-        pb.AUTHOR_RECEPTION: "From others, through routers:",
-    }
-    for author, heading in headings.items():
-        lines = [line for line in profile.lines if line.author == author]
-        if lines:
-            out += ["", heading, *(f"  {line.text}{_through(line)}" for line in lines)]
+    print_text(f"{kind_name(profile.key.kind)} {profile.key.id}{title}, version {profile.version}")
     if not profile.lines:
-        out += ["", "Nothing is known of it yet."]
-    if profile.filter_memory:
-        # When a router was split, each half got the rule in the same words.
-        out += [
-            "",
-            "How it filters what others bring:",
-            *(f"  {text}" for text in dict.fromkeys(rule.text for rule in profile.filter_memory)),
-        ]
-    if profile.waiting:
-        out += [
-            "",
-            "Waiting to be merged:",
-            *(f"  {message.router_name}: {message.text}" for message in profile.waiting),
-        ]
-    print_text(*out)
+        print_text("", "Nothing is known of it yet.")
+    sections = {
+        heading: [f"{line.text}{_through(line)}" for line in profile.lines if line.author == author]
+        for author, heading in HEADINGS.items()
+    }
+    # When a router was split, each half got the rule in the same words.
+    sections["How it filters what others bring:"] = list(
+        dict.fromkeys(rule.text for rule in profile.filter_memory)
+    )
+    sections["Waiting to be merged:"] = [
+        f"{message.router_name}: {message.text}" for message in profile.waiting
+    ]
+    for heading, lines in sections.items():
+        if lines:
+            print_text("", heading, *(f"  {line}" for line in lines))
 
 
 def _through(line: pb.Line) -> str:

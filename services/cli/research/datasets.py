@@ -28,8 +28,6 @@ from services.runtime.console import (
     print_error,
     print_json,
     print_text,
-    printable,
-    progress_bar,
     progress_of,
 )
 
@@ -90,47 +88,33 @@ def import_(
 def _upload(dataset: "Dataset", address: str) -> "UploadReport":
     from services.client.upload import upload
 
-    clients = len(dataset.items) + len(dataset.users)
-    if not clients:
+    total = len(dataset.items) + len(dataset.users) + len(dataset)
+    if not total:
         raise UsageProblem(f"{dataset.name} holds nothing to import")
-    with progress_bar() as bar:
-        task = bar.add_task(printable(dataset.name), total=clients + len(dataset))
+    with progress_of(dataset.name) as progress:
         return ask(
             address,
             lambda stub: upload(
-                stub, dataset.clients, dataset.events, lambda more: bar.advance(task, more)
+                stub, dataset.clients, dataset.events, lambda done: progress(done, total)
             ),
         )
 
 
 def in_words(dataset: "Dataset", report: "UploadReport") -> list[str]:
     """Return the report as lines to print."""
-    counts = ", ".join(f"{report.outcomes[name]:,} {name}" for name in OUTCOMES)
-    return [
-        (
-            f"{dataset.name}: {pluralize(report.clients, 'client')} ({report.clients_changed:,} new"
-            f" or changed); events: {counts}"
-        ),
-        *dataset.notes,
-        *_omissions(report),
-        *(f"rejected: {example}" for example in report.examples),
-    ]
-
-
-def _omissions(report: "UploadReport") -> list[str]:
-    """Return what is in the service now and what is not.
-
-    Returns:
-        None if everything is in it.
-    """
     accepted, known, rejected = (report.outcomes[name] for name in OUTCOMES)
-    if not rejected:
-        return []
-    return [
-        f"Loaded: all clients and {pluralize(accepted, 'new event')}; there already: {known:,}. Not"
-        f" loaded: {pluralize(rejected, 'event')}; of those that the service has with other content"
-        " it keeps what it had. The first of them:"
+    lines = [
+        f"{dataset.name}: {pluralize(report.clients, 'client')} ({report.clients_changed:,} new or"
+        f" changed); events: {accepted:,} accepted, {known:,} duplicate, {rejected:,} rejected",
+        *dataset.notes,
     ]
+    if rejected:
+        lines.append(
+            f"Loaded: all clients and {pluralize(accepted, 'new event')}; there already: {known:,}."
+            f" Not loaded: {pluralize(rejected, 'event')}; of those that the service has with other"
+            " content it keeps what it had. The first of them:"
+        )
+    return [*lines, *(f"rejected: {example}" for example in report.examples)]
 
 
 def replay(

@@ -24,11 +24,11 @@ from propagation.evaluation.reports.plot import draw_leave_one_out, over_time
 from propagation.evaluation.reports.table import (
     FOOTNOTE,
     HEADERS,
-    LABELS,
     LEAVE_ONE_OUT_HEADERS,
+    LEAVE_ONE_OUT_MEASURES,
+    MEASURES,
     SLICE_HEADERS,
-    leave_one_out_rows,
-    rows,
+    arm_rows,
     slice_rows,
 )
 from propagation.evaluation.stream import EvaluationSettings, Stream
@@ -92,8 +92,7 @@ def prequential(
             f" {report.ranked:,} from event {report.reported_from:,} on; median of"
             f" {pluralize(len(report.settings.seeds), 'seed')}"
         )
-        kept = [row for name, row in zip(LABELS, rows(report), strict=True) if name in shown]
-        print_table(title, HEADERS, kept, HEADERS[1:])
+        print_table(title, HEADERS, arm_rows(report, MEASURES, shown), HEADERS[1:])
         print_cost(report.seconds, report.embedder)
 
     return Outcome(report, show, lambda path: over_time(report, path))
@@ -146,12 +145,8 @@ def leave_one_out(
                 f" {pluralize(setting.targets, 'target')}; median of"
                 f" {pluralize(len(report.settings.seeds), 'seed')}"
             )
-            kept = [
-                row
-                for name, row in zip(LABELS, leave_one_out_rows(setting), strict=True)
-                if name in shown
-            ]
-            print_table(title, LEAVE_ONE_OUT_HEADERS, kept, LEAVE_ONE_OUT_HEADERS[1:])
+            rows = arm_rows(setting, LEAVE_ONE_OUT_MEASURES, shown)
+            print_table(title, LEAVE_ONE_OUT_HEADERS, rows, LEAVE_ONE_OUT_HEADERS[1:])
         print_table(
             f"By what was known, {KNOWING['end']} (N@10 of 10)",
             SLICE_HEADERS,

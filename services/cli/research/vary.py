@@ -120,7 +120,7 @@ def _of_numbers(
     settings: Settings,
     options: EvaluationSettings,
 ) -> Effect:
-    begun, points, ranked = time.monotonic(), [], 0
+    begun, reports = time.monotonic(), []
     for value in values:
         changed = (
             {"tau": value}
@@ -133,17 +133,18 @@ def _of_numbers(
             settings,
             options.model_copy(update=changed),
         )
-        points.append(numbers_point(of, value, report))
-        ranked = report.ranked
+        reports.append(report)
     bases = {name: base for name, base in BASES.items() if name in SHOWN[of]}
     return Effect(
         of=of,
         dataset=stream.name,
         events=len(stream.user),
-        ranked=ranked,
+        ranked=reports[-1].ranked,
         seeds=len(options.seeds),
         bases=bases,
-        points=points,
+        points=[
+            numbers_point(of, value, report) for value, report in zip(values, reports, strict=True)
+        ],
         seconds=time.monotonic() - begun,
         commit=release(),
     )

@@ -8,7 +8,12 @@ import pytest
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.protocols.by_numbers import LeaveOneOutReport, evaluate_leave_one_out
 from propagation.evaluation.reports.plot import draw_leave_one_out
-from propagation.evaluation.reports.table import LEAVE_ONE_OUT_HEADERS, leave_one_out_rows
+from propagation.evaluation.reports.table import (
+    LABELS,
+    LEAVE_ONE_OUT_HEADERS,
+    LEAVE_ONE_OUT_MEASURES,
+    arm_rows,
+)
 from propagation.evaluation.stream import EvaluationSettings
 from tests.unit.evaluation.test_protocol import two_communities
 
@@ -57,7 +62,7 @@ def test_a_report_is_read_back_as_it_was_written(report):
 def test_tables_and_plot(report, tmp_path):
     assert all(
         len(row) == len(LEAVE_ONE_OUT_HEADERS)
-        for row in leave_one_out_rows(report.setting("moment"))
+        for row in arm_rows(report.setting("moment"), LEAVE_ONE_OUT_MEASURES, LABELS)
     )
     draw_leave_one_out(report, tmp_path / "left_out.svg")
     assert (tmp_path / "left_out.svg").read_text().lstrip().startswith("<?xml")

@@ -9,7 +9,14 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.protocols.by_numbers import Report, evaluate_prequential
 from propagation.evaluation.protocols.metrics import pair_up
 from propagation.evaluation.reports.plot import cold_start, over_time
-from propagation.evaluation.reports.table import HEADERS, SLICE_HEADERS, rows, slice_rows
+from propagation.evaluation.reports.table import (
+    HEADERS,
+    LABELS,
+    MEASURES,
+    SLICE_HEADERS,
+    arm_rows,
+    slice_rows,
+)
 from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.model import InvalidInput
 
@@ -58,7 +65,7 @@ def test_the_report_states_what_was_run(report):
     assert report.commit == "abc"
     written = report.model_dump_json()
     assert Report.model_validate_json(written).model_dump_json() == written
-    assert all(len(row) == len(HEADERS) for row in rows(report))
+    assert all(len(row) == len(HEADERS) for row in arm_rows(report, MEASURES, LABELS))
 
 
 def test_plots_are_pictures(report, tmp_path):
