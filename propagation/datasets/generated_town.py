@@ -171,17 +171,15 @@ def _waves(rng: Generator, plan: _Plan, names: Sequence[str]) -> tuple[Wave, ...
         start, length = int(starts[place]), int(WAVE_LENGTH * EVENTS)
         members = np.flatnonzero(plan.homes == community)
         pioneers = rng.choice(members, min(PIONEERS, len(members)), replace=False)
-        items = tuple(plan.items[row].key.id for row in plan.wave_items[community].tolist())
-        first = tuple(names[user] for user in pioneers.tolist())
         waves.append(
             Wave(
-                QUARTERS[community],
-                FASHIONS[community].attribute,
-                items,
-                first,
-                start,
-                start + int(PIONEER_SHARE * length),
-                start + length,
+                community=QUARTERS[community],
+                attribute=FASHIONS[community].attribute,
+                items=tuple(plan.items[row].key.id for row in plan.wave_items[community].tolist()),
+                pioneers=tuple(names[user] for user in pioneers.tolist()),
+                start=start,
+                spread=start + int(PIONEER_SHARE * length),
+                end=start + length,
             )
         )
     return tuple(waves)

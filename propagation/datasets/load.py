@@ -26,10 +26,8 @@ from propagation.model import (
 )
 
 CLIENTS, EVENTS = "clients.jsonl", "events.jsonl"
-KINDS = {"user": ClientKind.USER, "item": ClientKind.ITEM}
 LISTS = ("attributes", "categories")
 Id = str | int
-Metadata = dict[str, str | int | float | bool | None]
 
 
 class JsonObject(BaseModel):
@@ -39,7 +37,7 @@ class JsonObject(BaseModel):
     """
 
     model_config = ConfigDict(strict=True)
-    metadata: Metadata | None = None
+    metadata: dict[str, str | int | float | bool | None] | None = None
 
     def metadata_texts(self, place: Place) -> Mapping[str, str]:
         """Check the metadata and return it as texts.
@@ -154,7 +152,7 @@ def _printable(name: str) -> str:
 def _clients(folder: Path, ids: IdChecker) -> dict[ClientKind, dict[str, ClientChange]]:
     found: dict[ClientKind, dict[str, ClientChange]] = {kind: {} for kind in ClientKind}
     for place, row in _objects(find(folder, CLIENTS), ClientObject):
-        kind = KINDS[row.kind]
+        kind = ClientKind[row.kind.upper()]
         name = ids.check_first(str(row.id), place, "id", found[kind])
         change = ClientChange(
             key=ClientKey(kind=kind, id=name),
@@ -202,9 +200,6 @@ def _optional_id(value: Id | None, place: Place, field: str, ids: IdChecker) -> 
     return None if value is None else ids.check(str(value), place, field)
 
 
-Loader = Callable[[Path, int], Dataset]
-
-
 class Format(NamedTuple):
     """A format: its loader and the names or patterns of the files that it reads.
 
@@ -212,7 +207,7 @@ class Format(NamedTuple):
     be missing.
     """
 
-    load: Loader
+    load: Callable[[Path, int], Dataset]
     main: tuple[str, ...]
     further: tuple[str, ...] = ()
 
@@ -247,14 +242,14 @@ def load_dataset(folder: Path, seed: int) -> Dataset:
     folder = folder.expanduser().resolve()
     if not folder.is_dir():
         raise BrokenData(str(folder), 0, "", "is not a folder")
-    dataset = _loader(folder)(folder, seed)
+    dataset = _format_of(folder).load(folder, seed)
     if not dataset.items:
         raise BrokenData(str(folder), 0, "", "its files name no item and no event")
     return dataset
 
 
-def _loader(folder: Path) -> Loader:
-    """Return the loader of the one format that the folder holds."""
+def _format_of(folder: Path) -> Format:
+    """Return the one format that the folder holds."""
     rest = sorted({plain_name(path) for path in folder.iterdir() if path.is_file()})
     present: dict[str, list[str]] = {}
     for name, one in FORMATS.items():
@@ -282,7 +277,7 @@ def _loader(folder: Path) -> Loader:
     events = FORMATS[name].main[-1]
     if not fnmatch.filter(present[name], events):
         _check_ignored(folder, name, events, rest)
-    return FORMATS[name].load
+    return FORMATS[name]
 
 
 def _matching(files: list[str], patterns: Iterable[str]) -> list[str]:

@@ -103,7 +103,7 @@ def status(address: Address = LOOPBACK, json: AsJson = False) -> None:
 
 
 def _facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
-    facts: list[tuple[str, object]] = [
+    return [
         ("version", answer.version),
         ("policy", answer.policy),
         (
@@ -133,14 +133,14 @@ def _facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
             else "none yet",
         ),
         ("dead letters", f"{answer.dead_letters:,}"),
+        *(spending_in_words(answer.spending) if answer.HasField("spending") else ()),
+        *(
+            (f"budget {budget.name}", f"{budget.used:g} of {budget.limit:g}")
+            for budget in answer.budgets
+        ),
+        *((f"by the calendar: {job.name}", job_in_words(job)) for job in answer.jobs),
+        *((f"failing: {job}", reason) for job, reason in answer.failing.items()),
     ]
-    facts += spending_in_words(answer.spending) if answer.HasField("spending") else []
-    facts += [
-        (f"budget {budget.name}", f"{budget.used:g} of {budget.limit:g}")
-        for budget in answer.budgets
-    ]
-    facts += [(f"by the calendar: {job.name}", job_in_words(job)) for job in answer.jobs]
-    return facts + [(f"failing: {job}", reason) for job, reason in answer.failing.items()]
 
 
 def spending_in_words(spending: pb.Spending) -> list[tuple[str, object]]:
