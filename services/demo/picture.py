@@ -71,8 +71,10 @@ def _network(axes: "Axes", reach: Reach, traced: TracedPath | None, seed: int) -
     for name in reach.order:
         members = [at_user[user] for user in users if reach.groups.get(user) == name]
         if members:
+            across, up = zip(*members, strict=True)
             axes.scatter(
-                *zip(*members, strict=True),
+                across,
+                up,
                 s=26,
                 color=colours[name],
                 label=f"{name} ({len(members)})",

@@ -1,6 +1,7 @@
 """`propagation round`, `evolve` and `watch`: rounds and evolutions, by hand and as they happen."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +21,7 @@ from services.runtime.console import (
 if TYPE_CHECKING:
     from propagation.v1.propagation_pb2_grpc import PropagationServiceAsyncStub
 
+EventKind = StrEnum("EventKind", ["ROUND", "MESSAGE", "MERGE", "EVOLUTION"])
 TOKEN_KEY = "propagation-resume-token"
 
 
@@ -53,7 +55,7 @@ def round_in_words(done: pb.RoundReport) -> str:
 
 def watch(
     kinds: Annotated[
-        list[Literal["round", "message", "merge", "evolution"]] | None,
+        list[EventKind] | None,
         typer.Option("--kind", help="Only this kind; may be repeated. Without: all."),
     ] = None,
     resume: Annotated[
@@ -74,7 +76,7 @@ def watch(
     request = pb.WatchPropagationRequest(
         resume_token=resume,
         kinds=[
-            pb.PropagationEventKind.Value(f"PROPAGATION_EVENT_KIND_{kind.upper()}")
+            pb.PropagationEventKind.Value(f"PROPAGATION_EVENT_KIND_{kind.name}")
             for kind in kinds or ()
         ],
     )
