@@ -55,6 +55,7 @@ TAGS = frozenset(
         "th",
         "td",
         "svg",
+        "g",
         "line",
         "circle",
         "rect",
