@@ -208,12 +208,12 @@ def _matrix(axes: "Axes", reach: Reach) -> None:
     axes.imshow(
         counts, cmap="Blues", vmin=0, vmax=max(counts.max(initial=0.0), 1.0), aspect="equal"
     )
-    for (row, column), lines in np.ndenumerate(counts):
-        dark = lines > 0.55 * max(counts.max(), 1.0)
+    for (row, column), count in np.ndenumerate(counts):
+        dark = count > 0.55 * max(counts.max(), 1.0)
         axes.text(
             column,
             row,
-            f"{lines:.0f}" if lines else "·",
+            f"{count:.0f}" if count else "·",
             ha="center",
             va="center",
             fontsize=9,
