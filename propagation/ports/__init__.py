@@ -34,6 +34,7 @@ from propagation.ports.vector_index import (
     Point,
     VectorIndex,
     check_vector,
+    unit_rows,
 )
 
 __all__ = [
@@ -77,4 +78,5 @@ __all__ = [
     "VectorIndex",
     "VersionClash",
     "check_vector",
+    "unit_rows",
 ]

@@ -6,7 +6,7 @@ Each of its points has a version.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,12 @@ def check_vector(vector: NDArray[np.float32], dimension: int, what: str) -> None
         )
     if not np.isfinite(vector).all():
         raise ValueError(f"{what}: the vector holds NaN or infinity")
+
+
+def unit_rows(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+    """Scale rows [n, D] to length 1; rows of zeros stay."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32, copy=False)
 
 
 class IndexWriter(Protocol):

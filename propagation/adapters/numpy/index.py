@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -10,7 +11,7 @@ import orjson
 from numpy.typing import NDArray
 
 from propagation.model import IncompatibleSettings, IndexUnavailable
-from propagation.ports import Collection, Hit, IndexSuccessor, Point, check_vector
+from propagation.ports import Collection, Hit, IndexSuccessor, Point, check_vector, unit_rows
 
 FIRST_ROWS, FIRST_PLACES = 1_024, 4
 NONE = 0  # the attribute number of an empty place
@@ -27,7 +28,7 @@ class Shelf:
     def __init__(self, dimension: int) -> None:
         self._vectors = np.zeros((FIRST_ROWS, dimension), np.float32)
         self._keys: list[int | str] = []
-        self._versions: list[int] = []
+        self._versions: dict[int | str, int] = {}
         self._attributes = np.full((FIRST_ROWS, FIRST_PLACES), NONE, np.int32)
         self._numbers: dict[str, int] = {}
         self._row: dict[int | str, int] = {}
@@ -37,19 +38,17 @@ class Shelf:
         self._make_room(len(points))
         rows, vectors = [], []
         for point in points:
-            row = self._row.get(point.key)
-            if row is None:
-                row = self._row[point.key] = len(self._keys)
-                self._keys.append(point.key)
-                self._versions.append(point.version)
-            elif point.version < self._versions[row]:
+            if point.version < self._versions.get(point.key, point.version):
                 continue
-            self._versions[row] = point.version
+            row = self._row.setdefault(point.key, len(self._keys))
+            if row == len(self._keys):
+                self._keys.append(point.key)
+            self._versions[point.key] = point.version
             self._hold(row, point.attributes)
             rows.append(row)
             vectors.append(point.vector)
         if rows:  # of a key that is here twice the last
-            self._vectors[rows] = _units(np.stack(vectors))
+            self._vectors[rows] = unit_rows(np.stack(vectors))
 
     def drop(self, keys: Sequence[int | str]) -> None:
         """Remove points; the last row takes the place of each."""
@@ -57,13 +56,12 @@ class Shelf:
             row = self._row.pop(key, None)
             if row is None:
                 continue
-            last = len(self._keys) - 1
+            del self._versions[key]
+            moved, last = self._keys.pop(), len(self._keys)
             if row != last:
                 self._vectors[row] = self._vectors[last]
-                self._keys[row], self._versions[row] = self._keys[last], self._versions[last]
                 self._attributes[row] = self._attributes[last]
-                self._row[self._keys[row]] = row
-            del self._keys[last], self._versions[last]
+                self._keys[row], self._row[moved] = moved, row
 
     def nearest(self, vector: NDArray[np.float32], limit: int) -> list[Hit]:
         """Return the `limit` points of largest cosine, ordered by (-score, key)."""
@@ -99,7 +97,7 @@ class Shelf:
 
     def versions(self) -> dict[int | str, int]:
         """Return the version of every key."""
-        return dict(zip(self._keys, self._versions, strict=True))
+        return dict(self._versions)
 
     def _cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         norm = float(np.linalg.norm(vector))
@@ -126,22 +124,11 @@ class Shelf:
         self._attributes[row, : len(numbers)] = numbers
 
     def _make_room(self, more: int) -> None:
-        rows = len(self._vectors)
-        while rows < len(self._keys) + more:
-            rows *= 2
-        if rows > len(self._vectors):
-            added = ((0, rows - len(self._vectors)), (0, 0))
+        rows, needed = len(self._vectors), len(self._keys) + more
+        if needed > rows:
+            added = ((0, max(rows, needed - rows)), (0, 0))
             self._vectors = np.pad(self._vectors, added)
             self._attributes = np.pad(self._attributes, added)
-
-
-def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return [n, D] at length 1; zeros stay."""
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    units: NDArray[np.float32] = np.divide(
-        vectors, norms, out=np.zeros_like(vectors), where=norms > 0
-    )
-    return units
 
 
 class PointStore(Protocol):
@@ -169,33 +156,20 @@ class PointStore(Protocol):
         """Remove points; unknown keys are ignored."""
 
 
+def shelf_names(generation: int) -> dict[Collection, str]:
+    """Name the collections of a generation as the point store keeps them."""
+    suffix = f"/{generation}" if generation else ""
+    return {collection: f"{collection}{suffix}" for collection in Collection}
+
+
 class Shelves:
     """One generation of collections in memory. Each reindex counts `generation` up."""
 
-    def __init__(self, points: PointStore, dimension: int, generation: int) -> None:
+    def __init__(self, dimension: int, generation: int) -> None:
         self.dimension = dimension
-        self._generation = generation
-        self._points = points
+        self.names = shelf_names(generation)
         self._shelves = {collection: Shelf(dimension) for collection in Collection}
         self._lock = threading.Lock()
-
-    @property
-    def names(self) -> list[str]:
-        """Return the names under which the point store keeps them."""
-        return [self.name(collection) for collection in Collection]
-
-    def name(self, collection: Collection) -> str:
-        """Return the name under which the point store keeps a collection."""
-        return f"{collection}/{self._generation}" if self._generation else str(collection)
-
-    async def load(self) -> None:
-        """Read all points of the point store."""
-        for collection in Collection:
-            await self.put(collection, await self._points.load_points(self.name(collection)))
-
-    async def put(self, collection: Collection, points: Sequence[Point]) -> None:
-        """Put points into memory."""
-        await self.run(collection, lambda shelf: shelf.put(points))
 
     async def run(self, collection: Collection, work: Callable[[Shelf], T]) -> T:
         """Run work on a thread, one at a time."""
@@ -222,12 +196,12 @@ class NumpyWriter:
         for point in points:
             check_vector(point.vector, shelves.dimension, f"{collection} {point.key!r}")
         if points:
-            await self._points.put_points(shelves.name(collection), points)
-            await shelves.put(collection, points)
+            await self._points.put_points(shelves.names[collection], points)
+            await shelves.run(collection, lambda shelf: shelf.put(points))
 
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
         shelves = self._require_shelves()
-        await self._points.drop_points(shelves.name(collection), keys)
+        await self._points.drop_points(shelves.names[collection], keys)
         await shelves.run(collection, lambda shelf: shelf.drop(keys))
 
     async def versions(self, collection: Collection) -> dict[int | str, int]:
@@ -253,8 +227,10 @@ class NumpyIndex(NumpyWriter):
                 f" dimensions), now it is {embedder} ({dimension}); go back to that one, or run"
                 " `propagation reindex`"
             )
-        shelves = Shelves(self._points, dimension, made.get("generation", 0))
-        await shelves.load()
+        shelves = Shelves(dimension, made.get("generation", 0))
+        for collection, name in shelves.names.items():
+            points = await self._points.load_points(name)
+            await shelves.run(collection, partial(Shelf.put, points=points))
         self._shelves = shelves
         return True
 
@@ -286,14 +262,17 @@ class NumpyIndex(NumpyWriter):
         served = -1
         if kept is not None:
             served = orjson.loads(kept).get("generation", 0)
-            await self._points.describe(kept, Shelves(self._points, dimension, served).names)
-        shelves = Shelves(self._points, dimension, served + 1)
-        description = _description(embedder, dimension, served + 1)
+            await self._points.describe(kept, list(shelf_names(served).values()))
+        shelves = Shelves(dimension, served + 1)
+        description = orjson.dumps(
+            {"embedder": embedder, "dimension": dimension, "generation": served + 1},
+            option=orjson.OPT_SORT_KEYS,
+        )
         return _NumpySuccessor(self, self._points, shelves, description)
 
     async def serve(self, shelves: Shelves, description: bytes) -> None:
         """Answer from these collections from now on, and drop all others."""
-        await self._points.describe(description, shelves.names)
+        await self._points.describe(description, list(shelves.names.values()))
         self._shelves = shelves
 
     async def close(self) -> None:
@@ -312,10 +291,3 @@ class _NumpySuccessor(NumpyWriter):
 
     async def publish(self) -> None:
         await self._index.serve(self._require_shelves(), self._description)
-
-
-def _description(embedder: str, dimension: int, generation: int) -> bytes:
-    return orjson.dumps(
-        {"embedder": embedder, "dimension": dimension, "generation": generation},
-        option=orjson.OPT_SORT_KEYS,
-    )

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from propagation.model import NO_EXPENSES, IncompatibleSettings
+from propagation.ports import unit_rows
 
 DIMENSION = 48
 BUCKETS = 1 << 15
@@ -124,9 +125,7 @@ class HashedEmbedder:
             if len(worded):
                 weighted = self._rows()[places] * values.astype(np.float32)[:, None]
                 out[start + worded] = np.add.reduceat(weighted, starts[worded])
-        norms = np.linalg.norm(out, axis=1, keepdims=True)
-        out /= np.where(norms > 0, norms, 1)
-        return out
+        return unit_rows(out)
 
     def _rows(self) -> NDArray[np.float32]:
         """Return the table, or without one the projection.
@@ -194,9 +193,8 @@ def _right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> NDArray[n
         basis = _orthonormal(matrix @ _orthonormal(matrix.T @ basis))
     right = _orthonormal(matrix.T @ basis)
     out = np.zeros((matrix.shape[1], rank))
-    first = 1 if right.shape[1] > 1 else 0
-    kept = min(rank, right.shape[1] - first)
-    out[:, :kept] = right[:, first : first + kept]
+    kept = right[:, 1 : rank + 1] if right.shape[1] > 1 else right
+    out[:, : kept.shape[1]] = kept
     return out
 
 

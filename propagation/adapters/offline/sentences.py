@@ -103,5 +103,5 @@ def _names(
 
 
 def _keywords(text: str) -> list[str]:
-    words = [word for raw in WORD.findall(text) if (word := normalize_name(raw)) not in COMMON]
-    return [word for word in words if len(word) <= KEYWORD_MAX_CHARS]
+    words = map(normalize_name, WORD.findall(text))
+    return [word for word in words if word not in COMMON and len(word) <= KEYWORD_MAX_CHARS]

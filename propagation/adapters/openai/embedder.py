@@ -15,7 +15,7 @@ from propagation.adapters.openai.endpoint.client import TEXTS_PER_CALL
 from propagation.adapters.openai.endpoint.endpoint import PLAIN_TEXT, Endpoint, EndpointAdapter
 from propagation.adapters.openai.options import EmbeddingOptions
 from propagation.model import IncompatibleSettings, ReasonerGaveUp
-from propagation.ports import BlobStore
+from propagation.ports import BlobStore, unit_rows
 
 REFUSED_SECONDS = 900.0
 MOST_REFUSED = 65_536
@@ -137,8 +137,7 @@ class OpenAIEmbedder(EndpointAdapter):
                 " `propagation init` if there is data, which also does what `propagation reindex`"
                 " does"
             )
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32)
+        return unit_rows(vectors)
 
     async def _look_up(self, text: str) -> NDArray[np.float32] | None:
         if _digest(text) in self._refused:

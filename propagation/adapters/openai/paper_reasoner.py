@@ -16,7 +16,7 @@ from propagation.adapters.openai.prompts import (
     predict,
 )
 from propagation.adapters.openai.reasoner import EMPTY, OpenAIReasoner, name_parties, total_usage
-from propagation.model import Gradient, Module, Profile, ReasonerFailed, ReasonWork
+from propagation.model import Gradient, Module, ReasonerFailed, ReasonWork
 from propagation.ports import (
     AnswerPart,
     BackwardAnswer,
@@ -126,9 +126,8 @@ def _join(
 
 def _after(party: Party, answer: AnswerPart[MergeAnswer]) -> Party:
     """Return a client as it is after reception."""
-    profile: Profile = party.profile
-    if not isinstance(answer, ReasonerFailed):
-        profile = profile.apply_edits(answer.edits, UNBOUNDED)
+    edits = () if isinstance(answer, ReasonerFailed) else answer.edits
+    profile = party.profile.apply_edits(edits, UNBOUNDED)
     return Party(client=party.client, profile=profile, filter_memory=party.filter_memory)
 
 

@@ -132,7 +132,12 @@ def upsert_operations(points: Sequence[Point]) -> list[models.UpdateOperation]:
         by_version[point.version].append(_struct(point))
     return [
         models.UpsertOperation(
-            upsert=models.PointsList(points=structs, update_filter=_not_newer_than(version))
+            upsert=models.PointsList(
+                points=structs,
+                update_filter=models.Filter(
+                    must=[models.FieldCondition(key=VERSION, range=models.Range(lte=version))]
+                ),
+            )
         )
         for version, structs in by_version.items()
     ]
@@ -143,10 +148,6 @@ def sharing_one_of(names: Iterable[str]) -> models.Filter:
     return models.Filter(
         must=[models.FieldCondition(key=ATTRIBUTES, match=models.MatchAny(any=sorted(names)))]
     )
-
-
-def _not_newer_than(version: int) -> models.Filter:
-    return models.Filter(must=[models.FieldCondition(key=VERSION, range=models.Range(lte=version))])
 
 
 def _struct(point: Point) -> models.PointStruct:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model import Client, ReasonerFailed, normalize_name
-from propagation.ports import Embedder
+from propagation.ports import Embedder, unit_rows
 from propagation.workflow.index.text_cache import IndexedText, LruCache
 
 READ_DEADLINE_SECONDS = 1.0
@@ -116,6 +116,4 @@ def profile_vectors(texts: Sequence[IndexedText], lines: Mapping[str, F32], dime
         weights = np.array([weight for text in texts for weight in text.weights], np.float32)
         starts = (np.cumsum(counts) - counts)[written]
         out[written] = np.add.reduceat(vectors * weights[:, None], starts)
-    norms = np.linalg.norm(out, axis=1, keepdims=True)
-    out /= np.where(norms > 0, norms, 1)
-    return out
+    return unit_rows(out)

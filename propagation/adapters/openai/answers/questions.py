@@ -110,8 +110,7 @@ class QuestionAsker:
         kept = await self._from_cache(question, asked)
         if kept is not None:
             return Answered(kept, ledger.note(Usage(((label, PromptCost(cached=1)),))))
-        tokens = question.tokens + self._for_thoughts
-        exchange = Exchange(question, data, question.parts, tokens)
+        exchange = Exchange(question, data, question.parts, question.tokens + self._for_thoughts)
         try:
             await self._ask_model(exchange)
         except ReasonerUnavailable as error:

@@ -46,7 +46,6 @@ RENEWALS: Mapping[Period, str] = {
     "run": "another run",
 }
 """When a budget is renewed, as formats of the time in an hour."""
-SPENT = ("calls", "cached", "lost", "prompt_tokens", "completion_tokens", "seconds", "money")
 
 
 class LedgerStore(BlobStore, LeaseStore, Protocol):
@@ -170,12 +169,10 @@ class BudgetLedger:
                 return
             self._saved_at = time.monotonic()
             lease, ledger = await self._lock_ledger()
+            costs = ((label, PromptCost(**cost)) for label, cost in ledger["prompts"].items())
             before, usage = self.earlier, self._unsaved
-            self.earlier, self._unsaved = read_usage(ledger.get("prompts", {})) + usage, NO_USAGE
-            ledger["prompts"] = {
-                label: [getattr(spent, name) for name in SPENT]
-                for label, spent in self.earlier.by_prompt
-            }
+            self.earlier, self._unsaved = Usage(tuple(costs)) + usage, NO_USAGE
+            ledger["prompts"] = dict(self.earlier.by_prompt)
             returned = [
                 grant for grant in self._grants if closing and grant.period != "run" and grant.key
             ]
@@ -220,7 +217,7 @@ class BudgetLedger:
             lease = await self._store.acquire_lease(LEASE, self._holder, LEASE_MS)
             if lease is not None:
                 blob = await self._store.get_blob(PLACE)
-                return lease, orjson.loads(blob or b'{"periods": {}}')
+                return lease, orjson.loads(blob or b'{"periods": {}, "prompts": {}}')
             await asyncio.sleep(WAIT_SECONDS)
         raise ReasonerUnavailable(
             "the ledger of what was spent is held by another process; it is tried again"
@@ -235,13 +232,3 @@ class BudgetLedger:
             raise ReasonerUnavailable(
                 "another process took over the ledger of what was spent; it is tried again"
             ) from error
-
-
-def read_usage(prompts: Mapping[str, list[Any]]) -> Usage:
-    """Read the sums of a stored ledger."""
-    return Usage(
-        tuple(
-            (label, PromptCost(**dict(zip(SPENT, values, strict=True))))
-            for label, values in prompts.items()
-        )
-    )

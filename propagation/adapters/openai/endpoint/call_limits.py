@@ -14,7 +14,7 @@ from propagation.model import EndpointUnavailable, ReasonerStopping, pluralize
 
 MINUTE = 60.0
 FAILURES = 12
-FIRST_SECONDS, LONGEST_SECONDS = 2.0, 5.0
+OPEN_SECONDS = 3.0
 STOPPING = "the service stops; it goes on after its next start"
 BURST = 10.0
 
@@ -124,8 +124,8 @@ class RateLimiter:
 class CircuitBreaker:
     """Opens after FAILURES failures in a row, of whatever calls.
 
-    Each failed trial doubles the time that it stays open, up to LONGEST_SECONDS: one call in that
-    time costs a server nothing, and work goes on soon after it is back.
+    It stays open for OPEN_SECONDS after each failed trial: one call in that time costs a server
+    nothing, and work goes on soon after it is back.
     """
 
     def __init__(
@@ -134,7 +134,6 @@ class CircuitBreaker:
         self._most = failures
         self._clock = clock
         self._failed = 0
-        self._seconds = FIRST_SECONDS
         self._until = 0.0
         self._trial: asyncio.Event | None = None
         self._reason = ""
@@ -167,7 +166,7 @@ class CircuitBreaker:
 
     def record_answer(self) -> None:
         """Close the breaker."""
-        self._failed, self._seconds = 0, FIRST_SECONDS
+        self._failed = 0
         if self._trial is not None:  # a call of before it was open was answered after all
             self._trial.set()
             self._trial = asyncio.Event()
@@ -181,14 +180,12 @@ class CircuitBreaker:
             self._trial.set()
             self._trial = None
 
-    def record_failure(self, reason: str, *, trial: bool) -> None:
+    def record_failure(self, reason: str) -> None:
         """Count a failure; open the breaker at the limit."""
         self._failed += 1
         self._reason = reason
         if self.open:
-            if trial:
-                self._seconds = min(2 * self._seconds, LONGEST_SECONDS)
-            self._until = self._clock() + self._seconds
+            self._until = self._clock() + OPEN_SECONDS
 
 
 class CallShutdown:

@@ -257,7 +257,7 @@ class Endpoint:
                 usage = self.ledger.settle(call.label, reserved, cost)
         finally:
             self.breaker.release(trial=trial)
-        self._learn(outcome, parameters, trial=trial)
+        self._learn(outcome, parameters)
         with suppress(PropagationError):  # the cost is written down after a later call, then
             await self.ledger.save()
         return replace(outcome, usage=usage)
@@ -297,13 +297,13 @@ class Endpoint:
             self._pause_reason, self._paused_until = reason, time.monotonic() + seconds
             log.warning("the endpoint is asked nothing for %.0f s: %s", seconds, reason)
 
-    def _learn(
-        self, outcome: Response | Failure, parameters: Mapping[str, Any], *, trial: bool
-    ) -> None:
+    def _learn(self, outcome: Response | Failure, parameters: Mapping[str, Any]) -> None:
         """Adapt the breaker, the limiter and the parameters to an attempt's outcome."""
         if not isinstance(outcome, Failure):
-            pause = requested_pause(outcome.headers, 0.0)
-            self._pause(pause, "its answer says that nothing is left of a rate")
+            self._pause(
+                requested_pause(outcome.headers, 0.0),
+                "its answer says that nothing is left of a rate",
+            )
             self.breaker.record_answer()
             self.limiter.restore()
             return
@@ -312,7 +312,7 @@ class Endpoint:
         self._pause(outcome.pause, outcome.reason)
         roles_unknown = outcome.unexplained and not self._takes_system
         if outcome.counts and not (roles_unknown and has_system(parameters.get("messages"))):
-            self.breaker.record_failure(outcome.reason, trial=trial)
+            self.breaker.record_failure(outcome.reason)
         if outcome.parameter and outcome.parameter != "response_format":
             self._refused.add(outcome.parameter)
 

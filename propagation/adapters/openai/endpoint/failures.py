@@ -89,16 +89,13 @@ class Failure:
     usage: Usage = NO_USAGE
 
 
-TIMED_OUT = Failure("timed out", Next.AGAIN, pause=AFTER_TIMEOUT, slow=True)
-
-
 def classify_failure(error: Exception, parameters: Mapping[str, object]) -> Failure:
     """Decide how to take an error of the client."""
     if isinstance(error, APITimeoutError | TimeoutError):
-        return TIMED_OUT
+        return Failure("timed out", Next.AGAIN, pause=AFTER_TIMEOUT, slow=True)
     if isinstance(error, APIStatusError):
-        message, headers = error_message(error.body), error.response.headers
-        return _of_status(error.status_code, message, headers, parameters)
+        message = error_message(error.body)
+        return _of_status(error.status_code, message, error.response.headers, parameters)
     if isinstance(error, NoAnswer):
         too_long = any(words in str(error).lower() for words in CONTEXT)
         return Failure(
@@ -118,9 +115,8 @@ def _of_status(
 ) -> Failure:
     reason = f"{status}: {message}" if message else str(status)
     lowered = message.lower()
-    unpaid = status == 402 or (status == 429 and ("quota" in lowered or "billing" in lowered))
-    if unpaid:
-        reason += "; is the account in funds?"
+    if status == 402 or (status == 429 and ("quota" in lowered or "billing" in lowered)):
+        reason = f"{reason}; is the account in funds?"
         return Failure(reason, Next.LATER, pause=LONGEST_ASKED, counts=False)
     if status == 429:
         return Failure(reason, Next.AGAIN, pause=requested_pause(headers), counts=False, busy=True)
@@ -133,8 +129,7 @@ def _of_status(
     if status in (408, 409) or (status >= 500 and status != 501):
         pause = requested_pause(headers, 0.0)
         return Failure(reason, Next.AGAIN, pause=pause, unexplained=status == 500)
-    unexplained = status in (400, 413, 422)
-    return Failure(reason, Next.NEVER, counts=status == 501, unexplained=unexplained)
+    return Failure(reason, Next.NEVER, counts=status == 501, unexplained=status in (400, 413, 422))
 
 
 def _find_refusal(reason: str, lowered: str, sent: Mapping[str, object]) -> Failure | None:
@@ -142,7 +137,6 @@ def _find_refusal(reason: str, lowered: str, sent: Mapping[str, object]) -> Fail
 
     It is found by the words of the error.
     """
-    named = next((name for name in sent if name not in QUESTION and name in lowered), "")
     too_long = any(words in lowered for words in CONTEXT)
     if (
         any(name in lowered for name in LIMITS)
@@ -160,11 +154,10 @@ def _find_refusal(reason: str, lowered: str, sent: Mapping[str, object]) -> Fail
             counts=False,
             sure=True,
         )
-    if named:
-        return Failure(reason, Next.AGAIN, counts=False, parameter=named)
-    if ROLES.search(lowered) and has_system(sent.get("messages")):
-        return Failure(reason, Next.AGAIN, counts=False, parameter=SYSTEM)
-    return None
+    named = next((name for name in sent if name not in QUESTION and name in lowered), "")
+    if not named and ROLES.search(lowered) and has_system(sent.get("messages")):
+        named = SYSTEM
+    return Failure(reason, Next.AGAIN, counts=False, parameter=named) if named else None
 
 
 def has_system(messages: object) -> bool:

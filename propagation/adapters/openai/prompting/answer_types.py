@@ -30,12 +30,15 @@ class Answer(BaseModel):
     """A part of an answer.
 
     It is checked leniently in form (names in another case, numbers as text, one thing where a list
-    was asked for) and strictly in kind. `stands_for` is the field that a bare
-    value means.
+    was asked for) and strictly in kind.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True, coerce_numbers_to_str=True)
-    stands_for: ClassVar[str] = ""
+    _stands_for: ClassVar[str]
+
+    def __init_subclass__(cls, stands_for: str = "") -> None:
+        """Take the field that a bare value means, if there is one."""
+        cls._stands_for = stands_for
 
     @model_validator(mode="before")
     @classmethod
@@ -47,8 +50,8 @@ class Answer(BaseModel):
         """
         if not isinstance(value, dict):
             return (
-                {cls.stands_for: value}
-                if cls.stands_for and value not in (None, "")
+                {cls._stands_for: value}
+                if cls._stands_for and value not in (None, "")
                 else {}
                 if value is None
                 else value

@@ -206,11 +206,11 @@ def _edits(
     """
     out: list[Edit] = []
     edited: set[int] = set()
+    by_number = {
+        number: line for number, line in enumerate(profile.lines, 1) if line.author in editable
+    }
     for answer in answers[:EDITS]:
-        exists = answer.op != "add" and 1 <= answer.line <= len(profile.lines)
-        old = profile.lines[answer.line - 1] if exists else None
-        if old is not None and old.author not in editable:
-            old = None
+        old = by_number.get(answer.line) if answer.op != "add" else None
         line = write(answer, old)
         if old is None:
             if line.text and answer.op != "drop":

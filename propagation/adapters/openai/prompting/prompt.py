@@ -114,14 +114,7 @@ def _those(node: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 def describe_shape(parts: Mapping[str, ExpectedPart]) -> str:
     """Describe the answer's form in words, for models without a grammar."""
-    return (
-        "{"
-        + ", ".join(
-            f'"{name}": {_describe(_shape(part.model, bounded=False))}'
-            for name, part in parts.items()
-        )
-        + "}"
-    )
+    return _describe(build_schema(parts, bounded=False))
 
 
 def _describe(schema: Mapping[str, Any]) -> str:

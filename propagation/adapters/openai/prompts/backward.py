@@ -5,7 +5,7 @@ Source:
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from propagation.adapters.openai.prompting import (
     RULES,
@@ -17,8 +17,8 @@ from propagation.adapters.openai.prompting import (
     own_edits,
     show_party,
 )
-from propagation.adapters.openai.prompts.gradient import HOW as GRADIENT_HOW
 from propagation.adapters.openai.prompts.gradient import (
+    GRADIENT_HOW,
     TOKENS_A_MESSAGE,
     ClientCredit,
     Messages,
@@ -45,20 +45,18 @@ PROMPT = Prompt(
 NAMES = ("user", "chosen", "passed")
 
 
-class Unheard(ProfileCredit):
+class Unheard(ProfileCredit, stands_for="edits"):
     """The changes of a client that heard nothing.
 
     It has no filter to judge.
     """
 
-    stands_for: ClassVar[str] = "edits"
     edits: Edits
 
 
-class Client(ClientCredit):
+class Client(ClientCredit, stands_for="edits"):
     """The changes of a client that heard something."""
 
-    stands_for: ClassVar[str] = "edits"
     edits: Edits
     rules: RuleAnswers
 

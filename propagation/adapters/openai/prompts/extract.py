@@ -1,7 +1,7 @@
 """Prompt_extract (eq. 1): a client's own text as lines with their attributes."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from propagation.adapters.openai.prompting import (
     RULES,
@@ -32,18 +32,16 @@ imply.""",
 )
 
 
-class CatalogueLine(Answer):
+class CatalogueLine(Answer, stands_for="text"):
     """A line that says what a catalogue says."""
 
-    stands_for: ClassVar[str] = "text"
     text: str
     attributes: Names
 
 
-class Profile(Answer):
+class Profile(Answer, stands_for="lines"):
     """A client's lines."""
 
-    stands_for: ClassVar[str] = "lines"
     lines: Annotated[Several[CatalogueLine], at_most(LINES, least=1)]
 
 

@@ -1,6 +1,6 @@
 """Prompt_gradient (eq. 8): for each module a textual reward and a suggestion."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import BeforeValidator
 
@@ -26,13 +26,13 @@ from propagation.ports import Party
 
 SUGGESTION_WORDS, GRADIENT_CHARS, MESSAGES = 16, 120, 12
 TOKENS, TOKENS_A_MESSAGE = 130, 60
-HOW = """`outcome` says what happened. Judge each client and each message.
+GRADIENT_HOW = """`outcome` says what happened. Judge each client and each message.
 - For a client: `helped`, whether its profile spoke for what happened; `gradient`, an order of at most 12 words on what its
 profile should keep or change; where it has `messages`, `filter_gradient`, the same on which of them to trust more or less.
 - In `heard`, for each message: its name as `message`; `helped`, whether it spoke of what was chosen; `gradient`, at most 12
 words on what its community should say differently.
 """
-PROMPT = Prompt("gradient", 2, RULES + "\n" + HOW)
+PROMPT = Prompt("gradient", 2, RULES + "\n" + GRADIENT_HOW)
 
 
 class ProfileCredit(Answer):
@@ -56,10 +56,9 @@ class MessageCredit(Answer):
     gradient: Annotated[Words, most(GRADIENT_CHARS)] = ""
 
 
-class Messages(Answer):
+class Messages(Answer, stands_for="heard"):
     """Those of all routers that were heard."""
 
-    stands_for: ClassVar[str] = "heard"
     heard: Annotated[Several[MessageCredit], at_most(MESSAGES)]
 
 

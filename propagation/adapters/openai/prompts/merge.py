@@ -4,7 +4,7 @@ The filter memory is applied.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from propagation.adapters.openai.prompting import (
     HEARD_WEIGHT,
@@ -38,10 +38,9 @@ Leave both empty where nothing concerns it.
 PROMPT = Prompt("merge", 3, RULES + "\n" + HOW)
 
 
-class Reception(Answer):
+class Reception(Answer, stands_for="edits"):
     """At most two edits, and the messages they rest on."""
 
-    stands_for: ClassVar[str] = "edits"
     used: Annotated[Names, at_most(MESSAGES)]
     edits: Edits
 

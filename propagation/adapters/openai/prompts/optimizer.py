@@ -1,7 +1,7 @@
 """Prompt_optimizer (eq. 9): a profile and a filter memory after an interaction."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
@@ -77,17 +77,15 @@ class RuleAnswer(Answer):
 RuleAnswers = Annotated[Several[RuleAnswer], at_most(RULES_A_CALL)]
 
 
-class ProfileEdits(Answer):
+class ProfileEdits(Answer, stands_for="edits"):
     """The edits of a profile."""
 
-    stands_for: ClassVar[str] = "edits"
     edits: Edits
 
 
-class FilterRules(Answer):
+class FilterRules(Answer, stands_for="rules"):
     """The rules of a filter memory."""
 
-    stands_for: ClassVar[str] = "rules"
     rules: RuleAnswers
 
 

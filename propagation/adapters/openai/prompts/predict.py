@@ -3,7 +3,7 @@
 A candidate is known by its number only.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from propagation.adapters.openai.prompting import (
     RULES,
@@ -25,10 +25,9 @@ weigh what speaks for each; then `choice`: 1 for candidate_1, 2 for candidate_2.
 PROMPT = Prompt("predict", 2, RULES + "\n" + HOW)
 
 
-class Choice(Answer):
+class Choice(Answer, stands_for="choice"):
     """The number of the candidate, and why."""
 
-    stands_for: ClassVar[str] = "choice"
     why: Annotated[Words, most(WHY_CHARS)] = ""
     choice: Number
 

@@ -7,7 +7,7 @@ Source:
 """
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
@@ -37,10 +37,9 @@ likeliest first. The order in which they are given says nothing.""",
 )
 
 
-class Ranking(Answer):
+class Ranking(Answer, stands_for="order"):
     """The candidates' numbers, best first."""
 
-    stands_for: ClassVar[str] = "order"
     order: Annotated[
         list[Number],
         BeforeValidator(to_list),

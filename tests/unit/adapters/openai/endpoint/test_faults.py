@@ -201,21 +201,21 @@ async def test_the_breaker_opens_lets_one_try_and_closes():
 
     def failed(trial):
         breaker.release(trial=trial)
-        breaker.record_failure("500", trial=trial)
+        breaker.record_failure("500")
 
     for _ in range(2):
         failed(await breaker.admit())
     with pytest.raises(EndpointUnavailable, match="500"):
         await breaker.admit()
-    now[0] = 2.1
+    now[0] = 3.1
     failed(await breaker.admit())
     now[0] = 6.0
     with pytest.raises(EndpointUnavailable):
         await breaker.admit()
-    for now[0] in (6.2, 11.3, 16.4):
+    for now[0] in (6.2, 9.3, 12.4):
         failed(await breaker.admit())
-    now[0] = 21.5
-    assert await breaker.admit(), "it is never left alone for longer than 5 s"
+    now[0] = 15.5
+    assert await breaker.admit(), "it is never left alone for longer than 3 s"
     breaker.release(trial=True)
     breaker.record_answer()
     assert not await breaker.admit()
@@ -225,19 +225,20 @@ async def test_the_breaker_opens_lets_one_try_and_closes():
 async def test_who_comes_during_the_trial_waits_for_its_end(ends):
     now = [0.0]
     breaker = CircuitBreaker(failures=1, clock=lambda: now[0])
-    breaker.record_failure("500", trial=await breaker.admit())
-    now[0] = 2.1
+    await breaker.admit()
+    breaker.record_failure("500")
+    now[0] = 3.1
     assert await breaker.admit()
     peers = [asyncio.ensure_future(breaker.admit()) for _ in range(3)]
     await asyncio.sleep(0)
     assert not any(peer.done() for peer in peers)
-    breaker.record_failure("500", trial=False)  # one that was sent before says nothing of the trial
+    breaker.record_failure("500")  # one that was sent before says nothing of the trial
     await asyncio.sleep(0)
     assert not any(peer.done() for peer in peers)
-    now[0] = 4.2
+    now[0] = 6.2
     breaker.release(trial=True)
     if ends != "cancelled":
-        breaker.record_answer() if ends == "answered" else breaker.record_failure("500", trial=True)
+        breaker.record_answer() if ends == "answered" else breaker.record_failure("500")
     await asyncio.wait(peers, timeout=0.05)
     if ends == "answered":
         assert [peer.result() for peer in peers] == [False] * 3
