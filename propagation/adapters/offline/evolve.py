@@ -34,25 +34,27 @@ def decide(case: RouterCase) -> RouterDecision:
             join_names(rank_by_distinctiveness(half.choices, case.common)[:SHOWN])
             for half in case.halves
         )
-        reason = f"holds two communities: one chose {one}, the other {other}"
         return RouterDecision(
             EvolutionKind.SPLIT,
-            reason,
+            f"holds two communities: one chose {one}, the other {other}",
             tuple(_text(case, half.standing, half.choices) for half in case.halves),
         )
     if case.missing < 0 and case.nearest is not None and case.merged_standing is not None:
-        reason = (
+        return RouterDecision(
+            EvolutionKind.MERGE,
             f"holds the community of router {case.nearest.router}: their adoptions agree "
-            f"to {case.similarity:.2f}"
+            f"to {case.similarity:.2f}",
+            (_text(case, case.merged_standing),),
         )
-        return RouterDecision(EvolutionKind.MERGE, reason, (_text(case, case.merged_standing),))
     readers = case.praised + case.blamed
     if case.choices and case.blamed >= BLAMED * readers:
-        reason = (
-            f"{case.blamed} of {readers} readers chose something else: says more of what they chose"
-        )
         standing = {name: float(count) for name, count in case.choices.items()}
-        return RouterDecision(EvolutionKind.REWRITE, reason, (_text(case, standing, case.choices),))
+        return RouterDecision(
+            EvolutionKind.REWRITE,
+            f"{case.blamed} of {readers} readers chose something else: says more of what they "
+            "chose",
+            (_text(case, standing, case.choices),),
+        )
     return RouterDecision(None, f"{case.praised} of {readers} readers chose what it spoke of")
 
 

@@ -208,18 +208,16 @@ def _line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
     if before is not None and frozenset(before.attributes) == frozenset(first.names):
         weight = before.weight
     message, to_user = first.message, party.client.key.kind == ClientKind.USER
-    sources = tuple(
-        Source(router=heard.message.router, version=heard.message.version)
-        for heard in group[:HEARD_SOURCES]
-    )
-    text = _sentence(to_user, first.new, first.apart, first.names, message.router, message.name)
     return Line(
         id=before.id if before else 0,
-        text=text,
+        text=_sentence(to_user, first.new, first.apart, first.names, message.router, message.name),
         attributes=first.names,
         weight=weight,
         author=Author.RECEPTION,
-        sources=sources,
+        sources=tuple(
+            Source(router=heard.message.router, version=heard.message.version)
+            for heard in group[:HEARD_SOURCES]
+        ),
     )
 
 

@@ -36,21 +36,25 @@ def optimize_client(
     room = max(1, room - sum(line.author is Author.CATALOGUE for line in party.profile.lines))
     if party.client.key.kind == ClientKind.USER:
         chosen = frozenset(list_names(other.client))
-        edits = [
-            *reinforce_choices(work, party, other, room),
-            *age_heard_lines(party.profile, chosen),
-        ]
         found = learn_attribute_rules(
             party.filter_memory, party.profile, chosen, _own(party.profile), work.sequence
         )
-        return OptimizeAnswer(edits=edits, rules=_rules(work, reward, party, chosen, found))
+        return OptimizeAnswer(
+            edits=[
+                *reinforce_choices(work, party, other, room),
+                *age_heard_lines(party.profile, chosen),
+            ],
+            rules=_rules(work, reward, party, chosen, found),
+        )
     taste = _own(other.profile)
     if party.client.ref == work.item:
-        edits = [
-            *reinforce_audience(work, party, other, room),
-            *age_heard_lines(party.profile, taste),
-        ]
-        return OptimizeAnswer(edits=edits, rules=_rules(work, reward, party, taste))
+        return OptimizeAnswer(
+            edits=[
+                *reinforce_audience(work, party, other, room),
+                *age_heard_lines(party.profile, taste),
+            ],
+            rules=_rules(work, reward, party, taste),
+        )
     if reward:
         return OptimizeAnswer(edits=())
     # What a wrongly preferred item heard promised too much, unless it speaks of the reader's taste.

@@ -169,14 +169,13 @@ def _with_line(
     sequence: int,
     room: int,
 ) -> list[Edit]:
-    sources = (*(line.sources if line else ()), Source(sequence=sequence))[-SOURCES:]
     new = Line(
         id=line.id if line else 0,
         text=text,
         attributes=tuple(names),
         weight=weight,
         author=Author.INTERACTION,
-        sources=sources,
+        sources=(*(line.sources if line else ()), Source(sequence=sequence))[-SOURCES:],
     )
     if line:
         return [ReplaceLine(line=new)]

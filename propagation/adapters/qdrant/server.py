@@ -20,7 +20,7 @@ from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 
 from propagation.adapters.shared.plain_secrets import is_plain_loopback, refuse_plain_secret
 from propagation.model import IncompatibleSettings, IndexUnavailable
-from propagation.ports import Collection, Point
+from propagation.ports import Collection, Point, unit_rows
 
 OLDEST = (1, 16)
 """The first release whose upserts take a filter; without it a late write could undo a newer one."""
@@ -154,8 +154,7 @@ def _struct(point: Point) -> models.PointStruct:
     payload: dict[str, object] = {VERSION: point.version, ATTRIBUTES: sorted(point.attributes)}
     if isinstance(point.key, str):
         payload[NAME] = point.key
-    norm = float(np.linalg.norm(point.vector.astype(np.float64)))
-    unit = point.vector / norm if norm > 0 else np.zeros_like(point.vector)
+    [unit] = unit_rows(point.vector[None].astype(np.float64))
     return models.PointStruct(id=id_of(point.key), vector=unit.tolist(), payload=payload)
 
 

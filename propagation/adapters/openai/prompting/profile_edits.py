@@ -17,6 +17,7 @@ from propagation.adapters.openai.prompting.answer_types import (
 from propagation.adapters.openai.prompting.prompt_data import Letters
 from propagation.model import (
     LINE_MAX_WORDS,
+    WEIGHT_KEPT,
     AddLine,
     Author,
     DropLine,
@@ -31,7 +32,7 @@ from propagation.model import (
 EDITS = 2
 ATTRIBUTES = 4
 SOURCES = 8
-HEARD_WEIGHT, OWN_WEIGHT, DECAY = 0.4, 1.0, 0.95
+HEARD_WEIGHT, OWN_WEIGHT = 0.4, 1.0
 LINE_CHARS, LONGEST_WORD = 400, 30
 
 
@@ -186,7 +187,7 @@ def own_edits(
             id=old.id if old else 0,
             text=words(letters.spell(answer.text), LINE_MAX_WORDS),
             attributes=names(answer.attributes),
-            weight=old.weight * DECAY + OWN_WEIGHT if old else OWN_WEIGHT,
+            weight=old.weight * WEIGHT_KEPT + OWN_WEIGHT if old else OWN_WEIGHT,
             author=Author.INTERACTION,
             sources=(*before, Source(sequence=sequence))[-SOURCES:],
         )
