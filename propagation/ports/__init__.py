@@ -33,6 +33,7 @@ from propagation.ports.vector_index import (
     IndexWriter,
     Point,
     VectorIndex,
+    check_embedder,
     check_vector,
     unit_rows,
 )
@@ -77,6 +78,7 @@ __all__ = [
     "Summary",
     "VectorIndex",
     "VersionClash",
+    "check_embedder",
     "check_vector",
     "unit_rows",
 ]

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model import ClientKind
+from propagation.model import ClientKind, IncompatibleSettings
 
 
 class Collection(StrEnum):
@@ -70,6 +70,19 @@ def check_vector(vector: NDArray[np.float32], dimension: int, what: str) -> None
         )
     if not np.isfinite(vector).all():
         raise ValueError(f"{what}: the vector holds NaN or infinity")
+
+
+def check_embedder(made: tuple[str, int], embedder: str, dimension: int) -> None:
+    """Check that an index was made with this embedder, by its name and dimension.
+
+    Raises:
+        IncompatibleSettings: It was made with another.
+    """
+    if made != (embedder, dimension):
+        raise IncompatibleSettings(
+            f"embedder: the vector index was made with {made[0]} ({made[1]} dimensions), now it is"
+            f" {embedder} ({dimension}); go back to that one, or run `propagation reindex`"
+        )
 
 
 def unit_rows(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float32]:

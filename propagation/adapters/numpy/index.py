@@ -10,8 +10,16 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from propagation.model import IncompatibleSettings, IndexUnavailable
-from propagation.ports import Collection, Hit, IndexSuccessor, Point, check_vector, unit_rows
+from propagation.model import IndexUnavailable
+from propagation.ports import (
+    Collection,
+    Hit,
+    IndexSuccessor,
+    Point,
+    check_embedder,
+    check_vector,
+    unit_rows,
+)
 
 FIRST_ROWS, FIRST_PLACES = 1_024, 4
 NONE = 0  # the attribute number of an empty place
@@ -221,12 +229,7 @@ class NumpyIndex(NumpyWriter):
         if kept is None:
             return False
         made = orjson.loads(kept)
-        if (made["embedder"], made["dimension"]) != (embedder, dimension):
-            raise IncompatibleSettings(
-                f"embedder: the vector index was made with {made['embedder']} ({made['dimension']}"
-                f" dimensions), now it is {embedder} ({dimension}); go back to that one, or run"
-                " `propagation reindex`"
-            )
+        check_embedder((made["embedder"], made["dimension"]), embedder, dimension)
         shelves = Shelves(dimension, made.get("generation", 0))
         for collection, name in shelves.names.items():
             points = await self._points.load_points(name)

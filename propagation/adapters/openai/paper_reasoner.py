@@ -6,7 +6,7 @@ gradients, three profiles and three filter memories), and one router a call.
 
 from collections.abc import Sequence
 
-from propagation.adapters.openai.answers.questions import Answered, QuestionAsker
+from propagation.adapters.openai.answers.questions import QuestionAsker
 from propagation.adapters.openai.endpoint.budget import LedgerStore
 from propagation.adapters.openai.endpoint.endpoint import Endpoint
 from propagation.adapters.openai.prompts import (
@@ -64,11 +64,11 @@ class PaperReasoner(OpenAIReasoner):
         negative: Party | None,
     ) -> BackwardAnswer:
         parties = name_parties(user, positive, negative)
-        credited: list[Answered] = []
-        if reward is not None:
-            credited = await self._ask_all(
-                [gradient.build_question(work, reward, name, one) for name, one in parties.items()]
-            )
+        credited = await self._ask_all(
+            []
+            if reward is None
+            else [gradient.build_question(work, reward, name, one) for name, one in parties.items()]
+        )
         gradients = [
             one
             for answered in credited

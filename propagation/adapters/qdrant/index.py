@@ -23,8 +23,8 @@ from propagation.adapters.qdrant.server import (
     translate_errors,
     upsert_operations,
 )
-from propagation.model import IncompatibleSettings, IndexUnavailable
-from propagation.ports import Collection, Hit, IndexSuccessor, Point, check_vector
+from propagation.model import IndexUnavailable
+from propagation.ports import Collection, Hit, IndexSuccessor, Point, check_embedder, check_vector
 
 POINTS_PER_CALL = 1_000
 VERSIONS_PER_CALL = 10_000
@@ -98,13 +98,7 @@ class QdrantIndex(QdrantWriter):
             await check_version(self._client)
             standing = await collections_in_use(self._client, self._prefix)
             for name in standing.values():
-                made = await model_of(self._client, name)
-                if made != (embedder, dimension):
-                    raise IncompatibleSettings(
-                        f"embedder: the vector index was made with {made[0]} ({made[1]}"
-                        f" dimensions), now it is {embedder} ({dimension}); go back to that one, or"
-                        " run `propagation reindex`"
-                    )
+                check_embedder(await model_of(self._client, name), embedder, dimension)
         if len(standing) < len(Collection):
             return False
         self._names, self._dimension = aliases_of(self._prefix, embedder, dimension), dimension

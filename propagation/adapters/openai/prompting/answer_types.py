@@ -106,7 +106,7 @@ def _good_ones(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
         return validate(value)
     except ValidationError:
         good: list[Any] = []
-        for one in value if isinstance(value, list) else ():
+        for one in value:
             with suppress(ValidationError):
                 good += validate([one])
         if not good:
