@@ -1,10 +1,16 @@
-"""The check of strings for U+0000, which no store can hold."""
+"""Strings as they are written in stored JSON: no U+0000, and words to search for."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
 
 from propagation.model import InvalidInput
+
+
+def escape_words(words: Iterable[str]) -> list[str]:
+    """Return words as they are written inside JSON strings, in order."""
+    return [orjson.dumps(word)[1:-1].decode() for word in sorted(words)]
 
 
 def without_nul(json: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """Finds the texts that a withdrawal changes, before anything is written."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from propagation.graph_rules.name_matching import OwnWords
@@ -22,6 +22,7 @@ from propagation.routing import (
     recount_holders,
     to_canonical,
 )
+from propagation.workflow.concurrency import background_task
 from propagation.workflow.forget.message_change_finder import MessageChangeFinder
 from propagation.workflow.forget.redaction import (
     Key,
@@ -89,17 +90,16 @@ class TextChangeFinder:
             LEAST_COUNTED,
         )
         lost = await messages.change(changes, affected, removal)
-        searches = await self._reader_searches(
-            lost, removal.message_words.search_words | removal.quotes
-        )
-        if unheld:
-            searches += self._searches(removal.words)
-        if changes.renamed_routers:
-            citations = Citations(words=removal.unsupported.search_words)
-            naming = await self.store.clients_with_rules(sorted(changes.renamed_routers))
-            searches += [CitationSearch(ref, citations) for ref in naming]
-        if searches:
-            await self._change_texts(changes, searches, replace(removal, messages=lost))
+        removal = replace(removal, messages=lost)
+        words = removal.message_words.search_words
+        async with background_task(self._rule_searches(changes.renamed_routers, words)) as of_rules:
+            searches = await self._reader_searches(lost, words | removal.quotes)
+            if unheld:
+                searches += self._searches(removal.words)
+            if searches:
+                await self._change_texts(changes, searches, removal)
+            if searches := await of_rules:
+                await self._change_texts(changes, searches, removal)
         changes.reports = await messages.change_reports(removal)
         changes.postponed = await self._postponed(sequences)
         return changes
@@ -144,6 +144,16 @@ class TextChangeFinder:
             )
             for merge in merges
         ]
+
+    async def _rule_searches(
+        self, routers: Collection[int], words: frozenset[str]
+    ) -> list[CitationSearch]:
+        """Return searches of the texts whose filter rules may name a router as it was called."""
+        if not (routers and words):
+            return []
+        citations = Citations(words=words)
+        refs = await self.store.clients_with_rules(sorted(routers), words)
+        return [CitationSearch(ref, citations) for ref in refs]
 
     async def _change_texts(
         self,

@@ -3,8 +3,6 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-import orjson
-
 from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of, write_marked_rows
 from propagation.adapters.neo4j.forget.withdrawal import withdraw
@@ -13,6 +11,7 @@ from propagation.adapters.neo4j.reason.texts import text_of
 from propagation.adapters.neo4j.record.forgotten_events import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import ascii_word, says
+from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.reason_rows import interaction_of
 from propagation.model import (
     MERGED_OUTCOME,
@@ -122,7 +121,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 after=last,
                 limit=VERSIONS_PER_READ,
                 words=sorted(words),
-                escaped=_escape(words),
+                escaped=escape_words(words),
             )
             if row is None or row[0] is None:
                 return frozenset(found)
@@ -230,10 +229,5 @@ def _search_row(search: CitationSearch) -> dict[str, object]:
         "sequences": sorted(citing.sequences),
         "messages": [list(key) for key in sorted(citing.messages)],
         "words": sorted(citing.words),
-        "escaped": _escape(citing.words),
+        "escaped": escape_words(citing.words),
     }
-
-
-def _escape(words: frozenset[str]) -> list[str]:
-    """Return the words as they are written inside JSON strings."""
-    return [orjson.dumps(word)[1:-1].decode() for word in sorted(words)]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import orjson
 
 from propagation.adapters.shared.erasure import ascii_word, says
+from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.sqlite.connection import one
 from propagation.adapters.sqlite.reason.text_bodies import BodyReader, plain_body
 from propagation.model import Citations, CitationSearch, ClientText, Profile, StoredText
@@ -68,9 +69,7 @@ class Needles:
                     else wanted.union(map(orjson.dumps, names))
                 )
             shared[id(citing.words)] = citing.words
-        words = [
-            orjson.dumps(word)[1:-1] for word in sorted(frozenset[str]().union(*shared.values()))
-        ]
+        words = [word.encode() for word in escape_words(frozenset[str]().union(*shared.values()))]
         return cls(
             frozenset(b"%d" % number for number in numbers),
             tuple(words),

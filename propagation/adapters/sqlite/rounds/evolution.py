@@ -3,7 +3,9 @@
 import re
 import sqlite3
 from collections.abc import Sequence
+from functools import partial
 
+from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
 from propagation.adapters.sqlite.connection import next_number, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import (
@@ -123,17 +125,25 @@ class SqliteEvolution(SqliteCheckpoints):
             )
         ]
 
-    async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
+    async def clients_with_rules(
+        self, routers: Sequence[int], words: frozenset[str] = frozenset()
+    ) -> Sequence[int]:
         wanted = {b"%d" % router for router in routers}
-        found: list[int] = []
-        after = -1
-        while rows := await self._database.read(
-            lambda connection, after=after: connection.execute(  # type: ignore[misc]
-                CURRENT, (after, CLIENTS_A_READ)
-            ).fetchall()
-        ):
-            found.extend(
-                ref for ref, body in rows if not wanted.isdisjoint(RULE.findall(plain_body(body)))
+        needles = [word.encode() for word in escape_words(words)] or [b""]
+
+        def has_rule(body: bytes) -> bool:
+            plain = plain_body(body)
+            return any(needle in plain for needle in needles) and not wanted.isdisjoint(
+                RULE.findall(plain)
             )
-            after = rows[-1][0]
+
+        def read(connection: sqlite3.Connection, after: int) -> tuple[int | None, list[int]]:
+            rows = connection.execute(CURRENT, (after, CLIENTS_A_READ)).fetchall()
+            return rows[-1][0] if rows else None, [ref for ref, body in rows if has_rule(body)]
+
+        found: list[int] = []
+        after: int | None = -1
+        while after is not None:
+            after, some = await self._database.read(partial(read, after=after))
+            found.extend(some)
         return found
