@@ -1,12 +1,13 @@
 """The engine of one process.
 
-It has everything that services, replays and tests ask of the library.
+It offers everything that services, replays and tests ask of the library.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from typing import Concatenate, ParamSpec, TypeVar
 
 from propagation.model import (
     NO_EXPENSES,
@@ -17,6 +18,7 @@ from propagation.model import (
     Epoch,
     EvolutionRun,
     Expenses,
+    Gauge,
     IncompatibleSettings,
     NewInteraction,
     NotFound,
@@ -28,19 +30,22 @@ from propagation.workflow.bootstrap.stage0 import OnStep, Stage0
 from propagation.workflow.concurrency import Activity, Exclusion, Leases
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.evolve.evolution import Evolution
-from propagation.workflow.forget.erasure import Forgetting
+from propagation.workflow.forget.client_export import export_lines
+from propagation.workflow.forget.erasure import ErasureResult, Forgetting, RetractionResult
 from propagation.workflow.forget.retention import Retention
 from propagation.workflow.history.profile_reader import ProfileReader, ProfileReading
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
+from propagation.workflow.index.repair import OnProgress, no_progress
 from propagation.workflow.index.vector_sync import VectorSync
+from propagation.workflow.learn.gauge import read_gauge
 from propagation.workflow.learn.item_embedding import RefusedTexts
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild
 from propagation.workflow.read.reasoner_ranking import ReasonerRanking
-from propagation.workflow.read.recommend import Recommender
-from propagation.workflow.read.similar_clients import SimilarClients
+from propagation.workflow.read.recommend import Recommendations, Recommender, RecommendRequest
+from propagation.workflow.read.similar_clients import By, Neighbours, SimilarClients
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.reasoning import CLAIM, Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
@@ -49,11 +54,14 @@ from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views import (
     Catalogue,
     NumbersOwner,
+    NumbersView,
     PendingEvents,
     ReasonedWatermark,
 )
 from propagation.workflow.warm_up import warm_up
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Reach = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
@@ -66,8 +74,9 @@ async def reach_once(step: Callable[[], Awaitable[None]]) -> None:
 class Engine:
     """Algorithm 1 over one graph: record, learn, reason, rounds, evolution and upkeep.
 
-    `compose` builds it from its parts. Its methods are what concerns several parts or runs under
-    the locks of an activity. What concerns one part alone, services ask of that part.
+    `compose` builds it from its parts. Services call its methods; what changes something runs
+    under the locks of its activity. Of the parts they use the ports, `leases`, `reasoning`,
+    `tracer` and `time_travel`.
     """
 
     settings: WorkflowSettings
@@ -129,7 +138,7 @@ class Engine:
         await self.replica_sync.open(max(learned, self.applied_through))
         await self.vectors.canonical.load()
         await reach(self.stage0.open_index)
-        await reach(self.forgetting.wipe_if_due)
+        await reach(self.wipe_if_due)
 
     def stop_within(self, seconds: float) -> None:
         """Let models answer open questions, and ask them no more.
@@ -241,7 +250,7 @@ class Engine:
         Raises:
             LeaseHeld: Another process runs one.
         """
-        if not self.settings.propagate:
+        if not self.propagates:
             return None
         if await self.evolution.due_before_round():
             await self.evolve()
@@ -259,11 +268,26 @@ class Engine:
         while await self.learn():
             pass
         while await self.reason():
-            if self.settings.propagate and await self.round_is_due():
+            if self.propagates and await self.round_is_due():
                 rounds += await self.run_round() is not None
         return rounds
 
     # Routers
+
+    @property
+    def propagates(self) -> bool:
+        """Whether preferences are propagated (the setting `propagate`)."""
+        return self.settings.propagate
+
+    @property
+    def routers_in_use(self) -> Collection[int]:
+        """The numbers of taste routers that are not retired."""
+        return self.numbers.view.routers
+
+    @property
+    def postponed_routers(self) -> Mapping[int, str]:
+        """The routers that the last round left out, and why."""
+        return self.rounds.postponed
 
     async def init(self, on_step: OnStep = lambda step: None) -> Epoch:
         """Run stage 0 now and open an epoch.
@@ -289,7 +313,7 @@ class Engine:
             LeaseLost: Another process learns or runs a round.
             IncompatibleSettings: Propagation is off; a dry run and an undo are still possible.
         """
-        if not (self.settings.propagate or dry_run or undo):
+        if not (self.propagates or dry_run or undo):
             raise IncompatibleSettings(
                 "propagation is switched off (the setting propagate), so nothing is evolved; a dry"
                 " run says what would change"
@@ -300,6 +324,20 @@ class Engine:
             return await self.evolution.run(dry_run=dry_run)
 
     # Answers
+
+    async def recommend(self, request: RecommendRequest) -> Recommendations:
+        """Rank items for a user by the numbers."""
+        return await self.recommender.recommend(request)
+
+    async def rerank(
+        self, user_id: str, recommendations: Recommendations, seconds: float | None
+    ) -> Recommendations:
+        """Put a list's first items into the reasoner's order.
+
+        Args:
+            seconds: The deadline.
+        """
+        return await self.reasoner_ranking.rerank(user_id, recommendations, seconds)
 
     async def read_profile(
         self, ref: int, as_of: int | None = None, *, merge: bool = False
@@ -323,7 +361,63 @@ class Engine:
             return await self.profile_reader.read_merged(ref)
         return await self.profile_reader.read_current(ref)
 
+    async def find_similar(self, ref: int, kind: ClientKind, by: By, limit: int) -> Neighbours:
+        """Find the clients of a kind that are most similar to one."""
+        return await self.similar_clients.find_similar(ref, kind, by, limit)
+
+    async def compute(
+        self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function on the numbers, while nothing else changes them."""
+        return await self.numbers.run(work, *args, **kwargs)
+
+    # Withdrawal
+
+    async def retract(self, event_ids: Sequence[str]) -> RetractionResult:
+        """Withdraw events with everything they wrote, in one commit (docs/erasure.md).
+
+        Raises:
+            LeaseLost: Another process learns, evolves or runs a round for too long.
+        """
+        return await self.forgetting.retract(event_ids)
+
+    async def forget(self, key: ClientKey, *, wipe: bool = False) -> ErasureResult:
+        """Erase everything of a client (docs/erasure.md).
+
+        Args:
+            key: Its id is free to start anew.
+            wipe: Wipe its traces from the database's files now, not in the night.
+
+        Raises:
+            NotFound: The client is unknown.
+            LeaseLost: Another process learns, evolves or runs a round for too long.
+            StoreBusy: The client is erased; its traces are wiped later.
+        """
+        return await self.forgetting.forget(key, wipe=wipe)
+
+    async def wipe_if_due(self) -> None:
+        """Wipe the traces of erased clients from the database's files.
+
+        Nothing is done if there are none.
+        """
+        await self.forgetting.wipe_if_due()
+
+    def export_client(self, key: ClientKey) -> AsyncIterator[str]:
+        """Yield everything that is stored of a client, as lines of JSON."""
+        return export_lines(self.store, self.numbers, key)
+
     # Maintenance
+
+    async def synchronize(self) -> None:
+        """Bring the numbers to the end of the log.
+
+        The caller keeps this process from learning.
+        """
+        await self.learner.synchronize()
+
+    async def follow(self) -> int:
+        """Apply what other processes committed; return how much that was."""
+        return await self.replica_sync.step()
 
     async def retain(self) -> bool:
         """Run one step of retention, or embed refused texts again.
@@ -332,6 +426,22 @@ class Engine:
             Whether any of it was due.
         """
         return await self.retention.step() is not None or await self.refused_texts.step() > 0
+
+    @property
+    def index_problem(self) -> str:
+        """Why the vector index is not written to now.
+
+        It is empty while the index is written to.
+        """
+        return self.index_maintenance.problem
+
+    @property
+    def repaired_points(self) -> int:
+        """How many points of the vector index differed when last compared.
+
+        The index is compared with the graph, and points that differ are repaired.
+        """
+        return self.index_maintenance.repaired
 
     async def update_index(self) -> int:
         """Carry changes from the outbox that the vector index missed.
@@ -344,6 +454,10 @@ class Engine:
         async with self.exclusion.run(Activity.UPDATE_INDEX):
             await self.reasoning.wait_for_views()
             return await self.index_maintenance.step()
+
+    async def reindex(self, progress: OnProgress = no_progress) -> int:
+        """Make the vector index anew, and return how many points it has."""
+        return await self.stage0.reindex(progress)
 
     async def rebuild(self) -> int:
         """Compute the numbers again from the log, as the newest checkpoint.
@@ -363,12 +477,35 @@ class Engine:
         """Return the sequence up to which the numbers reflect the log."""
         return self.numbers.view.applied_through
 
+    async def wait_until_applied(self, sequence: int, seconds: float) -> None:
+        """Wait until the numbers reflect a sequence.
+
+        Raises:
+            NotReached: They did not within so many seconds.
+        """
+        await self.numbers.reach(sequence, seconds)
+
+    async def reasoned_through(self, *, exact: bool = False) -> int:
+        """Return the sequence up to which texts are reasoned.
+
+        Args:
+            exact: Read it from the store. Otherwise it may be up to 0.05 s old.
+        """
+        return await self.reasoned_watermark.read(exact=exact)
+
     async def find_ref(self, key: ClientKey) -> int:
         """Return a client's number. Raises NotFound."""
         (ref,) = await self.store.find_refs([key])
         if ref is None:
             raise NotFound(key.kind.name.lower(), key.id)
         return ref
+
+    async def gauge(self) -> Gauge | None:
+        """Return what propagation is worth on the running stream.
+
+        None before the first interaction with a negative.
+        """
+        return await self.compute(read_gauge)
 
     @property
     def expenses(self) -> Expenses:

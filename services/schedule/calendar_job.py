@@ -256,14 +256,14 @@ async def _evolved_between(engine: Engine, since_ms: int, until_ms: int) -> bool
 JOBS = (
     CalendarTask(
         "evolution",
-        cron=lambda schedule, engine: schedule.evolution if engine.settings.propagate else None,
+        cron=lambda schedule, engine: schedule.evolution if engine.propagates else None,
         run=lambda engine: engine.evolve(),
         ran_between=_evolved_between,
     ),
     CalendarTask(
         "wiping",
         cron=lambda schedule, engine: schedule.wiping,
-        run=lambda engine: engine.forgetting.wipe_if_due(),
+        run=lambda engine: engine.wipe_if_due(),
     ),
 )
 

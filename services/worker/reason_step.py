@@ -82,7 +82,7 @@ class ReasonStep:
             context.progress.advance()
             context.wakes["round"].set()
             learned = engine.applied_through
-            reasoned = await engine.reasoned_watermark.read()
+            reasoned = await engine.reasoned_through()
             context.priority.set_lag(self._lag.measure(learned, reasoned))
             # Reasoning in this event loop has rested between its interactions.
             await context.priority.rest(result.busy_seconds if reasoning.drafts_elsewhere else 0.0)

@@ -161,7 +161,7 @@ async def update_index(context: WorkerContext) -> int:
         IndexUnavailable: The engine reports a problem of the index.
     """
     done = await context.engine.update_index()
-    if problem := context.engine.index_maintenance.problem:
+    if problem := context.engine.index_problem:
         raise IndexUnavailable(problem)
     return done
 
@@ -203,7 +203,7 @@ class FollowStep:
             0, as once a second is enough.
         """
         try:
-            await context.engine.replica_sync.step()
+            await context.engine.follow()
         except StoreUnreachable:
             await self._report(False)
             raise
@@ -237,7 +237,7 @@ async def run_due_round(context: WorkerContext) -> int:
     Returns:
         0, as nothing more is due after it.
     """
-    if context.engine.settings.propagate and await context.engine.round_is_due():
+    if context.engine.propagates and await context.engine.round_is_due():
         start = time.monotonic()
         await run_round_unless_held(context)
         if context.priority.flooded:
@@ -247,7 +247,7 @@ async def run_due_round(context: WorkerContext) -> int:
 
 async def run_round_unless_held(context: WorkerContext) -> None:
     """Run a round unless propagation is off or another process runs one."""
-    if context.engine.settings.propagate:
+    if context.engine.propagates:
         with suppress(LeaseHeld):
             await run_round(context)
 
@@ -260,7 +260,7 @@ def _show_postponed(context: WorkerContext, number: int) -> None:
     failures = context.failures
     for name in [name for name in failures.reasons if name.startswith(ROUTER)]:
         failures.clear(name)
-    for router, reason in context.engine.rounds.postponed.items():
+    for router, reason in context.engine.postponed_routers.items():
         failures.reasons[f"{ROUTER}{router}"] = (
             f"left out of round {number}, due in the next: {reason}"
         )

@@ -78,7 +78,7 @@ class Worker:
         The engine knows of an index or a model that does not answer before a step has failed.
         """
         named = {
-            "index": self._engine.index_maintenance.problem,
+            "index": self._engine.index_problem,
             "reasoner": self._engine.reasoner.pause_reason,
         }
         return self.failures.reasons | {name: reason for name, reason in named.items() if reason}
@@ -190,12 +190,12 @@ class Worker:
         """
 
         async def reasoned_through() -> int:
-            reasoned = await self._engine.reasoned_watermark.read(exact=True)
+            reasoned = await self._engine.reasoned_through(exact=True)
             return min(self._engine.applied_through, reasoned)
 
         with self._context.priority.waiting():
             if not texts:
-                return await self._engine.numbers.reach(sequence, seconds)
+                return await self._engine.wait_until_applied(sequence, seconds)
             reached = await self._context.progress.wait_until(reasoned_through, sequence, seconds)
         if reached < sequence:
             raise NotReached(sequence, reached)

@@ -164,11 +164,11 @@ async def look_again(look: Callable[[], Awaitable[Finding]]) -> Finding:
 
 def _index(engine: "Engine") -> Finding:
     """Report the index, which each start compares with the graph and repairs."""
-    looked_at, stale = "vector index against the graph", engine.index_maintenance.repaired
-    if engine.index_maintenance.problem:
+    looked_at, stale = "vector index against the graph", engine.repaired_points
+    if engine.index_problem:
         return Finding(
             looked_at,
-            engine.index_maintenance.problem,
+            engine.index_problem,
             "start it; a running service then makes it good by itself",
             wrong=True,
         )
@@ -187,7 +187,7 @@ async def numbers_of(engine: "Engine") -> Finding:
     """
     store = engine.store
     before = await store.learned_through()
-    await engine.learner.synchronize()
+    await engine.synchronize()
     applied, learned = engine.applied_through, await store.learned_through()
     looked_at = "numbers against the log"
     if before <= applied <= learned:

@@ -234,7 +234,7 @@ def reindex(
     settings = settings_of(config, assignments, database=database)
     with progress_of("reindex") as progress:
         points, seconds = _time(
-            lambda: with_engine(settings, lambda engine: engine.stage0.reindex(progress))
+            lambda: with_engine(settings, lambda engine: engine.reindex(progress))
         )
     print_result(
         {"points": points, "seconds": seconds},

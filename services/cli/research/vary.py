@@ -219,5 +219,5 @@ async def _count_evolved(engine: Engine) -> dict[str, int]:
         "runs": len(runs),
         "published": len(published),
         **{f"{kind.value}s": kinds.count(kind) for kind in EvolutionKind},
-        "routers": len(engine.numbers.view.routers),
+        "routers": len(engine.routers_in_use),
     }

@@ -4,7 +4,6 @@ from collections.abc import AsyncGenerator
 
 from propagation.model import ClientKind, InvalidInput
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.forget.client_export import export_lines
 from propagation.workflow.read.similar_clients import By
 from services.grpc.convert import key_to_proto, load_references, profile_to_proto
 from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
@@ -109,7 +108,7 @@ class ClientsHandler(Servicer):
             admitted_caller.get().require("SimilarClients among users", Role.ANALYST)
         await self._wait_for(request, context)
         ref = await self._engine.find_ref(key)
-        answer = await self._engine.similar_clients.find_similar(ref, kind, by, limit)
+        answer = await self._engine.find_similar(ref, kind, by, limit)
         return pb.SimilarClientsResponse(
             neighbours=[
                 pb.SimilarClientsResponse.Neighbour(
@@ -124,16 +123,14 @@ class ClientsHandler(Servicer):
         self, request: pb.ExportClientRequest, context: Context
     ) -> AsyncGenerator[pb.ExportClientResponse, None]:
         key = parse_key(request.key, "key")
-        async for line in export_lines(self._engine.store, self._engine.numbers, key):
+        async for line in self._engine.export_client(key):
             yield pb.ExportClientResponse(json_line=line)
 
     async def ForgetClient(
         self, request: pb.ForgetClientRequest, context: Context
     ) -> pb.ForgetClientResponse:
         key = parse_key(request.key, "key")
-        done = await self._worker.run_uninterrupted(
-            self._engine.forgetting.forget(key, wipe=request.wipe)
-        )
+        done = await self._worker.run_uninterrupted(self._engine.forget(key, wipe=request.wipe))
         if request.wipe:
             await self._worker.note_run("wiping")
         return pb.ForgetClientResponse(

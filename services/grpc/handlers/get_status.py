@@ -5,7 +5,6 @@ from collections.abc import Callable
 from propagation.model import ClientKind, Gauge, Usage
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
-from propagation.workflow.learn.gauge import read_gauge
 from services.grpc.convert import evolution_to_proto, round_to_proto, time_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
 from services.runtime.process import release
@@ -104,7 +103,7 @@ class GetStatusHandler(Servicer):
         )
         last, epoch = await store.last_round(), await store.current_epoch()
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
-        gauge = await engine.numbers.run(read_gauge)
+        gauge = await engine.gauge()
         evolutions = await store.evolution_runs(1)
         timings = self._worker.timings.parts
         redact = redaction_for_caller(self._redact)
@@ -130,7 +129,7 @@ class GetStatusHandler(Servicer):
             failing={name: redact(reason) for name, reason in self._worker.failing.items()},
             reasoner=reasoner.name,
             embedder=embedder.name,
-            propagate=engine.settings.propagate,
+            propagate=engine.propagates,
             spending=spending_to_proto(engine),
             budgets=[
                 pb.Budget(name=budget.name, used=budget.used, limit=budget.limit)

@@ -94,7 +94,7 @@ class InteractionsHandler(Servicer):
             check_id(event_id, f"event_ids[{place}]")
             for place, event_id in enumerate(request.event_ids)
         ]
-        done = await self._worker.run_uninterrupted(self._engine.forgetting.retract(ids))
+        done = await self._worker.run_uninterrupted(self._engine.retract(ids))
         return pb.RetractInteractionsResponse(
             sequence=done.sequence,
             outcomes=[

@@ -53,7 +53,7 @@ class RoutersHandler(Servicer):
             routers = await self._past_routers(at, retired=False)
         else:
             routers = [router for bank in banks for router in await self._routers(bank)]
-            in_use = self._engine.numbers.view.routers
+            in_use = self._engine.routers_in_use
             routers = [r for r in routers if r.bank == pb.BANK_SESSION or r.number in in_use]
         return pb.ListRoutersResponse(
             routers=routers[page.start : page.end],
@@ -108,7 +108,7 @@ class RoutersHandler(Servicer):
 
     async def _routers(self, bank: BankName) -> list[pb.Router]:
         """Read the routers of a bank as they are, retired ones included."""
-        mass = await self._engine.numbers.run(router_masses, bank)
+        mass = await self._engine.compute(router_masses, bank)
         epoch = await self._store.current_epoch()
         texts: dict[int, RouterVersion] = {}
         if bank == BankName.TASTE:
@@ -116,7 +116,7 @@ class RoutersHandler(Servicer):
             versions = await self._store.router_versions(range(len(mass)))
             texts = {version.router: version for version in versions}
         else:
-            members = dict(enumerate(await self._engine.numbers.run(count_session_users)))
+            members = dict(enumerate(await self._engine.compute(count_session_users)))
         return [
             _with_text(
                 pb.Router(
@@ -145,7 +145,7 @@ class RoutersHandler(Servicer):
         ]
 
     async def _session_members(self, number: int, limit: int) -> list[pb.RouterMember]:
-        community = await self._engine.numbers.run(
+        community = await self._engine.compute(
             session_community, number, limit, self._least_users()
         )
         edges = [RoutingEdge(number, ref, lift, 0) for ref, lift in community.items]
@@ -192,7 +192,7 @@ class RoutersHandler(Servicer):
             return pb.RunRoundResponse(note=ELSEWHERE)
         if done is not None:
             return pb.RunRoundResponse(round=round_to_proto(done))
-        if not self._engine.settings.propagate:
+        if not self._engine.propagates:
             return pb.RunRoundResponse(note=SWITCHED_OFF)
         return pb.RunRoundResponse(note=await self._explain_no_change(drained=request.drain))
 

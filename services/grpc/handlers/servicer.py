@@ -56,7 +56,7 @@ class Servicer:
             applied_through = self._engine.applied_through
         return pb.Reflects(
             applied_through=applied_through,
-            reasoned_through=await self._engine.reasoned_watermark.read(exact=exact),
+            reasoned_through=await self._engine.reasoned_through(exact=exact),
         )
 
     async def _wait_for(self, request: Any, context: Context, *, texts: bool = False) -> None:
@@ -82,9 +82,7 @@ class Servicer:
 
     def _propagates(self, request: pb.GetProfileRequest | pb.RecommendRequest) -> bool:
         """Return the request's `propagate`, or the setting if it is absent."""
-        return (
-            request.propagate if request.HasField("propagate") else self._engine.settings.propagate
-        )
+        return request.propagate if request.HasField("propagate") else self._engine.propagates
 
 
 def seconds_left(context: Context) -> float:

@@ -147,7 +147,7 @@ class TracePropagationHandler(Servicer):
                 ref, least = await self._engine.find_ref(key), self._least_users()
                 adopters = least
                 if key.kind == ClientKind.ITEM:
-                    (adopters,) = await self._engine.numbers.run(NumbersView.adopters_of, [ref])
+                    (adopters,) = await self._engine.compute(NumbersView.adopters_of, [ref])
                 return tracer.trace_client(ref, with_events=adopters >= least)
             case "attribute":
                 attribute = check_text(request.attribute, "attribute")

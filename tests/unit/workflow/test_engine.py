@@ -34,7 +34,7 @@ async def test_a_wiping_waits_for_the_erasure_before_it(settings):
     await engine.open()
     try:
         async with engine.exclusion.run(Activity.ERASE):
-            wiping = asyncio.create_task(engine.forgetting.wipe_if_due())
+            wiping = asyncio.create_task(engine.wipe_if_due())
             await asyncio.wait([wiping], timeout=0.05)
             assert not wiping.done()
         await wiping

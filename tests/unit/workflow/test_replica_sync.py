@@ -132,11 +132,11 @@ async def test_what_one_recorded_the_other_leaves_out_before_anybody_learned_it(
     assert {"i1", "i2", "i3"}.isdisjoint(await ids(there, "ann"))
     await push(here, "ann", 7, 8)
     await push(there, "ann", 9)
-    assert await there.replica_sync.step() > 0
+    assert await there.follow() > 0
     for engine in two:
-        await engine.replica_sync.step()
+        await engine.follow()
         assert {"i7", "i8", "i9"}.isdisjoint(await ids(engine, "ann"))
-        assert await engine.replica_sync.step() == 0
+        assert await engine.follow() == 0
     await here.drain()
     await there.learn()
     assert len(there.pending_events) == len(here.pending_events) == 0
@@ -153,7 +153,7 @@ async def test_profiles_that_one_wrote_are_in_the_others_numbers(two):
     await here.drain()
     await there.learn()
     assert not profiles(there)[0].any()
-    assert await there.replica_sync.step() > 0
+    assert await there.follow() > 0
     for mine, theirs in zip(profiles(here), profiles(there), strict=True):
         assert mine.any()
         np.testing.assert_array_equal(mine, theirs)
@@ -162,10 +162,10 @@ async def test_profiles_that_one_wrote_are_in_the_others_numbers(two):
     await here.learn()
     await there.learn()
     await there.reason()
-    await here.replica_sync.step()
+    await here.follow()
     row = index_of(await ref_of(here, "bob"))
     np.testing.assert_array_equal(profiles(here)[0][row], profiles(there)[0][row])
-    assert await here.replica_sync.step() == await there.replica_sync.step() == 0
+    assert await here.follow() == await there.follow() == 0
 
 
 async def test_texts_that_the_other_wrote_are_gone_on_with(two):
@@ -173,7 +173,7 @@ async def test_texts_that_the_other_wrote_are_gone_on_with(two):
     await push(here, "ann", 1)
     await here.drain()
     await there.learn()
-    await there.replica_sync.step()
+    await there.follow()
     await push(there, "ann", 2)
     await here.learn()
     await there.learn()
@@ -202,7 +202,7 @@ async def test_attributes_that_one_mapped_the_other_knows_by_its_next_round(two)
     assert here.vectors.canonical.targets["jazz music"] == "jazz"
     assert "jazz music" not in there.vectors.canonical.targets
     await there.learn()
-    assert await there.replica_sync.step() > 0
+    assert await there.follow() > 0
     assert there.vectors.canonical.targets == here.vectors.canonical.targets
     more = [
         ClientChange(key=ClientKey(kind=ClientKind.ITEM, id="i14"), attributes=("opera singing",))
@@ -271,7 +271,7 @@ async def epoch_that_the_other_has_not_met(here, there):
         await push(here, user, 1, 3, 5)
     await here.drain()
     await there.learn()
-    await there.replica_sync.step()
+    await there.follow()
     return await here.init()
 
 
@@ -281,7 +281,7 @@ async def test_an_epoch_that_one_opened_is_the_others_too(two):
     await push(here, "ann", 7)
     await here.drain()
     await there.learn()
-    await there.replica_sync.step()
+    await there.follow()
     assert there.numbers.view.epoch == epoch.number
     assert there.embedder.name == here.embedder.name == epoch.embedder
     assert differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
@@ -318,7 +318,7 @@ async def test_an_epoch_is_opened_on_what_others_learned_meanwhile(two):
     assert there.numbers.view.applied_through == await there.store.learned_through()
     while await here.learn():
         pass
-    await here.replica_sync.step()
+    await here.follow()
     assert differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
 
 
@@ -339,9 +339,9 @@ async def test_an_epoch_that_one_opened_is_met_by_the_other_outside_of_learning(
     await meeting(there)
     assert there.numbers.view.epoch == epoch.number, "met where it caught up"
     await there.learn()
-    await there.replica_sync.step()
+    await there.follow()
     await here.learn()
-    await here.replica_sync.step()
+    await here.follow()
     for mine, theirs in zip(profiles(here), profiles(there), strict=True):
         assert mine.any()
         np.testing.assert_allclose(mine, theirs, atol=1e-6)
@@ -401,7 +401,7 @@ async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(two):
         await push(here, user, 1, 3, 5)
     await here.drain()
     await there.learn()
-    await there.replica_sync.step()
+    await there.follow()
     row, item = index_of(await ref_of(here, "bob")), 1
     assert profiles(there)[0][row].any()
     assert there.catalogue.titles[item] == "Record 1"
@@ -410,7 +410,7 @@ async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(two):
     await push(here, "ann", 7)
     await here.drain()
     await there.learn()
-    await there.replica_sync.step()
+    await there.follow()
     assert not profiles(there)[0][row].any()
     assert not profiles(there)[1][item].any()
     assert there.catalogue.titles[item] == ""
@@ -484,7 +484,7 @@ async def test_answers_at_the_same_time_ask_for_the_watermark_of_texts_once(two,
         return await read()
 
     monkeypatch.setattr(here.store, "reasoned_through", counted, raising=False)
-    await asyncio.gather(*(here.reasoned_watermark.read() for _ in range(8)))
+    await asyncio.gather(*(here.reasoned_through() for _ in range(8)))
     assert len(asked) == 1
-    await here.reasoned_watermark.read(exact=True)
+    await here.reasoned_through(exact=True)
     assert len(asked) == 2, "an exact answer is read anew"

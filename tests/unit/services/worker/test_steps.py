@@ -69,18 +69,16 @@ async def test_retention_waits_for_a_stop_and_for_uninterrupted_work():
 
 
 async def test_a_problem_of_the_index_fails_the_step():
-    context = context_of(
-        update_index=returning(1, 0), index_maintenance=SimpleNamespace(problem=None)
-    )
+    context = context_of(update_index=returning(1, 0), index_problem=None)
     assert await steps.update_index(context) == 1
-    context.engine.index_maintenance.problem = "no answer"
+    context.engine.index_problem = "no answer"
     with pytest.raises(IndexUnavailable, match="no answer"):
         await steps.update_index(context)
 
 
 async def test_health_hears_only_of_changes_of_the_store():
     away, reports = StoreUnreachable("away"), []
-    context = context_of(replica_sync=SimpleNamespace(step=returning(3, 0, away, away, 0, 0)))
+    context = context_of(follow=returning(3, 0, away, away, 0, 0))
     step = FollowStep()
 
     async def report(reachable):

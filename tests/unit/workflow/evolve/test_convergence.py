@@ -39,7 +39,7 @@ async def routers_by_night(path, planted, start, nights, events, seed=1, users=1
     for night in range(nights):
         await push(engine, stream[night * events : (night + 1) * events], step=100)
         await engine.evolve()
-        counts.append(len(engine.numbers.view.routers))
+        counts.append(len(engine.routers_in_use))
     await engine.close()
     return counts
 

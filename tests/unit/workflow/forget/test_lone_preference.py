@@ -120,7 +120,7 @@ async def test_nothing_rests_on_a_forgotten_user(engine, friends):
     await live(engine, 2, 60)
     ref = await find(engine, user_key(LONER))
     erased = {row.sequence for row in await engine.store.interactions_of_clients([ref])}
-    await engine.forgetting.forget(user_key(LONER))
+    await engine.forget(user_key(LONER))
     parts = [
         (message.router, message.version, part)
         for message in await all_messages(engine)
@@ -144,7 +144,7 @@ async def test_of_a_lone_preference_only_the_catalogue_is_left(engine):
     """A gradient may name it too: that of another's event for which the item was drawn."""
     await live(engine, 1, 60)
     await choose(engine, 9_000, [LONER], [ONLY, 0, 4, 8])
-    await engine.forgetting.forget(user_key(LONER))
+    await engine.forget(user_key(LONER))
     allowed = ("client", "profile_version", "attribute", "held", "point", "gradient")
     assert [
         one
@@ -177,7 +177,7 @@ async def test_a_title_leaves_messages_with_the_second_user_who_chose_it(engine,
     users = [LONER, FRIEND, FRIEND + 1][: 1 + others]
     await choose(engine, 9_000, users, [ONLY, 0, 4, ONLY])
     assert await quoting(engine, TITLE)
-    await engine.forgetting.forget(user_key(LONER))
+    await engine.forget(user_key(LONER))
     assert bool(await quoting(engine, TITLE)) == (others >= 2)
 
 
@@ -206,7 +206,7 @@ async def test_reasons_of_evolutions_lose_what_nobody_else_holds(engine):
             )
         )
     )
-    await engine.forgetting.forget(user_key(LONER))
+    await engine.forget(user_key(LONER))
     (run,) = await engine.store.evolution_runs(5)
     assert [change.reason for change in run.changes] == ["", "both chose jazz"]
 
@@ -228,7 +228,7 @@ async def test_arrivals_that_wait_lose_a_forgotten_user_with_the_commit(engine):
         },
     )
     await engine.store.put_blob(POSTPONED_ARRIVALS, waiting.pack())
-    await engine.forgetting.forget(user_key(LONER))
+    await engine.forget(user_key(LONER))
     left = PostponedArrivals.unpack(await engine.store.get_blob(POSTPONED_ARRIVALS))
     assert [arrival.ref for arrival in left.groups[0]] == [friend, friend]
     await engine.run_round()
@@ -243,8 +243,8 @@ async def test_what_two_users_brought_leaves_with_both(engine):
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
     assert any("router" in found for found in await mentions(engine, SECRET))
     mine = await engine.store.interactions_of_clients([await find(engine, user_key(FRIEND))])
-    await engine.forgetting.retract([row.event_id for row in mine])
-    await engine.forgetting.forget(user_key(LONER))
+    await engine.retract([row.event_id for row in mine])
+    await engine.forget(user_key(LONER))
     assert await mentions(engine, SECRET) == []
     rules = [
         rule.text
@@ -261,6 +261,6 @@ async def test_a_spelling_that_others_words_were_mapped_to_stays(engine):
         await engine.run_round()
     canonical = engine.vectors.canonical.targets
     assert canonical["zeb quorn"] == "quorn zeb music", "the first spelling counts"
-    await engine.forgetting.forget(user_key(LONER))
+    await engine.forget(user_key(LONER))
     known = await engine.store.get_attributes(["quorn zeb music"])
     assert known["quorn zeb music"].users == 2

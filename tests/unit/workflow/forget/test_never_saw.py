@@ -53,7 +53,7 @@ async def two_services(folder, store, *, others_go_on):
                 await engine.run_round()
             if others_go_on:
                 await live(engine, 2, 60)
-            await engine.forgetting.forget(user_key(LONER))
+            await engine.forget(user_key(LONER))
         yield saw, never
 
 
