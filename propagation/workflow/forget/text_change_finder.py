@@ -91,9 +91,9 @@ class TextChangeFinder:
         )
         lost = await messages.change(changes, affected, removal)
         removal = replace(removal, messages=lost)
-        words = removal.message_words.search_words
-        async with background_task(self._rule_searches(changes.renamed_routers, words)) as of_rules:
-            searches = await self._reader_searches(lost, words | removal.quotes)
+        gone = removal.message_words.search_words
+        async with background_task(self._rule_searches(changes.renamed_routers, gone)) as of_rules:
+            searches = await self._reader_searches(lost, gone | removal.quotes)
             if unheld:
                 searches += self._searches(removal.words)
             if searches:
