@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import re
 import time
 import uuid
@@ -243,8 +244,5 @@ async def _slow_down(
     requests: AsyncIterator[Message], buckets: TokenBuckets, client: str
 ) -> AsyncIterator[Message]:
     async for request in requests:
-        wait = buckets.take_or_wait(client, request.ByteSize())
-        while wait:
-            await asyncio.sleep(wait)
-            wait = buckets.take_or_wait(client, request.ByteSize())
+        await asyncio.sleep(buckets.take(client, request.ByteSize(), math.inf))
         yield request

@@ -8,7 +8,6 @@ decides whether an interaction is traced.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -17,7 +16,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
-from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags
 
 from propagation.model import (
@@ -35,21 +34,18 @@ MAX_CLAIMS = 64
 Trace = Callable[[Sequence[Any], Any, int], None]
 
 
-@dataclass(frozen=True)
-class TraceIds:
-    """The ids of a trace and of its first span.
+def root_of(sequence: int) -> SpanContext:
+    """Make the ids of an interaction's trace and of its first span from its sequence.
 
     Neither is 0.
     """
-
-    trace: int
-    root_span: int
-
-
-def ids_of(sequence: int) -> TraceIds:
-    """Make the ids of an interaction's trace from its sequence."""
     digest = blake2b(sequence.to_bytes(8, "big"), digest_size=24, person=b"propagation").digest()
-    return TraceIds(int.from_bytes(digest[:16], "big") | 1, int.from_bytes(digest[16:], "big") | 1)
+    return SpanContext(
+        trace_id=int.from_bytes(digest[:16], "big") | 1,
+        span_id=int.from_bytes(digest[16:], "big") | 1,
+        is_remote=True,
+        trace_flags=TraceFlags(TraceFlags.SAMPLED),
+    )
 
 
 class Traces:
@@ -96,7 +92,7 @@ class Traces:
                 and str(outcome.status) == "accepted"
                 and self._is_traced(outcome.sequence)
             ):
-                self._ids.for_root = ids_of(outcome.sequence)
+                self._ids.for_root = root_of(outcome.sequence)
                 span = self._tracer.start_span(
                     "record",
                     context=trace.set_span_in_context(trace.INVALID_SPAN),
@@ -164,34 +160,27 @@ class Traces:
     def _span(
         self, name: str, sequence: int, start_ns: int, attributes: Mapping[str, int | bool]
     ) -> Span:
-        ids = ids_of(sequence)
-        sampled = TraceFlags(TraceFlags.SAMPLED)
-        parent = NonRecordingSpan(
-            SpanContext(ids.trace, ids.root_span, is_remote=True, trace_flags=sampled)
-        )
         return self._tracer.start_span(
             name,
-            context=trace.set_span_in_context(parent),
+            context=trace.set_span_in_context(NonRecordingSpan(root_of(sequence))),
             start_time=start_ns,
             attributes=attributes,
         )
 
     def _is_traced(self, sequence: int) -> bool:
-        return (ids_of(sequence).trace & ((1 << 64) - 1)) < self._below
+        return (root_of(sequence).trace_id & ((1 << 64) - 1)) < self._below
 
 
-class _Ids(IdGenerator):
+class _Ids(RandomIdGenerator):
     """Makes random ids, except for root spans.
 
     A root span's ids come from the interaction.
     """
 
-    def __init__(self) -> None:
-        self._random = RandomIdGenerator()
-        self.for_root: TraceIds | None = None
+    for_root: SpanContext | None = None
 
     def generate_trace_id(self) -> int:
-        return self.for_root.trace if self.for_root else self._random.generate_trace_id()
+        return self.for_root.trace_id if self.for_root else super().generate_trace_id()
 
     def generate_span_id(self) -> int:
-        return self.for_root.root_span if self.for_root else self._random.generate_span_id()
+        return self.for_root.span_id if self.for_root else super().generate_span_id()

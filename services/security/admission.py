@@ -43,28 +43,10 @@ class TokenBuckets:
         self._burst_seconds = burst_seconds
         self._buckets: LRUCache[str, tuple[float, float]] = LRUCache(CLIENTS)
 
-    def take(self, client: str, amount: float) -> None:
-        """Take an amount from the client's bucket. Raises RateLimited."""
-        if wait := self.take_or_wait(client, amount):
-            raise RateLimited(self._unit, wait)
-
-    def take_or_wait(self, client: str, amount: float) -> float:
-        """Take an amount from the client's bucket, or report the wait.
+    def take(self, client: str, amount: float, longest_seconds: float = 0.0) -> float:
+        """Take an amount from the client's bucket as soon as it has filled up.
 
         A full bucket also gives more than it holds; it then has to fill up from below zero.
-
-        Returns:
-            Seconds to wait, with nothing taken; 0 if the amount was taken.
-        """
-        if self.rate is None:
-            return 0.0
-        level, now, capacity = self._level(client, self.rate)
-        missing = min(amount, capacity) - level
-        self._buckets[client] = (level if missing > 0 else level - amount, now)
-        return max(missing, 0.0) / self.rate
-
-    def queue(self, client: str, longest_seconds: float) -> float:
-        """Take 1 from the client's bucket as soon as it has filled up.
 
         Returns:
             Seconds until then, for which the caller is to wait.
@@ -74,18 +56,14 @@ class TokenBuckets:
         """
         if self.rate is None:
             return 0.0
-        level, now, _ = self._level(client, self.rate)
-        wait = max(1 - level, 0.0) / self.rate
+        now, capacity = time.monotonic(), self.rate * self._burst_seconds
+        saved, at = self._buckets.get(client, (capacity, now))
+        level = min(saved + (now - at) * self.rate, capacity)
+        wait = max(min(amount, capacity) - level, 0.0) / self.rate
         if wait > longest_seconds:
             raise RateLimited(self._unit, wait - longest_seconds)
-        self._buckets[client] = (level - 1, now)
+        self._buckets[client] = (level - amount, now)
         return wait
-
-    def _level(self, client: str, rate: float) -> tuple[float, float, float]:
-        """Return the bucket's level, the time, and how much it can have."""
-        now, capacity = time.monotonic(), rate * self._burst_seconds
-        level, at = self._buckets.get(client, (capacity, now))
-        return min(level + (now - at) * rate, capacity), now, capacity
 
 
 SCHEME = "bearer "
@@ -150,7 +128,7 @@ class Admission:
         try:
             caller = self.identify(method, metadata, peer)
         except NotAuthenticated as error:
-            error.delay_seconds = self._wrong.queue(network_of(peer), WRONG_LONGEST_SECONDS)
+            error.delay_seconds = self._wrong.take(network_of(peer), 1, WRONG_LONGEST_SECONDS)
             raise
         self._calls.take(caller.name, 1)
         return caller

@@ -22,7 +22,7 @@ from services.client.stub import Credentials, connect
 from services.config.settings import MonitoringSettings, ServerSettings, Settings
 from services.fake_llm.server import fake_llm
 from services.monitoring import monitor
-from services.monitoring.traces import Traces, ids_of
+from services.monitoring.traces import Traces, root_of
 from services.runtime.errors import NotLoopback
 from services.security.roles import ROLES_BY_CALL, Caller, Role
 from services.security.tokens import new_token, write_tokens
@@ -262,13 +262,13 @@ async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(tmp_path, 
     changed = [span for span in spans if span.name == "profile version"]
     assert changed
     for sequence, root in roots.items():
-        ids = ids_of(sequence)
-        assert (root.context.trace_id, root.context.span_id) == (ids.trace, ids.root_span)
-        mine = {span.name: span for span in spans if span.context.trace_id == ids.trace}
-        assert mine["learn"].parent.span_id == mine["reason"].parent.span_id == ids.root_span
+        ids = root_of(sequence)
+        assert (root.context.trace_id, root.context.span_id) == (ids.trace_id, ids.span_id)
+        mine = {span.name: span for span in spans if span.context.trace_id == ids.trace_id}
+        assert mine["learn"].parent.span_id == mine["reason"].parent.span_id == ids.span_id
         assert mine["reason"].start_time >= root.start_time
     assert {span.context.trace_id for span in changed} <= {
-        ids_of(sequence).trace for sequence in roots
+        root_of(sequence).trace_id for sequence in roots
     }
 
 
