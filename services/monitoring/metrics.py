@@ -9,14 +9,13 @@ import collections
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
 from propagation.model import (
-    LearnedBlock,
     ReasonedSummary,
     Round,
     Usage,
@@ -25,10 +24,6 @@ from propagation.model import (
 )
 from propagation.ports import RecordResult
 from services.runtime.measurements import Counters
-
-if TYPE_CHECKING:
-    from services.monitoring.traces import Traces
-
 
 PREFIX = "propagation"
 CALL_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -115,10 +110,6 @@ class Metrics:
             for name, row in GAUGES.items()
         }
 
-    def text(self) -> bytes:
-        """Render all metrics in Prometheus' exposition format."""
-        return generate_latest(self.registry)
-
     def set_gauge(self, name: str, values: Mapping[str, float]) -> None:
         """Set a gauge with one label for each value of the label."""
         for label, value in values.items():
@@ -179,6 +170,8 @@ class CostCollector(Collector):
 
 
 Count = Callable[[Metrics, Sequence[Any], Any], None]
+Trace = Callable[[Sequence[Any], Any, int], None]
+"""Traces a call; takes its arguments, its result and its start [ns]."""
 
 
 def count_record(metrics: Metrics, args: Sequence[Any], result: RecordResult) -> None:
@@ -189,8 +182,7 @@ def count_record(metrics: Metrics, args: Sequence[Any], result: RecordResult) ->
 
 def count_learned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
     """Count commit_learned(lease, block)."""
-    block: LearnedBlock = args[1]
-    metrics.counters["interactions_learned"].inc(len(block.sequence))
+    metrics.counters["interactions_learned"].inc(len(args[1].sequence))
 
 
 def count_reasoned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
@@ -249,9 +241,12 @@ class InstrumentedPort:
 
     Args:
         part: "store" or "index", for the metrics.
+        traces: What traces a call, by the call's name.
     """
 
-    def __init__(self, port: object, part: str, metrics: Metrics, traces: "Traces | None") -> None:
+    def __init__(
+        self, port: object, part: str, metrics: Metrics, traces: Mapping[str, Trace]
+    ) -> None:
         self._port = port
         self._part = part
         self._metrics = metrics
@@ -270,7 +265,7 @@ class InstrumentedPort:
     ) -> Callable[..., Awaitable[Any]]:
         observe = self._metrics.seconds[self._part].labels(name).observe
         count = COMMIT_COUNTERS.get(name)
-        trace = self._traces.by_call.get(name) if self._traces else None
+        trace = self._traces.get(name)
         metrics, part = self._metrics, self._part
 
         async def instrumented(*args: Any, **kwargs: Any) -> Any:

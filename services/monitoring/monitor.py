@@ -10,6 +10,8 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, cast
 
+from prometheus_client import generate_latest
+
 from propagation.adapters.shared.plain_secrets import refuse_plain_secret
 from propagation.model import ClientKind, PropagationError
 from propagation.ports import GraphStore, VectorIndex
@@ -122,8 +124,9 @@ class Monitor:
     def around(self, store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
         """Instrument both ports, before the engine is built from them."""
         metrics = self._metrics
-        timed_store = InstrumentedPort(store, "store", metrics, self._traces)
-        timed_index = InstrumentedPort(index, "index", metrics, None)
+        traces = self._traces.by_call if self._traces else {}
+        timed_store = InstrumentedPort(store, "store", metrics, traces)
+        timed_index = InstrumentedPort(index, "index", metrics, {})
         return cast(GraphStore, timed_store), cast(VectorIndex, timed_index)
 
     def observe_call(self, rpc: str, code: str, seconds: float) -> None:
@@ -153,7 +156,7 @@ class Monitor:
         async def text() -> bytes:
             async with one_scrape:  # a scrape clears what another one has set
                 await self._collect(engine, worker)
-                return await asyncio.to_thread(self._metrics.text)
+                return await asyncio.to_thread(generate_latest, self._metrics.registry)
 
         try:
             if self._settings.port is None:

@@ -7,7 +7,7 @@ decides whether an interaction is traced.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -28,10 +28,10 @@ from propagation.model import (
     summarize_reasoned,
 )
 from propagation.ports import RecordResult
+from services.monitoring.metrics import Trace
 from services.runtime.process import release
 
 MAX_CLAIMS = 64
-Trace = Callable[[Sequence[Any], Any, int], None]
 
 
 def root_of(sequence: int) -> SpanContext:
@@ -52,7 +52,7 @@ class Traces:
     """Sends a share of all interactions, 0 to 1, to an exporter.
 
     Attributes:
-        by_call: What traces a call of the store; it takes arguments, result and start [ns].
+        by_call: What traces a call of the store, by the call's name.
     """
 
     def __init__(self, exporter: SpanExporter, share: float, process: str) -> None:
