@@ -9,8 +9,6 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from google.protobuf.message import Message
@@ -74,10 +72,16 @@ def console() -> "Console":
     return Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
-def print_json(value: object) -> None:
-    """Print one JSON document: a line when piped, indented on a terminal."""
-    indent = 2 if sys.stdout.isatty() else None
-    print(printable_json(json.dumps(value, ensure_ascii=False, default=_plain, indent=indent)))
+def print_json(value: object, *, line: bool = False) -> None:
+    """Print one JSON document, and flush it.
+
+    It is indented on a terminal unless it is to be a `line`, and a line when piped.
+    """
+    from pydantic_core import to_jsonable_python
+
+    indent = 2 if sys.stdout.isatty() and not line else None
+    plain = to_jsonable_python(value, bytes_mode="base64", fallback=_plain)
+    print(printable_json(json.dumps(plain, ensure_ascii=False, indent=indent)), flush=True)
 
 
 def print_result(document: object, sentence: str, *, json: bool) -> None:
@@ -94,11 +98,6 @@ def print_answer(answer: AnswerT, show: Callable[[AnswerT], None], *, json: bool
         print_json(answer)
     else:
         show(answer)
-
-
-def print_json_line(value: object) -> None:
-    """Print one of several JSON documents as a line, and flush it."""
-    print(printable_json(json.dumps(value, ensure_ascii=False, default=_plain)), flush=True)
 
 
 def print_table(
@@ -156,7 +155,7 @@ def progress_of(name: str) -> Iterator[Callable[[int, int | None], None]]:
 
 
 def _plain(value: Any) -> object:
-    """Return a value that is no JSON value as one.
+    """Return a value as one that pydantic can write as JSON.
 
     Values inside it are converted in turn.
     """
@@ -164,12 +163,6 @@ def _plain(value: Any) -> object:
         return value.ToJsonString()
     if isinstance(value, Message):
         return _fields(value)
-    if isinstance(value, Path):
-        return str(value)
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
     if hasattr(value, "item"):
         return value.item()
     return str(value)

@@ -12,7 +12,6 @@ from services.client.errors import UsageProblem
 from services.runtime.console import (
     print_answer,
     print_json,
-    print_json_line,
     print_result,
     print_table,
     print_text,
@@ -88,7 +87,7 @@ def watch(
         go_on_token = str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, ""))
         shown = 0
         async for event in call:
-            print_json_line(event) if json else print_text(event_in_words(event), wrap=False)
+            print_json(event, line=True) if json else print_text(event_in_words(event), wrap=False)
             go_on_token = event.resume_token
             shown += 1
             if shown == count:
