@@ -221,7 +221,7 @@ def refuse_late_call(context: Context) -> None:
     """Raise OutOfTime if the deadline leaves no time to answer."""
     seconds = context.time_remaining()
     if seconds is not None and seconds < SHORTEST_CALL_SECONDS:
-        raise OutOfTime
+        raise OutOfTime("the deadline had passed, or was about to; nothing was done")
 
 
 def _parser(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[bytes], Any]:

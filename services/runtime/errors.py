@@ -15,13 +15,6 @@ class NotAllowed(PropagationError):
 class NotLoopback(PropagationError):
     """Other machines can reach an address without TLS and tokens."""
 
-    def __init__(self, host: str) -> None:
-        super().__init__(
-            f"server.host is {host!r}, which is not loopback: anybody who reaches it could read and"
-            " write. Set server.tls.certificate, server.tls.key and server.tokens, use 127.0.0.1,"
-            " or say --insecure if the network is trusted"
-        )
-
 
 class PortTaken(PropagationError):
     """Another process listens at the address."""
@@ -46,15 +39,9 @@ class Stopping(PropagationError):
     What it did not acknowledge must be sent again.
     """
 
-    def __init__(self) -> None:
-        super().__init__("the service is stopping; send what was not acknowledged again")
-
 
 class OutOfTime(PropagationError):
     """The caller's deadline leaves no time to do anything."""
-
-    def __init__(self) -> None:
-        super().__init__("the deadline had passed, or was about to; nothing was done")
 
 
 class NotInstalled(PropagationError):

@@ -1,7 +1,7 @@
 """Counters, timings and failures of this process, for GetStatus and the metrics."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import structlog
@@ -25,11 +25,11 @@ class Timing:
     longest: float = 0.0
 
 
+@dataclass
 class Timings:
     """Wall time by the name of a call or step, waiting included."""
 
-    def __init__(self) -> None:
-        self.parts: dict[str, Timing] = {}
+    parts: dict[str, Timing] = field(default_factory=dict)
 
     def add(self, name: str, seconds: float) -> None:
         """Add one call or step."""
@@ -39,15 +39,15 @@ class Timings:
         part.longest = max(part.longest, seconds)
 
 
+@dataclass
 class Failures:
     """The steps and jobs that fail now, each with its reason.
 
     A failure stays in `reasons` until the step or job succeeds.
     """
 
-    def __init__(self) -> None:
-        self.counters = Counters()
-        self.reasons: dict[str, str] = {}
+    counters: Counters = field(default_factory=Counters)
+    reasons: dict[str, str] = field(default_factory=dict)
 
     def record(
         self,

@@ -25,9 +25,14 @@ def refuse_open_address(server: ServerSettings, host: str | None = None) -> None
     Raises:
         NotLoopback: Other machines could reach it so, and `server.insecure` is not set.
     """
+    host = host or server.host
     closed = server.tls.certificate is not None and server.tokens is not None
-    if not (closed or server.insecure or is_loopback(host or server.host)):
-        raise NotLoopback(host or server.host)
+    if not (closed or server.insecure or is_loopback(host)):
+        raise NotLoopback(
+            f"server.host is {host!r}, which is not loopback: anybody who reaches it could read and"
+            " write. Set server.tls.certificate, server.tls.key and server.tokens, use 127.0.0.1,"
+            " or say --insecure if the network is trusted"
+        )
 
 
 def network_of(peer: str) -> str:

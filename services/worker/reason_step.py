@@ -7,7 +7,6 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 
 import structlog
 
@@ -22,17 +21,6 @@ MAX_LOST_RACES, RACE_SECONDS = 20, 0.05
 LAG_SAMPLE_SECONDS = 5.0
 MAX_LAG_SAMPLES = 1_024
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True)
-class ClaimResult:
-    """How much a claim reasoned, and how long something waited.
-
-    The seconds are those of its run while something waited.
-    """
-
-    done: int
-    busy_seconds: float
 
 
 class ReasonStep:
@@ -75,27 +63,30 @@ class ReasonStep:
         engine, reasoning = context.engine, context.engine.reasoning
         claim = engine.reason(BUSY_CLAIM if _must_yield(context) else IDLE_CLAIM, shown=False)
         if reasoning.by_claims:
-            result = await run_beside_calls(claim, context)
+            done, busy_seconds = await run_beside_calls(claim, context)
         else:
-            result = ClaimResult(await claim, 0.0)
-        if result.done:
+            done, busy_seconds = await claim, 0.0
+        if done:
             context.progress.advance()
             context.wakes["round"].set()
             learned = engine.applied_through
             reasoned = await engine.reasoned_through()
             context.priority.set_lag(self._lag.measure(learned, reasoned))
             # Reasoning in this event loop has rested between its interactions.
-            await context.priority.rest(result.busy_seconds if reasoning.drafts_elsewhere else 0.0)
-        return result.done
+            await context.priority.rest(busy_seconds if reasoning.drafts_elsewhere else 0.0)
+        return done
 
 
 async def run_beside_calls(
     claim: Coroutine[None, None, int], context: WorkerContext
-) -> ClaimResult:
+) -> tuple[int, float]:
     """Run a claim.
 
     Once something waits, the part that is being drafted is its last one. Rounds go on
     meanwhile, as often as after claims of the usual size.
+
+    Returns:
+        How much it reasoned, and the seconds of its run while something waited.
     """
     reasoning = context.engine.reasoning
     signalled, rounds, busy_seconds = 0, 0, 0.0
@@ -117,7 +108,7 @@ async def run_beside_calls(
             if committed // CLAIM > rounds:
                 rounds = committed // CLAIM
                 context.wakes["round"].set()
-        return ClaimResult(await task, busy_seconds)
+        return await task, busy_seconds
 
 
 def _must_yield(context: WorkerContext) -> bool:

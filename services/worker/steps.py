@@ -36,7 +36,7 @@ FLOOD, FLOOD_REST = 1_000, 3.0
 INTERVAL_JOB = "round_interval"
 ROUTER = "router "
 ReachableReport = Callable[[bool], Awaitable[object]]
-"""Takes whether the graph's server answers, each time that this changes."""
+"""Takes whether the graph's server answers, again and again."""
 
 
 @dataclass(frozen=True)
@@ -189,31 +189,19 @@ async def merge(context: WorkerContext) -> int:
     return 1
 
 
-@dataclass
-class FollowStep:
-    """Takes in other processes' commits, and reports whether the graph's server answers."""
+async def follow(report_reachable: ReachableReport, context: WorkerContext) -> int:
+    """Take in other processes' commits, and report whether the graph's server answers.
 
-    report_reachable: ReachableReport | None = None
-    reachable: bool = True
-
-    async def run(self, context: WorkerContext) -> int:
-        """Take in what was committed.
-
-        Returns:
-            0, as once a second is enough.
-        """
-        try:
-            await context.engine.follow()
-        except StoreUnreachable:
-            await self._report(False)
-            raise
-        await self._report(True)
-        return 0
-
-    async def _report(self, reachable: bool) -> None:
-        if reachable != self.reachable and self.report_reachable is not None:
-            await self.report_reachable(reachable)
-        self.reachable = reachable
+    Returns:
+        0, as once a second is enough.
+    """
+    try:
+        await context.engine.follow()
+    except StoreUnreachable:
+        await report_reachable(False)
+        raise
+    await report_reachable(True)
+    return 0
 
 
 async def run_round(context: WorkerContext) -> Round | None:

@@ -15,9 +15,9 @@ from services.worker.call_priority import CallPriority
 from services.worker.reason_step import ReasonStep
 from services.worker.steps import (
     INTERVAL_JOB,
-    FollowStep,
     ReachableReport,
     WorkerContext,
+    follow,
     learn,
     merge,
     queue_merge,
@@ -55,16 +55,6 @@ class Worker:
         self.timings = self._context.timings
         self.failures = self._context.failures
         self.counters = self.failures.counters
-        self._follow = FollowStep()
-        self._steps: dict[str, Callable[[WorkerContext], Awaitable[int]]] = {
-            "learn": learn,
-            "reason": ReasonStep().run,
-            "round": run_due_round,
-            "merge": merge,
-            "retention": retain,
-            "index": update_index,
-            "follow": self._follow.run,
-        }
         self.calendar_jobs = calendar_jobs(
             schedule, engine, clock, self._context.uninterrupted, self.failures
         )
@@ -91,21 +81,29 @@ class Worker:
         """
         return len(self._context.pending_merges)
 
-    def start(self, report_reachable: ReachableReport | None = None) -> None:
+    def start(self, report_reachable: ReachableReport) -> None:
         """Start all loops and jobs.
 
         Args:
-            report_reachable: Called when the graph's server stops or starts answering.
+            report_reachable: Called every second, with whether the graph's server answers.
         """
-        self._follow.report_reachable = report_reachable
+        steps: dict[str, Callable[[WorkerContext], Awaitable[int]]] = {
+            "learn": learn,
+            "reason": ReasonStep().run,
+            "round": run_due_round,
+            "merge": merge,
+            "retention": retain,
+            "index": update_index,
+            "follow": partial(follow, report_reachable),
+        }
         # A count that starts at zero lets a reader of the metrics see its first increase.
         self.counters["round_routers_skipped_total", ""] = 0
-        self.counters.update({("steps_failed_total", name): 0 for name in self._steps})
+        self.counters.update({("steps_failed_total", name): 0 for name in steps})
         for name in ("jobs_run_total", "jobs_failed_total", "jobs_missed_total"):
             self.counters.update({(name, job.name): 0 for job in self.calendar_jobs})
         self._loop_tasks = [
             asyncio.create_task(repeat_step(name, step, self._context), name=name)
-            for name, step in self._steps.items()
+            for name, step in steps.items()
         ]
         jobs = [
             repeat_job(

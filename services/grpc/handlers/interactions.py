@@ -84,7 +84,7 @@ class InteractionsHandler(Servicer):
                     yield pb.StreamInteractionsResponse(outcome=outcome)
             await asyncio.gather(reading, committing)
         if self.stopping.is_set():
-            raise Stopping
+            raise Stopping("the service is stopping; send what was not acknowledged again")
 
     async def RetractInteractions(
         self, request: pb.RetractInteractionsRequest, context: Context

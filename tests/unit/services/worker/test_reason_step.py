@@ -8,7 +8,7 @@ import pytest
 from propagation.ports import VersionClash
 from propagation.workflow.reason.reasoning import CLAIM
 from services.worker.call_priority import CallPriority
-from services.worker.reason_step import MAX_LOST_RACES, ClaimResult, ReasonStep, run_beside_calls
+from services.worker.reason_step import MAX_LOST_RACES, ReasonStep, run_beside_calls
 from services.worker.steps import WorkerContext
 
 
@@ -46,23 +46,22 @@ def set_reasoning(context, size, part=CLAIM):
 
 async def test_without_calls_a_claim_is_done_whole(context):
     reasoning = set_reasoning(context, 4 * CLAIM)
-    result = await run_beside_calls(reasoning.claim(), context)
-    assert result == ClaimResult(4 * CLAIM, 0.0)
+    assert await run_beside_calls(reasoning.claim(), context) == (4 * CLAIM, 0.0)
 
 
 async def test_a_call_ends_a_claim_early_and_the_time_beside_it_is_counted(context):
     reasoning = set_reasoning(context, 100 * CLAIM)
     with context.priority.call():
-        result = await run_beside_calls(reasoning.claim(), context)
-    assert 0 < result.done < 10 * CLAIM
-    assert result.busy_seconds > 0
+        done, busy_seconds = await run_beside_calls(reasoning.claim(), context)
+    assert 0 < done < 10 * CLAIM
+    assert busy_seconds > 0
 
 
 async def test_a_stop_ends_a_claim_early(context):
     reasoning = set_reasoning(context, 100 * CLAIM)
     context.stopping.set()
-    result = await run_beside_calls(reasoning.claim(), context)
-    assert result.done < 10 * CLAIM
+    done, _ = await run_beside_calls(reasoning.claim(), context)
+    assert done < 10 * CLAIM
 
 
 async def test_rounds_and_waiting_calls_are_woken_during_a_claim(context):

@@ -8,7 +8,7 @@ import pytest
 from propagation.model import IndexUnavailable, NotFound, StoreUnreachable
 from services.worker import steps
 from services.worker.call_priority import CallPriority
-from services.worker.steps import FollowStep, WorkerContext
+from services.worker.steps import WorkerContext
 
 
 def context_of(**engine):
@@ -76,19 +76,15 @@ async def test_a_problem_of_the_index_fails_the_step():
         await steps.update_index(context)
 
 
-async def test_health_hears_only_of_changes_of_the_store():
-    away, reports = StoreUnreachable("away"), []
-    context = context_of(follow=returning(3, 0, away, away, 0, 0))
-    step = FollowStep()
+async def test_health_hears_whether_the_store_answers():
+    reports = []
+    context = context_of(follow=returning(3, StoreUnreachable("away"), 0))
 
     async def report(reachable):
         reports.append(reachable)
 
-    step.report_reachable = report
-    for reachable in (True, True, False, False, True, True):
-        if reachable:
-            assert await step.run(context) == 0
-        else:
-            with pytest.raises(StoreUnreachable):
-                await step.run(context)
-    assert reports == [False, True]
+    assert await steps.follow(report, context) == 0
+    with pytest.raises(StoreUnreachable):
+        await steps.follow(report, context)
+    assert await steps.follow(report, context) == 0
+    assert reports == [True, False, True]
