@@ -101,7 +101,6 @@ class ModelPorts:
 
     settings: Settings
     store: GraphStore
-    process: str
 
     @cached_property
     def endpoint(self) -> "Endpoint":
@@ -113,7 +112,7 @@ class ModelPorts:
 
         options = self.settings.openai
         key = os.environ.get(options.key_variable)
-        return openai_endpoint(options, key, self.store, self.process)
+        return openai_endpoint(options, key, self.store, process_name())
 
 
 def offline_reasoner(ports: ModelPorts) -> Reasoner:
@@ -137,11 +136,6 @@ def openai_reasoner(ports: ModelPorts) -> Reasoner:
     )
 
 
-def fitted_embedder(ports: ModelPorts) -> Embedder:
-    """Build the embedder that is fitted on the catalogue."""
-    return HashedEmbedder(ports.settings.workflow.seed)
-
-
 def openai_embedder(ports: ModelPorts) -> Embedder:
     """Build the embedder behind an endpoint."""
     from propagation.adapters.openai.embedder import openai_embedder
@@ -154,7 +148,7 @@ REASONERS: Mapping[str, Callable[[ModelPorts], Reasoner]] = {
     "openai": openai_reasoner,
 }
 EMBEDDERS: Mapping[str, Callable[[ModelPorts], Embedder]] = {
-    "fitted": fitted_embedder,
+    "fitted": lambda ports: HashedEmbedder(ports.settings.workflow.seed),
     "openai": openai_embedder,
 }
 Around = Callable[[GraphStore, VectorIndex], tuple[GraphStore, VectorIndex]]
@@ -182,7 +176,7 @@ def build_engine(
         around: Wraps the store and the index, for monitoring.
     """
     store = graph_store(settings, clock)
-    models = ModelPorts(settings, store, process_name())
+    models = ModelPorts(settings, store)
     reasoner = REASONERS[settings.reasoner](models)
     embedder = EMBEDDERS[settings.embedder](models)
     drafting = process_drafter(settings, store)

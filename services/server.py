@@ -57,7 +57,7 @@ class Running:
             grace_seconds: How long to wait; None cuts them off.
         """
         self.engine.stop_within(grace_seconds or 0)
-        await self.health.report_stopping()
+        await self.health.enter_graceful_shutdown()
         self.service.stopping.set()
         await self.server.stop(grace_seconds)
 
@@ -163,12 +163,13 @@ def _build(
     admission = Admission(settings.server.tokens, settings.server.limits)
     redact = path_redaction_for(settings)
     service = PropagationService(engine, worker, redact)
+    health = Health()
     server = new_server(
         service,
+        health,
         CallInterceptor(priority, worker.timings, admission, readiness, redact, observe_call),
         settings.server.max_message_bytes,
     )
-    health = Health(server)
     address = bind(server, settings.server)
     return Running(address, engine, worker, server, service, health, admission)
 

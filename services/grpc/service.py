@@ -34,29 +34,22 @@ class PropagationService(
     """Every call of propagation.v1."""
 
 
-class Health:
+class Health(health.aio.HealthServicer):  # type: ignore[attr-defined,misc]  # its stubs leave aio out
     """The standard health service.
 
     It answers for the server as a whole ("") and for our service by name.
     """
 
-    def __init__(self, server: grpc.aio.Server) -> None:
-        self._servicer = health.aio.HealthServicer()  # type: ignore[attr-defined]  # its stubs leave aio out
-        health_pb2_grpc.add_HealthServicer_to_server(self._servicer, server)
-
     async def report_serving(self, serving: bool) -> None:
         """Report SERVING or NOT_SERVING."""
         response = health_pb2.HealthCheckResponse
         for name in ("", SERVICE_NAME):
-            await self._servicer.set(name, response.SERVING if serving else response.NOT_SERVING)
-
-    async def report_stopping(self) -> None:
-        """Report NOT_SERVING from now on; later reports have no effect."""
-        await self._servicer.enter_graceful_shutdown()
+            await self.set(name, response.SERVING if serving else response.NOT_SERVING)
 
 
 def new_server(
     service: PropagationService,
+    health_service: Health,
     interceptor: CallInterceptor,
     max_message_bytes: int,
 ) -> grpc.aio.Server:
@@ -73,6 +66,7 @@ def new_server(
         ],
     )
     pb_grpc.add_PropagationServiceServicer_to_server(service, server)
+    health_pb2_grpc.add_HealthServicer_to_server(health_service, server)
     reflection.enable_server_reflection(
         (SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server
     )

@@ -20,7 +20,6 @@ from propagation.workflow.reason.drafting import DraftedPart
 from propagation.workflow.settings import WorkflowSettings
 from services.runtime.bound_process import bound_command
 
-MODULE = "services.reasoning.child_process"
 UNREAD_BYTES = 64 << 20
 CLOSING_SECONDS = 5.0
 PART_TIMEOUT_SECONDS = 30.0
@@ -127,7 +126,10 @@ class ProcessDrafter:
     async def _start(self) -> Process:
         self._unread, self._length = False, None
         self._process = await asyncio.create_subprocess_exec(
-            *bound_command(MODULE), stdin=PIPE, stdout=PIPE, limit=UNREAD_BYTES
+            *bound_command("services.reasoning.child_process"),
+            stdin=PIPE,
+            stdout=PIPE,
+            limit=UNREAD_BYTES,
         )
         self._send(self._process, self._begin)
         return self._process

@@ -15,7 +15,6 @@ from services.runtime.bound_process import bound_command
 from services.runtime.interruption import INTERRUPTED, interruption
 
 KERNELS = ("evaluation/kernels", "numbers")
-MODULE = "services.runtime.kernel_cache"
 
 
 class StartCancelled(Exception):
@@ -72,7 +71,7 @@ async def fill_kernel_cache(stopping: asyncio.Event) -> None:
     from propagation.workflow.concurrency import background_task  # not needed by the command line
 
     child = await asyncio.create_subprocess_exec(
-        *bound_command(MODULE),
+        *bound_command("services.runtime.kernel_cache"),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,

@@ -11,7 +11,6 @@ from propagation.errors import PropagationError
 
 CHECK_SECONDS = 1.0
 T = TypeVar("T")
-Stamp = tuple[int, int, int]
 log = structlog.get_logger()
 
 
@@ -50,6 +49,6 @@ class ReloadedFiles(Generic[T]):
         except (OSError, PropagationError) as error:
             log.error("a changed file cannot be used; its earlier content stays", error=str(error))
 
-    def _stat(self) -> list[Stamp]:
+    def _stat(self) -> list[tuple[int, int, int]]:
         found = [path.stat() for path in self._paths]
         return [(status.st_mtime_ns, status.st_size, status.st_ino) for status in found]

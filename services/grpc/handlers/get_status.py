@@ -95,7 +95,6 @@ class GetStatusHandler(Servicer):
         self, request: pb.GetStatusRequest, context: Context
     ) -> pb.GetStatusResponse:
         engine, store = self._engine, self._store
-        reasoner, embedder, expenses = engine.reasoner, engine.embedder, engine.expenses
         recorded, learned, reasoned = (
             await store.recorded_through(),
             await store.learned_through(),
@@ -127,13 +126,13 @@ class GetStatusHandler(Servicer):
             version=release(),
             policy=engine.settings.policy,
             failing={name: redact(reason) for name, reason in self._worker.failing.items()},
-            reasoner=reasoner.name,
-            embedder=embedder.name,
+            reasoner=engine.reasoner.name,
+            embedder=engine.embedder.name,
             propagate=engine.propagates,
             spending=spending_to_proto(engine),
             budgets=[
                 pb.Budget(name=budget.name, used=budget.used, limit=budget.limit)
-                for budget in expenses.budgets
+                for budget in engine.expenses.budgets
             ],
             gauge=gauge_to_proto(gauge, with_course=request.history) if gauge else None,
             jobs=[await job_to_proto(job, redact) for job in self._worker.calendar_jobs],
