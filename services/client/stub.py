@@ -53,8 +53,13 @@ class Credentials:
         if (certificate is None) != (key is None):
             raise UsageProblem(f"{CERTIFICATE} and {KEY} belong together; set both")
         wants_tls = environment.get(TLS, "").lower() in ("1", "true", "yes")
+        token = environment.get(TOKEN, "").strip()  # without the newline of its file
+        if not (token.isascii() and token.isprintable() and " " not in token):
+            raise UsageProblem(
+                f"{TOKEN} is not a token: it contains a space, a line break or a non-ASCII letter"
+            )
         return cls(
-            token=_check_token(environment.get(TOKEN, "")),
+            token=token,
             tls=wants_tls or any((ca, certificate, key)),
             ca=ca,
             certificate=certificate,
@@ -95,20 +100,6 @@ class Credentials:
             raise UsageProblem(
                 f"{error.filename}: {error.strerror}; name a readable PEM file"
             ) from error
-
-
-def _check_token(text: str) -> str:
-    """Check a token, and strip the newline of its file.
-
-    Raises:
-        UsageProblem: It contains a space, a line break or a non-ASCII letter.
-    """
-    token = text.strip()
-    if not (token.isascii() and token.isprintable() and " " not in token):
-        raise UsageProblem(
-            f"{TOKEN} is not a token: it contains a space, a line break or a non-ASCII letter"
-        )
-    return token
 
 
 class _TokenInterceptor:

@@ -17,7 +17,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 if TYPE_CHECKING:
     from rich.console import Console
 
-AnswerT = TypeVar("AnswerT", bound=Message)
+T = TypeVar("T")
 PIPED_WIDTH = 160
 # Letters and marks that show nothing, beside what Unicode itself calls a format character.
 INVISIBLE = re.compile(
@@ -86,13 +86,10 @@ def print_json(value: object, *, line: bool = False) -> None:
 
 def print_result(document: object, sentence: str, *, json: bool) -> None:
     """Print what a command did, as a sentence or as JSON."""
-    if json:
-        print_json(document)
-    else:
-        print_text(sentence)
+    print_answer(document, lambda _: print_text(sentence), json=json)
 
 
-def print_answer(answer: AnswerT, show: Callable[[AnswerT], None], *, json: bool) -> None:
+def print_answer(answer: T, show: Callable[[T], None], *, json: bool) -> None:
     """Print an answer of the service, by `show` or as JSON."""
     if json:
         print_json(answer)
@@ -163,9 +160,7 @@ def _plain(value: Any) -> object:
         return value.ToJsonString()
     if isinstance(value, Message):
         return _fields(value)
-    if hasattr(value, "item"):
-        return value.item()
-    return str(value)
+    return value.item() if hasattr(value, "item") else str(value)
 
 
 def _fields(message: Message) -> dict[str, object]:

@@ -114,15 +114,19 @@ OUTCOMES = {
 def event_to_proto(event: WatchEvent, references: References) -> pb.WatchPropagationResponse:
     """Convert an event, without its resume token."""
     answer = partial(pb.WatchPropagationResponse, sequence=event.sequence)
-    if isinstance(event, Round):
-        return answer(kind=pb.PROPAGATION_EVENT_KIND_ROUND, round=round_to_proto(event))
-    if isinstance(event, RouterVersion):
-        return answer(kind=pb.PROPAGATION_EVENT_KIND_MESSAGE, message=message_to_proto(event))
-    if isinstance(event, EvolutionRun):
-        return answer(kind=pb.PROPAGATION_EVENT_KIND_EVOLUTION, evolution=evolution_to_proto(event))
-    if isinstance(event, Gap):
-        return answer(kind=pb.PROPAGATION_EVENT_KIND_GAP, missed=event.missed)
-    return answer(kind=pb.PROPAGATION_EVENT_KIND_MERGE, merge=_merge_to_proto(event, references))
+    match event:
+        case Round():
+            return answer(kind=pb.PROPAGATION_EVENT_KIND_ROUND, round=round_to_proto(event))
+        case RouterVersion():
+            return answer(kind=pb.PROPAGATION_EVENT_KIND_MESSAGE, message=message_to_proto(event))
+        case EvolutionRun():
+            run = evolution_to_proto(event)
+            return answer(kind=pb.PROPAGATION_EVENT_KIND_EVOLUTION, evolution=run)
+        case Gap():
+            return answer(kind=pb.PROPAGATION_EVENT_KIND_GAP, missed=event.missed)
+        case NumberedMerge():
+            merge = _merge_to_proto(event, references)
+            return answer(kind=pb.PROPAGATION_EVENT_KIND_MERGE, merge=merge)
 
 
 def _merge_to_proto(event: NumberedMerge, references: References) -> pb.MergeReport:
