@@ -139,11 +139,11 @@ async def running(
         stack.push_async_callback(service.stop, settings.server.grace_seconds)
         readiness.declare()
 
-        metrics = None
-        if monitor is not None:
-            metrics = await stack.enter_async_context(
-                monitor.serve(engine, worker, settings.server, service.admission)
-            )
+        metrics = await stack.enter_async_context(
+            monitor.serve(engine, worker, settings.server, service.admission)
+            if monitor is not None
+            else contextlib.nullcontext()
+        )
         log.info("ready", address=service.address, graph=settings.graph, metrics=metrics)
         yield replace(service, metrics=metrics)
     log.info("stopped")

@@ -39,7 +39,7 @@ class Calendar:
             hour=fields[1],
             day=fields[2],
             month=fields[3],
-            day_of_week=_weekdays(fields[4]),
+            day_of_week=",".join(map(_weekdays, fields[4].lower().split(","))),
             timezone=UTC,
         )
         if self.after(datetime(2000, 1, 1, tzinfo=UTC)) is None:
@@ -77,12 +77,8 @@ class Calendar:
         return in_utc.astimezone(self._zone).replace(tzinfo=None) == local
 
 
-def _weekdays(field: str) -> str:
+def _weekdays(part: str) -> str:
     """Replace crontab's weekday numbers by names, as the trigger counts from Monday."""
-    return ",".join(_weekday_part(part) for part in field.lower().split(","))
-
-
-def _weekday_part(part: str) -> str:
     days, slash, step = part.partition("/")
     if days == "*":
         if not slash:

@@ -110,10 +110,11 @@ class Metrics:
             for name, row in GAUGES.items()
         }
 
-    def set_gauge(self, name: str, values: Mapping[str, float]) -> None:
-        """Set a gauge with one label for each value of the label."""
-        for label, value in values.items():
-            self.gauges[name].labels(label).set(value)
+    def set_gauges(self, gauges: Mapping[str, Mapping[str, float]]) -> None:
+        """Set gauges that have one label, by name and the label's value."""
+        for name, values in gauges.items():
+            for label, value in values.items():
+                self.gauges[name].labels(label).set(value)
 
 
 @dataclass(eq=False)  # the registry needs a hash
@@ -206,7 +207,7 @@ def count_round(metrics: Metrics, args: Sequence[Any], result: Round) -> None:
     metrics.counters["messages_sent"].inc(result.touched)
     metrics.counters["edges"].labels("opened").inc(result.edges_opened)
     metrics.counters["edges"].labels("closed").inc(result.edges_closed)
-    metrics.set_gauge("round_clients", {"changed": result.changed, "reached": result.reached})
+    metrics.set_gauges({"round_clients": {"changed": result.changed, "reached": result.reached}})
 
 
 def _count_summaries(metrics: Metrics, summaries: Sequence[ReasonedSummary]) -> None:

@@ -158,14 +158,14 @@ class Monitor:
                 await self._collect(engine, worker)
                 return await asyncio.to_thread(generate_latest, self._metrics.registry)
 
+        host, port = self._settings.host, self._settings.port
         try:
-            if self._settings.port is None:
-                yield None
-            else:
-                async with metrics_endpoint(
-                    self._settings.host, self._settings.port, server, admission, text
-                ) as address:
-                    yield address
+            async with (
+                contextlib.nullcontext()
+                if port is None
+                else metrics_endpoint(host, port, server, admission, text)
+            ) as address:
+                yield address
         finally:
             if self._traces is not None:
                 await asyncio.to_thread(self._traces.close)
@@ -175,40 +175,42 @@ class Monitor:
 
         The store's gauges are set only if it answers.
         """
-        metrics = self._metrics
+        metrics, budgets = self._metrics, engine.expenses.budgets
         for name in ("sequence", "lag", "queue", "clients", "failing"):
             metrics.gauges[name].clear()
-        metrics.set_gauge("sequence", {"learned": engine.applied_through})
-        metrics.set_gauge("queue", {"merges": worker.merges_waiting})
-        budgets = engine.expenses.budgets
-        metrics.set_gauge("budget_used", {budget.name: budget.used for budget in budgets})
-        metrics.set_gauge("budget_limit", {budget.name: budget.limit for budget in budgets})
-        metrics.set_gauge("failing", dict.fromkeys(worker.failing, 1))
+        metrics.set_gauges(
+            {
+                "sequence": {"learned": engine.applied_through},
+                "queue": {"merges": worker.merges_waiting},
+                "budget_used": {budget.name: budget.used for budget in budgets},
+                "budget_limit": {budget.name: budget.limit for budget in budgets},
+                "failing": dict.fromkeys(worker.failing, 1),
+            }
+        )
         answered = False
         with contextlib.suppress(PropagationError, TimeoutError):
             async with asyncio.timeout(STORE_DEADLINE_SECONDS):
                 await self._collect_from_store(engine)
             answered = True
-        metrics.set_gauge("answers", {"store": answered})
+        metrics.set_gauges({"answers": {"store": answered}})
 
     async def _collect_from_store(self, engine: Engine) -> None:
-        metrics, store = self._metrics, engine.store
+        store = engine.store
         recorded, reasoned = await store.recorded_through(), await store.reasoned_through()
         learned = engine.applied_through
-        dead_letters = len(await store.dead_letters(MAX_DEAD_LETTERS))
-        metrics.set_gauge(
-            "sequence", {"recorded": recorded, "learned": learned, "reasoned": reasoned}
-        )
-        metrics.set_gauge(
-            "lag",
-            {"learned": max(recorded - learned, 0), "reasoned": max(recorded - reasoned, 0)},
-        )
-        metrics.set_gauge(
-            "queue", {"outbox": await store.count_changes(), "dead_letters": dead_letters}
-        )
-        metrics.set_gauge(
-            "clients",
-            {kind.name.lower(): await store.count_clients(kind) for kind in ClientKind},
+        dead_letters = await store.dead_letters(MAX_DEAD_LETTERS)
+        self._metrics.set_gauges(
+            {
+                "sequence": {"recorded": recorded, "learned": learned, "reasoned": reasoned},
+                "lag": {
+                    "learned": max(recorded - learned, 0),
+                    "reasoned": max(recorded - reasoned, 0),
+                },
+                "queue": {"outbox": await store.count_changes(), "dead_letters": len(dead_letters)},
+                "clients": {
+                    kind.name.lower(): await store.count_clients(kind) for kind in ClientKind
+                },
+            }
         )
 
 

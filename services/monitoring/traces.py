@@ -22,7 +22,6 @@ from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags
 from propagation.model import (
     MERGED_OUTCOME,
     LearnedBlock,
-    NewInteraction,
     ReasonClaim,
     ReasonedSummary,
     summarize_reasoned,
@@ -84,7 +83,6 @@ class Traces:
         self._provider.shutdown()
 
     def _trace_record(self, args: Sequence[Any], result: RecordResult, start_ns: int) -> None:
-        events: Sequence[NewInteraction] = args[0]
         ended = time.time_ns()
         for outcome in result.outcomes:
             if (
@@ -97,7 +95,7 @@ class Traces:
                     "record",
                     context=trace.set_span_in_context(trace.INVALID_SPAN),
                     start_time=start_ns,
-                    attributes={"sequence": outcome.sequence, "batch": len(events)},
+                    attributes={"sequence": outcome.sequence, "batch": len(args[0])},
                 )
                 self._ids.for_root = None
                 span.end(ended)

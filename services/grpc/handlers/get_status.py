@@ -104,9 +104,10 @@ class GetStatusHandler(Servicer):
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
         gauge = await engine.gauge()
         evolutions = await store.evolution_runs(1)
-        timings = self._worker.timings.parts
         redact = redaction_for_caller(self._redact)
-        answer = pb.GetStatusResponse(
+        rounds = await store.last_rounds(ROUNDS_SHOWN) if request.history else ()
+        reach = await store.message_reach(REACH_MERGES) if request.history else ()
+        return pb.GetStatusResponse(
             recorded_through=recorded,
             learned_through=learned,
             reasoned_through=reasoned,
@@ -140,14 +141,12 @@ class GetStatusHandler(Servicer):
                 pb.TimedPart(
                     name=name, calls=part.calls, seconds=part.seconds, longest_seconds=part.longest
                 )
-                for name, part in sorted(timings.items(), key=lambda named: -named[1].seconds)
+                for name, part in sorted(
+                    self._worker.timings.parts.items(), key=lambda named: -named[1].seconds
+                )
             ],
-        )
-        if request.history:
-            rounds = await store.last_rounds(ROUNDS_SHOWN)
-            reach = await store.message_reach(REACH_MERGES)
-            answer.rounds.extend(round_to_proto(round_) for round_ in rounds)
-            answer.reach.extend(
+            rounds=[round_to_proto(round_) for round_ in rounds],
+            reach=[
                 pb.RouterReach(
                     router=router.router,
                     clients=router.clients,
@@ -157,5 +156,5 @@ class GetStatusHandler(Servicer):
                     fell_out=router.fell_out,
                 )
                 for router in reach
-            )
-        return answer
+            ],
+        )
