@@ -34,7 +34,7 @@ class PropagationService(
     """Every call of propagation.v1."""
 
 
-class Health(health.aio.HealthServicer):  # type: ignore[attr-defined,misc]  # its stubs leave aio out
+class Health(health.aio.HealthServicer):  # type: ignore[misc,name-defined]  # its stubs leave aio out
     """The standard health service.
 
     It answers for the server as a whole ("") and for our service by name.
