@@ -320,7 +320,7 @@ async def test_another_process_follows_an_erasure_by_the_log(engine):
     await live(engine, 12, 60)
     other = learner_on(engine, "another process")
     await other.open()
-    view = other._numbers.view
+    view = other.numbers.view
     assert differing_arrays(view.state, engine.numbers.view.state) == []
     await engine.forgetting.forget(user_key(4), wipe=True)
     await engine.record([event(12_500, 5, 5)])
@@ -328,7 +328,7 @@ async def test_another_process_follows_an_erasure_by_the_log(engine):
     assert await other.step() == 0  # the first one holds the lease
     assert differing_arrays(view.state, engine.numbers.view.state) == []
     assert view.applied_through == engine.numbers.view.applied_through
-    other._numbers.close()
+    other.numbers.close()
 
 
 async def test_an_idle_process_catches_up_after_new_clients_and_an_erasure(engine):
@@ -343,8 +343,8 @@ async def test_an_idle_process_catches_up_after_new_clients_and_an_erasure(engin
     await engine.forgetting.forget(user_key(4), wipe=True)
     assert await other.step() == 0
     await other.synchronize()
-    assert differing_arrays(other._numbers.view.state, engine.numbers.view.state) == []
-    other._numbers.close()
+    assert differing_arrays(other.numbers.view.state, engine.numbers.view.state) == []
+    other.numbers.close()
 
 
 async def test_an_erasure_waits_for_a_round_of_another_process(engine, monkeypatch):
@@ -390,9 +390,9 @@ async def test_a_learner_gives_its_lease_to_a_process_that_erases(engine):
     await engine.record([event(15_501, 5, 5)])
     await engine.drain()
     assert await other.step() == 0
-    assert differing_arrays(other._numbers.view.state, engine.numbers.view.state) == []
-    other._numbers.close()
-    third._numbers.close()
+    assert differing_arrays(other.numbers.view.state, engine.numbers.view.state) == []
+    other.numbers.close()
+    third.numbers.close()
 
 
 async def test_weights_are_subtracted_where_an_evolution_moved_them(engine):
