@@ -1,7 +1,8 @@
 """Base of the vocabulary: strict, immutable terms, and values that are cheap to make."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeVar, dataclass_transform
+from typing import Any, Self, TypeVar, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict
 
@@ -10,6 +11,11 @@ class Term(BaseModel):
     """An immutable, strict value: unknown fields and infinite numbers are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @classmethod
+    def from_row(cls, row: Iterable[Any]) -> Self:
+        """Build a term from its stored fields in their order, without checking them again."""
+        return cls.model_construct(**dict(zip(cls.model_fields, row, strict=True)))
 
 
 T = TypeVar("T")

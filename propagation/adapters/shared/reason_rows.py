@@ -9,7 +9,6 @@ from propagation.model import (
     Gradient,
     InteractionRow,
     Line,
-    MessageReach,
     Module,
     ReasonedInteraction,
     Source,
@@ -102,19 +101,4 @@ def gradient_of(row: Sequence[Any]) -> Gradient:
         text=row[5],
         attributes=tuple(row[6]),
         epoch=row[7],
-    )
-
-
-def reach_of(row: Sequence[Any]) -> MessageReach:
-    """Build the reach of a router's messages from a row.
-
-    The row holds its fields, in their order.
-    """
-    return MessageReach(
-        router=row[0],
-        clients=row[1],
-        merged=row[2],
-        filtered=row[3],
-        empty=row[4],
-        fell_out=row[5],
     )

@@ -120,9 +120,6 @@ def draw_columns(through: int, size: int, drawn: bytes) -> DrawColumns:
     return DrawColumns(through, sequence, negatives[:, 0], scores)
 
 
-EPOCH = ("number", "sequence", "session_k", "taste_k", "tau", "embedder", "era")
-
-
 class Neo4jLearn(Neo4jCheckpoints):
     """Blocks of learned columns, checkpoints, epochs."""
 
@@ -211,14 +208,12 @@ class Neo4jLearn(Neo4jCheckpoints):
 
     async def epochs(self) -> Sequence[Epoch]:
         return [
-            Epoch(**dict(zip(EPOCH, row, strict=True)))
-            for row in await self._database.rows("learn/epochs/list_epochs")
+            Epoch.from_row(row) for row in await self._database.rows("learn/epochs/list_epochs")
         ]
 
 
 async def create_epoch(transaction: Transaction, epoch: Epoch, sequence: int) -> None:
     """Open an epoch at a sequence."""
     await transaction.execute(
-        "learn/epochs/create_epoch",
-        **{**{name: getattr(epoch, name) for name in EPOCH}, "sequence": sequence},
+        "learn/epochs/create_epoch", **{**epoch.model_dump(), "sequence": sequence}
     )

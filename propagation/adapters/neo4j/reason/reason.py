@@ -11,7 +11,7 @@ from propagation.adapters.neo4j.reason.texts import (
     text_of,
     text_row,
 )
-from propagation.adapters.shared.reason_rows import gradient_of, interaction_of, reach_of
+from propagation.adapters.shared.reason_rows import gradient_of, interaction_of
 from propagation.model import (
     ClientText,
     DeadLetter,
@@ -92,7 +92,7 @@ class Neo4jReason(Neo4jClaims):
     async def message_reach(self, newest: int) -> Sequence[MessageReach]:
         after = await self.merges_through() - newest
         return [
-            reach_of(row)
+            MessageReach.from_row(row)
             for row in await self._database.rows("reason/merges/message_reach", after=after)
         ]
 

@@ -38,16 +38,6 @@ DISCARDS: Mapping[str, Sequence[str]] = {
     "rounds/discard/reopen_edges": ("last",),
 }
 """In order; each with its parameters besides the limit."""
-ROUND = (
-    "number",
-    "boundary",
-    "sequence",
-    "changed",
-    "touched",
-    "edges_opened",
-    "edges_closed",
-    "reached",
-)
 
 
 class Neo4jRounds(Neo4jEdges, Neo4jMessages):
@@ -63,13 +53,11 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
 
     async def last_rounds(self, limit: int) -> Sequence[Round]:
         rows = await self._database.rows("rounds/newest_rounds", limit=limit)
-        return [
-            Round.model_construct(**dict(zip(ROUND, row, strict=True))) for row in reversed(rows)
-        ]
+        return [Round.from_row(row) for row in reversed(rows)]
 
     async def rounds_after(self, number: int, limit: int) -> Sequence[Round]:
         rows = await self._database.rows("rounds/rounds_after", number=number, limit=limit)
-        return [Round.model_construct(**dict(zip(ROUND, row, strict=True))) for row in rows]
+        return [Round.from_row(row) for row in rows]
 
     async def changed_clients(self, after: int, through: int) -> Sequence[int]:
         return (
@@ -159,11 +147,11 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             if names
             else []
         )
-        return {row[0]: _attribute(*row) for row in rows}
+        return {row[0]: Attribute.from_row(row) for row in rows}
 
     async def all_attributes(self) -> Sequence[Attribute]:
         return [
-            _attribute(*row)
+            Attribute.from_row(row)
             for row in await self._database.rows("rounds/attributes/list_attributes")
         ]
 
@@ -256,8 +244,8 @@ async def check_round_is_next(transaction: Transaction, round_: Round) -> None:
     Raises:
         LeaseLost: One was.
     """
-    row = await transaction.row("rounds/newest_rounds", limit=1)
-    if round_.number != (row[0] if row else 0) + 1:
+    last = await transaction.value("rounds/newest_rounds", limit=1) or 0
+    if round_.number != last + 1:
         raise LeaseLost(f"round {round_.number} was published before, or discarded")
 
 
@@ -266,9 +254,7 @@ async def publish_staged_round(transaction: Transaction, round_: Round, sequence
     await transaction.execute("rounds/staging/publish_attributes", round=round_.number)
     await transaction.execute("rounds/staging/publish_client_attributes", round=round_.number)
     published = round_.model_copy(update={"sequence": sequence})
-    await transaction.execute(
-        "rounds/staging/publish_round", **{name: getattr(published, name) for name in ROUND}
-    )
+    await transaction.execute("rounds/staging/publish_round", **published.model_dump())
     return published
 
 
@@ -278,19 +264,10 @@ async def discard_staged_round(transaction: Transaction) -> int:
     Returns:
         How many.
     """
-    row = await transaction.row("rounds/newest_rounds", limit=1)
-    last = row[0] if row else 0
+    last = await transaction.value("rounds/newest_rounds", limit=1) or 0
     gone = 0
     for name, parameters in DISCARDS.items():
         if gone < ROWS_PER_COMMIT:
             given = {"last": last} if "last" in parameters else {}
             gone += await transaction.value(name, limit=ROWS_PER_COMMIT - gone, **given)
     return gone
-
-
-def _attribute(
-    name: str, router: int | None, holders: int, users: int, canonical: str | None
-) -> Attribute:
-    return Attribute.model_construct(
-        name=name, router=router, holders=holders, users=users, canonical=canonical
-    )

@@ -27,7 +27,7 @@ from propagation.ports import Lease
 
 BLOCK = "start, through, epoch, size, columns"
 PUT_BLOCK = f"INSERT INTO {{}} ({BLOCK}) VALUES (?, ?, ?, ?, ?)"
-EPOCH = "number, sequence, session_k, taste_k, tau, embedder, era"
+EPOCH = ", ".join(Epoch.model_fields)
 
 
 class SqliteLearn(SqliteCheckpoints):
@@ -136,7 +136,7 @@ class SqliteLearn(SqliteCheckpoints):
     @reads
     def epochs(self, connection: sqlite3.Connection) -> Sequence[Epoch]:
         return [
-            Epoch(**dict(zip(EPOCH.split(", "), row, strict=True)))
+            Epoch.from_row(row)
             for row in connection.execute(f"SELECT {EPOCH} FROM epoch ORDER BY number")
         ]
 
@@ -145,15 +145,7 @@ def put_epoch(connection: sqlite3.Connection, epoch: Epoch, sequence: int) -> No
     """Insert an epoch."""
     connection.execute(
         f"INSERT INTO epoch ({EPOCH}) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            epoch.number,
-            sequence,
-            epoch.session_k,
-            epoch.taste_k,
-            epoch.tau,
-            epoch.embedder,
-            epoch.era,
-        ),
+        tuple(epoch.model_copy(update={"sequence": sequence}).model_dump().values()),
     )
 
 

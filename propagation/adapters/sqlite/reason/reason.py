@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from propagation.adapters.shared.reason_rows import gradient_of, interaction_of, reach_of
+from propagation.adapters.shared.reason_rows import gradient_of, interaction_of
 from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, progress_of, reads, to_json
 from propagation.adapters.sqlite.reason.claims import SqliteClaims, reasoned_through
 from propagation.adapters.sqlite.reason.reasoned_rows import (
@@ -100,7 +100,7 @@ class SqliteReason(SqliteClaims, SqliteTexts):
 
     @reads
     def message_reach(self, connection: sqlite3.Connection, newest: int) -> Sequence[MessageReach]:
-        return [reach_of(row) for row in connection.execute(REACH, (newest,))]
+        return [MessageReach.from_row(row) for row in connection.execute(REACH, (newest,))]
 
     @reads
     def merges_through(self, connection: sqlite3.Connection) -> int:

@@ -6,7 +6,6 @@ Rounds after the last published are invisible.
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
-from typing import Any
 
 from propagation.adapters.sqlite.connection import (
     many,
@@ -32,8 +31,8 @@ from propagation.model import (
 from propagation.ports import POSTPONED_ARRIVALS, Lease
 
 STAGING = "staging"
-ATTRIBUTE = "name, router, holders, users, canonical"
-ROUND = "number, boundary, sequence, changed, touched, edges_opened, edges_closed, reached"
+ATTRIBUTE = ", ".join(Attribute.model_fields)
+ROUND = ", ".join(Round.model_fields)
 
 
 class SqliteRounds(SqliteEdges, SqliteWaitingMessages):
@@ -51,7 +50,7 @@ class SqliteRounds(SqliteEdges, SqliteWaitingMessages):
         self, connection: sqlite3.Connection, number: int, limit: int
     ) -> Sequence[Round]:
         return [
-            _round(row)
+            Round.from_row(row)
             for row in connection.execute(
                 f"SELECT {ROUND} FROM round WHERE number > ? ORDER BY number LIMIT ?",
                 (number, limit),
@@ -171,7 +170,7 @@ class SqliteRounds(SqliteEdges, SqliteWaitingMessages):
         self, connection: sqlite3.Connection, names: Sequence[str]
     ) -> Mapping[str, Attribute]:
         return {
-            row[0]: _attribute(*row)
+            row[0]: Attribute.from_row(row)
             for row in many(
                 connection,
                 "SELECT json_group_array(json_array(a.name, a.router, a.holders, "
@@ -184,7 +183,7 @@ class SqliteRounds(SqliteEdges, SqliteWaitingMessages):
     @reads
     def all_attributes(self, connection: sqlite3.Connection) -> Sequence[Attribute]:
         return [
-            _attribute(*row)
+            Attribute.from_row(row)
             for row in connection.execute(f"SELECT {ATTRIBUTE} FROM attribute ORDER BY name")
         ]
 
@@ -222,7 +221,7 @@ def last_rounds(connection: sqlite3.Connection, limit: int) -> list[Round]:
     rows = connection.execute(
         f"SELECT {ROUND} FROM round ORDER BY number DESC LIMIT ?", (limit,)
     ).fetchall()
-    return [_round(row) for row in reversed(rows)]
+    return [Round.from_row(row) for row in reversed(rows)]
 
 
 def publish(connection: sqlite3.Connection, round_: Round, sequence: int, at: int) -> Round:
@@ -240,7 +239,7 @@ def publish(connection: sqlite3.Connection, round_: Round, sequence: int, at: in
         connection,
         f"round ({ROUND})",
         8,
-        [[getattr(published, name) for name in ROUND.split(", ")]],
+        [tuple(published.model_dump().values())],
     )
     publish_changes(connection, round_.number, at)
     connection.execute("DELETE FROM progress WHERE name = ?", (STAGING,))
@@ -266,16 +265,3 @@ def discard_unpublished(
     if everywhere or progress_of(connection, STAGING):
         discard_edges(connection, last)
     connection.execute("DELETE FROM progress WHERE name = ?", (STAGING,))
-
-
-def _round(row: Sequence[Any]) -> Round:
-    """Return the round of a row of ROUND."""
-    return Round.model_construct(**dict(zip(ROUND.split(", "), row, strict=True)))
-
-
-def _attribute(
-    name: str, router: int | None, holders: int, users: int, canonical: str | None
-) -> Attribute:
-    return Attribute.model_construct(
-        name=name, router=router, holders=holders, users=users, canonical=canonical
-    )
