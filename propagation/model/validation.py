@@ -117,14 +117,11 @@ def check_seconds(seconds: float, field: str) -> None:
 def check_client(client: ClientChange) -> ClientChange:
     """Check every field of a change that is set; return the change."""
     check_id(client.key.id, "id")
-    for name, text in (("title", client.title), ("description", client.description)):
-        if text:
-            check_text(text, name)
-    for name, values in (("attributes", client.attributes), ("categories", client.categories)):
-        if values:
-            check_list(values, name)
-    if client.metadata:
-        check_metadata(client.metadata, "metadata")
+    check_text(client.title or "", "title")
+    check_text(client.description or "", "description")
+    check_list(client.attributes or (), "attributes")
+    check_list(client.categories or (), "categories")
+    check_metadata(client.metadata or {}, "metadata")
     return client
 
 

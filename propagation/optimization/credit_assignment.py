@@ -4,6 +4,7 @@ Source: RecNet 2.4, eq. 8.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from propagation.model import Gradient, Module
 from propagation.ports import Party
@@ -28,7 +29,7 @@ def gradients_of_participants(
     epochs = {message.router: message.epoch for party in parties for message in party.messages}
     participants |= {(Module.ROUTER, router) for router in epochs}
     return [
-        gradient.with_epoch(epochs[gradient.owner])
+        replace(gradient, epoch=epochs[gradient.owner])
         if gradient.module == Module.ROUTER
         else gradient
         for gradient in gradients

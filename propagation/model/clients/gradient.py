@@ -35,16 +35,3 @@ class Gradient:
     text: str
     attributes: tuple[str, ...] = ()
     epoch: int = 0
-
-    def with_epoch(self, epoch: int) -> "Gradient":
-        """Return this gradient for a message of another epoch."""
-        return Gradient(
-            sequence=self.sequence,
-            module=self.module,
-            owner=self.owner,
-            writer=self.writer,
-            reward=self.reward,
-            text=self.text,
-            attributes=self.attributes,
-            epoch=epoch,
-        )

@@ -47,8 +47,7 @@ class Transaction:
 
         Every record would cost the driver a turn of the event loop.
         """
-        rows: list[list[Any]] = await self.value(name, **parameters) or []
-        return rows
+        return await self.value(name, **parameters) or []
 
     async def row(self, name: str, /, **parameters: object) -> list[Any] | None:
         """Return the first row; None without rows."""

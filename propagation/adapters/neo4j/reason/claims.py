@@ -28,7 +28,7 @@ Choose = Callable[[Transaction, "Claims"], Awaitable[Sequence[int]]]
 
 @dataclass(frozen=True)
 class Claims:
-    """The state of all claims, locked until the transaction ends.
+    """What a new claim chooses from; locked until the transaction ends.
 
     Attributes:
         reasoned: The reason watermark: everything at or below it is reasoned.
@@ -37,8 +37,6 @@ class Claims:
     """
 
     reasoned: int
-    token: int
-    now: int
     learned: int
     claimed: frozenset[int]
 
@@ -71,11 +69,15 @@ class Neo4jClaims(StorePart):
 
     async def _claim(self, worker: str, ttl_ms: int, choose: Choose) -> ReasonClaim | None:
         async def work(transaction: Transaction) -> ReasonClaim | None:
-            claims = await _lock_claims(transaction)
+            reasoned, last_token, now, held, learned = await transaction.single_row(
+                "reason/claims/lock_claims", now=transaction.now()
+            )
+            claimed = frozenset(sequence for claim in held for sequence in claim)
+            claims = Claims(reasoned, learned[0] if learned else 0, claimed)
             sequences = await choose(transaction, claims)
             if not sequences:
                 return None
-            token, expires = claims.token + 1, claims.now + ttl_ms
+            token, expires = last_token + 1, now + ttl_ms
             await transaction.execute(
                 "reason/claims/create_claim",
                 token=token,
@@ -126,14 +128,6 @@ class Neo4jClaims(StorePart):
                 await transaction.execute("reason/claims/finish_claim", token=claim.token)
 
         await self._database.write(work)
-
-
-async def _lock_claims(transaction: Transaction) -> Claims:
-    reasoned, token, now, held, learned = await transaction.single_row(
-        "reason/claims/lock_claims", now=transaction.now()
-    )
-    sequences = frozenset(sequence for claim in held for sequence in claim)
-    return Claims(reasoned, token, now, learned[0] if learned else 0, sequences)
 
 
 async def _store_outcomes(

@@ -108,7 +108,6 @@ class Neo4jMessages(StorePart):
     async def waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
     ) -> Mapping[int, Sequence[RouterVersion]]:
-        waiting: dict[int, list[RouterVersion]] = {ref: [] for ref in refs_after}
         keys = (
             await self._database.read(
                 lambda transaction: _waiting_keys(transaction, refs_after, through)
@@ -117,9 +116,7 @@ class Neo4jMessages(StorePart):
             else {}
         )
         versions = await self.brief(sorted({key for found in keys.values() for key in found}))
-        for ref, found in keys.items():
-            waiting[ref] = [versions[key] for key in found]
-        return waiting
+        return {ref: [versions[key] for key in keys.get(ref, ())] for ref in refs_after}
 
 
 def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:

@@ -9,6 +9,7 @@ is one step outside the interpreter lock, however many rows it carries.
 import asyncio
 import contextlib
 import logging
+import os
 import queue
 import sqlite3
 import threading
@@ -27,6 +28,7 @@ from propagation.adapters.sqlite.connection.schema import (
     make_file,
     open_file,
     translate_error,
+    translate_errors,
 )
 from propagation.model import LeaseLost, StoreBusy, StoreCorrupt
 from propagation.ports import Lease
@@ -70,24 +72,22 @@ class Database:
         self._local = threading.local()
         self._reading: list[Reader] = []
         self._lock = contextlib.ExitStack()
-        self._place: tuple[int, int] | None = None
+        self._place: os.stat_result
 
     def open(self) -> None:
         """Lock the file, check and migrate its schema, and start the threads."""
         make_file(self.path)
         with contextlib.ExitStack() as lock:
             lock.enter_context(hold_database(self.path))
-            try:
+            with translate_errors(self.path):
                 connection = open_file(self.path)
-                if left := drop_partial_files(self.path):
-                    log.warning(
-                        "took away %s: a copy that a killed command had begun",
-                        ", ".join(path.name for path in left),
-                    )
-            except BaseException as error:
-                raise translate_error(error, self.path) from error
+            if left := drop_partial_files(self.path):
+                log.warning(
+                    "took away %s: a copy that a killed command had begun",
+                    ", ".join(path.name for path in left),
+                )
             self._lock = lock.pop_all()
-        self._place = _place_of(self.path)
+        self._place = self.path.stat()
         self._writer = threading.Thread(
             target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True
         )
@@ -248,7 +248,11 @@ class Database:
         Raises:
             StoreCorrupt: It was removed or replaced.
         """
-        if _place_of(self.path) != self._place:
+        try:
+            in_place = os.path.samestat(self.path.stat(), self._place)
+        except FileNotFoundError:
+            in_place = False
+        if not in_place:
             raise StoreCorrupt(
                 f"{self.path} was removed or replaced while the service held it; nothing more is"
                 " acknowledged: stop the service, then put the file back or restore a back-up"
@@ -288,16 +292,3 @@ def check_lease(connection: sqlite3.Connection, lease: Lease) -> None:
         raise LeaseLost(
             f"lease {lease.name!r} was taken over by token {token}; this holder had {lease.token}"
         )
-
-
-def _place_of(path: Path) -> tuple[int, int] | None:
-    """Return the device and inode of a file.
-
-    Returns:
-        None if there is none.
-    """
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
