@@ -47,18 +47,19 @@ from propagation.model.clients.client import (
     kind_of,
     ref_of,
 )
-from propagation.model.clients.client_text import MERGED_OUTCOME, ClientText, MessageMerge
 from propagation.model.clients.filter_memory import DROP_BELOW, MAX_RULES, FilterMemory, FilterRule
-from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.clients.profile import (
     LINE_MAX_WORDS,
+    MERGED_OUTCOME,
     WEIGHT_KEPT,
     AddLine,
     Author,
+    ClientText,
     DropLine,
     Edit,
     EditClash,
     Line,
+    MessageMerge,
     Profile,
     ReplaceLine,
     Source,
@@ -81,6 +82,8 @@ from propagation.model.interactions.learned_block import (
 from propagation.model.interactions.log import EntryKind, Interactions, LogEntry, LogSlice
 from propagation.model.interactions.reasoning import (
     DeadLetter,
+    Gradient,
+    Module,
     ReasonClaim,
     ReasonedInteraction,
     ReasonedSummary,
@@ -101,7 +104,6 @@ from propagation.model.interactions.withdrawal import (
     Withdrawal,
     WithdrawalResult,
 )
-from propagation.model.routers.epochs_and_rounds import BankName, Epoch, Round
 from propagation.model.routers.evolution import (
     EvolutionChange,
     EvolutionKind,
@@ -113,8 +115,11 @@ from propagation.model.routers.evolution import (
 )
 from propagation.model.routers.router import (
     SENDERS_KEPT,
+    BankName,
+    Epoch,
     IntegratedAttribute,
     MessageReach,
+    Round,
     RouterVersion,
     RoutingEdge,
 )

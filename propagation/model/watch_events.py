@@ -6,7 +6,7 @@ Merges and texts come in the order of their commits.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from propagation.model.clients.client_text import MessageMerge
+from propagation.model.clients.profile import MessageMerge
 
 
 class WatchEventKind(StrEnum):

@@ -1,4 +1,6 @@
-"""A profile: a bounded list of lines, each with its provenance.
+"""A client's text, and the messages that changed it.
+
+The text is a filter memory and a profile: a bounded list of lines, each with its provenance.
 
 Source: RecNet 2.1.
 """
@@ -7,10 +9,13 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from propagation.model.base import value
+from propagation.model.clients.filter_memory import FilterMemory
 
 LINE_MAX_WORDS = 25
 WEIGHT_KEPT = 0.95
 """What each confirmation leaves of a line's weight before it adds 1."""
+NO_RULES = FilterMemory()
+MERGED_OUTCOME = "merged"
 
 
 class Author(StrEnum):
@@ -166,3 +171,38 @@ class Profile:
         return Profile(
             ref=self.ref, version=self.version + 1, lines=tuple(ordered), next_id=next_id
         )
+
+
+@value
+class ClientText:
+    """Profile and filter memory of a client at one version.
+
+    Attributes:
+        watermark: Last round whose messages were merged or fell out of the buffer.
+        dropped: How many messages fell out so far.
+    """
+
+    profile: Profile
+    filter_memory: FilterMemory = NO_RULES
+    watermark: int = 0
+    dropped: int = 0
+
+    @classmethod
+    def empty(cls, ref: int) -> "ClientText":
+        """Return the text, at version 0, of a client without one."""
+        return cls(profile=Profile(ref=ref))
+
+
+@value
+class MessageMerge:
+    """One message that reception merged into a profile version, or dropped.
+
+    Attributes:
+        outcome: "merged", or why it was dropped.
+    """
+
+    ref: int
+    profile_version: int
+    router: int
+    router_version: int
+    outcome: str

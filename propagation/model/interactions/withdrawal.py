@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.model.clients.attribute import Attribute
-from propagation.model.clients.client_text import ClientText
+from propagation.model.clients.profile import ClientText
 from propagation.model.interactions.interaction import InteractionRow
 from propagation.model.interactions.log import EntryKind
 from propagation.model.routers.evolution import EvolutionRun

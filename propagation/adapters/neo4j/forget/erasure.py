@@ -8,7 +8,7 @@ from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of, w
 from propagation.adapters.neo4j.forget.withdrawal import withdraw
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
 from propagation.adapters.neo4j.reason.texts import text_of
-from propagation.adapters.neo4j.record.forgotten_events import find_forgotten
+from propagation.adapters.neo4j.record.record import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import ascii_word, says
 from propagation.adapters.shared.json_text import escape_words

@@ -18,8 +18,8 @@ from propagation.adapters.neo4j.forget.learned_rows import mark_rows
 from propagation.adapters.neo4j.index.outbox import enqueue_messages
 from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
 from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, text_row
-from propagation.adapters.neo4j.record.forgotten_events import store_forgotten_events
 from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log, set_log_end
+from propagation.adapters.neo4j.record.record import store_forgotten_events
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,

@@ -1,4 +1,7 @@
-"""Changes of clients, and events (RecordStore)."""
+"""Changes of clients, and events (RecordStore).
+
+Of forgotten events it keeps keyed hashes of the ids, in hexadecimal digits.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +17,6 @@ from propagation.adapters.neo4j.record.clients import (
     refs_of,
     update_clients,
 )
-from propagation.adapters.neo4j.record.forgotten_events import find_forgotten
 from propagation.adapters.neo4j.record.log import (
     Neo4jLog,
     append_entry,
@@ -23,6 +25,7 @@ from propagation.adapters.neo4j.record.log import (
     log_end,
     set_log_end,
 )
+from propagation.adapters.shared.erasure import hash_of, new_key
 from propagation.adapters.shared.json_text import without_nul
 from propagation.call_batcher import CallBatcher
 from propagation.graph_rules.client_upsert import keys_to_create, merge_changes
@@ -173,3 +176,33 @@ def _interaction_row(event: NewInteraction, sequence: int, refs: Refs) -> list[o
         event.seed - (1 << 64) if event.seed >> 63 else event.seed,  # the server's are signed
         orjson.dumps(dict(event.metadata)).decode() if event.metadata else None,
     ]
+
+
+async def store_forgotten_events(transaction: Transaction, event_ids: Sequence[str]) -> None:
+    """Store hashes of event ids; the first call creates the key."""
+    key = bytes.fromhex(
+        await transaction.value("record/events/create_hash_key", key=new_key().hex())
+    )
+    await transaction.execute(
+        "record/events/store_forgotten_hashes",
+        hashes=[hash_of(key, event_id).hex() for event_id in event_ids],
+    )
+
+
+async def find_forgotten(
+    transaction: Transaction, key: str | None, event_ids: Sequence[str]
+) -> frozenset[str]:
+    """Find the forgotten ones of these event ids.
+
+    Args:
+        key: The key of the hashes; None if no event was ever forgotten.
+    """
+    if key is None:
+        return frozenset()
+    hashes = {hash_of(bytes.fromhex(key), event_id).hex(): event_id for event_id in event_ids}
+    return frozenset(
+        hashes[row[0]]
+        for row in await transaction.rows(
+            "record/events/find_forgotten_hashes", hashes=list(hashes)
+        )
+    )
