@@ -63,7 +63,7 @@ class SqliteStore(
         free_all(connection)
 
     async def close(self) -> None:
-        await self.finish_sweep()
+        await self.database.after_commit.finish()
         self.database.close()
 
     async def check(self) -> list[str]:

@@ -48,7 +48,7 @@ async def counted_run(folder, idle):
         [later] = await recorded(store, ("u0", "i0"))
         await store.commit_texts([text(user(0), 2)], [], later)
         ran = []
-        readers = [store.database._on_loop, *store.database._reading]
+        readers = [store.database._on_loop, *store.database._by_thread.values()]
         connections = [reader._connection for reader in readers if reader._connection]
         await store.database.write(connections.append)
         for connection in connections:

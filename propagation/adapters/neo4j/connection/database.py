@@ -1,7 +1,5 @@
 """Runs named statements in managed transactions of the official driver."""
 
-import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -13,14 +11,14 @@ from propagation.adapters.neo4j.connection.errors import translate
 from propagation.adapters.neo4j.connection.probe import ServerProbe
 from propagation.adapters.neo4j.connection.statements import Statement
 from propagation.adapters.neo4j.settings import Neo4jSettings
-from propagation.model import LeaseLost, PropagationError, StoreBusy
+from propagation.adapters.shared.background import BackgroundWork
+from propagation.model import LeaseLost, StoreBusy
 from propagation.ports import Clock, Lease
 
 CONNECT_SECONDS = 5.0
 FIRST_RETRY_SECONDS = 0.05
 INDEX_EXISTS = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 T = TypeVar("T")
-log = logging.getLogger(__name__)
 
 
 class Transaction:
@@ -90,6 +88,7 @@ class Neo4jDatabase:
 
     Attributes:
         sent: How many statements were sent.
+        after_commit: Runs what commits leave to do; closing waits for it.
     """
 
     def __init__(
@@ -109,7 +108,7 @@ class Neo4jDatabase:
         self._clock = clock
         self._driver: AsyncDriver | None = None
         self._probe: ServerProbe | None = None
-        self._after_commit: asyncio.Task[None] | None = None
+        self.after_commit = BackgroundWork()
 
     def now(self) -> int | None:
         """Return the statements' parameter `now`, in milliseconds; None means the server's clock.
@@ -149,25 +148,12 @@ class Neo4jDatabase:
 
     async def close(self) -> None:
         """Wait for the work after commits, then disconnect."""
-        await self.finish_after_commit()
+        await self.after_commit.finish()
         driver, self._driver = self._driver, None
         if self._probe is not None:
             await self._probe.close()
         if driver is not None:
             await driver.close()
-
-    def after_commit(self, purpose: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Run what a commit left to do, in the background.
-
-        One piece runs after another. Work must be repeatable: what fails or is cut short is done by
-        the next piece of its kind.
-        """
-        self._after_commit = asyncio.create_task(_run_after(self._after_commit, purpose, work))
-
-    async def finish_after_commit(self) -> None:
-        """Wait until all work after commits has ended."""
-        if self._after_commit is not None:
-            await asyncio.wait([self._after_commit])
 
     def query(self, name: str, parameters: Mapping[str, object]) -> str:
         """Return the text of a statement and count it as sent.
@@ -284,14 +270,3 @@ class StorePart:
 
     def __init__(self, database: Neo4jDatabase) -> None:
         self._database = database
-
-
-async def _run_after(
-    previous: asyncio.Task[None] | None, purpose: str, work: Callable[[], Awaitable[None]]
-) -> None:
-    if previous is not None:
-        await asyncio.wait([previous])
-    try:
-        await work()
-    except PropagationError as error:
-        log.warning("%s failed and will be repeated: %s", purpose, error)

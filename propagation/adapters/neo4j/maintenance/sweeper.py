@@ -46,7 +46,7 @@ class Neo4jSweeper(StorePart):
 
     def sweep_after_commit(self) -> None:
         """Sweep in the background."""
-        self._database.after_commit("sweeping", self.sweep)
+        self._database.after_commit.start("sweeping", self.sweep)
 
     async def _delete_all(self, name: str, limit: int, **parameters: object) -> None:
         while await self._database.write(

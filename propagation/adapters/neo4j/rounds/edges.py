@@ -67,7 +67,7 @@ class Neo4jEdges(StorePart):
 
         Only analysts read them.
         """
-        self._database.after_commit(
+        self._database.after_commit.start(
             f"setting the sequences of round {round_.number}",
             lambda: self.set_edge_sequences(round_),
         )

@@ -70,7 +70,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
 
         while await self._database.write(discard_staged_round, lease):
             pass
-        await self._database.finish_after_commit()
+        await self._database.after_commit.finish()
         if last is not None:
             await self.set_edge_sequences(last)
         return Round(number=number + 1, boundary=boundary)

@@ -17,6 +17,7 @@ from propagation.adapters.sqlite.connection.files import (
 )
 from propagation.adapters.sqlite.connection.json_rows import (
     LAST_WITHDRAWAL,
+    fact_of,
     fields,
     many,
     next_number,
@@ -65,6 +66,7 @@ __all__ = [
     "copy_checked",
     "create_tables",
     "drop_partial_files",
+    "fact_of",
     "fields",
     "free_all",
     "hold_database",

@@ -13,12 +13,14 @@ import os
 import queue
 import sqlite3
 import threading
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from propagation.adapters.shared.background import BackgroundWork
 from propagation.adapters.sqlite.connection.client_ids import Directory
 from propagation.adapters.sqlite.connection.files import drop_partial_files
 from propagation.adapters.sqlite.connection.json_rows import one
@@ -58,6 +60,9 @@ class Database:
 
     Args:
         directory: What the store holds in memory; it follows every commit and rollback.
+
+    Attributes:
+        after_commit: Runs what commits leave to do; it must be finished before closing.
     """
 
     def __init__(self, path: Path, directory: Directory) -> None:
@@ -69,9 +74,9 @@ class Database:
         self._readers: ThreadPoolExecutor | None = None
         # On the loop nothing waits for whoever locks the file.
         self._on_loop = Reader(self.path, patience_seconds=0)
-        self._local = threading.local()
-        self._reading: list[Reader] = []
+        self._by_thread: defaultdict[int, Reader] = defaultdict(lambda: Reader(self.path))
         self._lock = contextlib.ExitStack()
+        self.after_commit = BackgroundWork()
         self._place: os.stat_result
 
     def open(self) -> None:
@@ -92,23 +97,16 @@ class Database:
             target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True
         )
         self._writer.start()
-        self._readers = ThreadPoolExecutor(
-            READERS, thread_name_prefix="sqlite-reader", initializer=self._start_reader
-        )
-
-    def _start_reader(self) -> None:
-        """Give a thread a connection of its own for what it reads."""
-        self._local.reader = Reader(self.path)
-        self._reading.append(self._local.reader)
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
 
     def close(self) -> None:
         """Commit what waits, then release the file."""
         if self._readers is not None:
             self._readers.shutdown()
             self._readers = None
-        for reader in (self._on_loop, *self._reading):
+        for reader in (self._on_loop, *self._by_thread.values()):
             reader.close()
-        self._reading.clear()
+        self._by_thread.clear()
         if self._writer is not None:
             writer, self._writer = self._writer, None
             self._queue.put(None)
@@ -157,7 +155,7 @@ class Database:
             with contextlib.suppress(StoreBusy):  # whoever holds the file is waited for elsewhere
                 return self._read(self._on_loop, work)
         return await asyncio.get_running_loop().run_in_executor(
-            self._readers, lambda: self._read(self._local.reader, work)
+            self._readers, lambda: self._read(self._by_thread[threading.get_ident()], work)
         )
 
     def _read(self, reader: Reader, work: Callable[[sqlite3.Connection], T]) -> T:

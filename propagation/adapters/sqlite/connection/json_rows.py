@@ -65,6 +65,12 @@ LAST_WITHDRAWAL = "taken_back"
 """Progress: the sequence of the newest retraction or erasure."""
 
 
+def fact_of(connection: sqlite3.Connection, name: str) -> bytes | None:
+    """Return a named fact; None if it was never stored."""
+    fact: bytes | None = one(connection, "SELECT value FROM meta WHERE name = ?", name)
+    return fact
+
+
 def progress_of(connection: sqlite3.Connection, name: str) -> int:
     """Return a named number; 0 if it was never set."""
     return one(connection, "SELECT value FROM progress WHERE name = ?", name) or 0

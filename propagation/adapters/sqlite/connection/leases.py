@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from propagation.adapters.sqlite.connection.json_rows import one
+from propagation.adapters.sqlite.connection.json_rows import fact_of, one
 from propagation.adapters.sqlite.connection.transactions import (
     SqlitePart,
     reads,
@@ -52,8 +52,7 @@ class SqliteLeases(SqlitePart):
 
     @reads
     def get_blob(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        blob: bytes | None = one(connection, "SELECT value FROM meta WHERE name = ?", name)
-        return blob
+        return fact_of(connection, name)
 
     async def put_blob(self, name: str, value: bytes, lease: Lease | None = None) -> None:
         leases = [] if lease is None else [lease]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import orjson
 
-from propagation.adapters.sqlite.connection import SqlitePart, one, reads, to_json, writes
+from propagation.adapters.sqlite.connection import SqlitePart, fact_of, reads, to_json, writes
 from propagation.ports import Point
 
 DESCRIPTION = "vector_index"
@@ -27,10 +27,7 @@ class SqlitePoints(SqlitePart):
 
     @reads
     def get_description(self, connection: sqlite3.Connection) -> bytes | None:
-        description: bytes | None = one(
-            connection, "SELECT value FROM meta WHERE name = ?", DESCRIPTION
-        )
-        return description
+        return fact_of(connection, DESCRIPTION)
 
     @writes
     def describe(

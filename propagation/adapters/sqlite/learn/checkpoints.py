@@ -3,8 +3,6 @@
 Small transactions hold up no acknowledgement.
 """
 
-import asyncio
-import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,8 +23,6 @@ from propagation.adapters.sqlite.connection import (
 from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint, StoreCorrupt
 from propagation.ports import Lease
 
-log = logging.getLogger(__name__)
-
 PART_BYTES = 1 << 20
 PARTS_A_SWEEP = 16
 PARTS_AT_ONCE = 24
@@ -35,8 +31,6 @@ Part = tuple[str, int, str, str, memoryview]
 
 class SqliteCheckpoints(SqlitePart):
     """Keeps the newest barrier, the newest other checkpoint, and one being written."""
-
-    _sweeping: asyncio.Task[None] | None = None
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
         staged = await self.stage_checkpoint(lease, checkpoint)
@@ -97,18 +91,8 @@ class SqliteCheckpoints(SqlitePart):
             pass
 
     def sweep_after_commit(self) -> None:
-        """Sweep in the background; a sweep that is running takes this along."""
-        if self._sweeping is None or self._sweeping.done():
-            self._sweeping = asyncio.create_task(self.sweep())
-            self._sweeping.add_done_callback(_log_failure)
-
-    async def finish_sweep(self) -> None:
-        """Wait for the background sweep.
-
-        What it could not drop goes with the next one.
-        """
-        if self._sweeping is not None:
-            await asyncio.gather(self._sweeping, return_exceptions=True)
+        """Sweep in the background."""
+        self._database.after_commit.start("dropping old checkpoints", self.sweep)
 
     @reads
     def newest_checkpoint(
@@ -174,11 +158,6 @@ def drop_trust(connection: sqlite3.Connection, sequence: int) -> None:
     """Delete the increments of trust up to a sequence, which a checkpoint covers."""
     with _skip_zeroing(connection):
         connection.execute("DELETE FROM trust_delta WHERE through <= ?", (sequence,))
-
-
-def _log_failure(sweep: asyncio.Task[None]) -> None:
-    if not sweep.cancelled() and (error := sweep.exception()) is not None:
-        log.warning("old checkpoints are not all dropped, the next sweep drops them: %s", error)
 
 
 def _sweep(connection: sqlite3.Connection) -> int:

@@ -44,7 +44,7 @@ class SqliteLog(SqlitePart):
                 user=user,
                 item=item,
                 negative=negative,
-                weight=_weights(connection, sequence),
+                weight=_weights(connection, sequence, after, through),
                 seed=seed.view(np.uint64),
                 day=day,
             ),
@@ -94,20 +94,18 @@ def _entries(connection: sqlite3.Connection, after: int, through: int) -> list[L
     ]
 
 
-def _weights(connection: sqlite3.Connection, sequence: NDArray[np.int64]) -> NDArray[np.float64]:
+def _weights(
+    connection: sqlite3.Connection, sequence: NDArray[np.int64], after: int, through: int
+) -> NDArray[np.float64]:
     """Return weights as stored, since JSON would keep 15 digits.
 
     Nearly all are 1.
     """
     weights = np.ones(len(sequence))
-    if len(sequence):
-        rows = connection.execute(
-            (
-                "SELECT sequence, weight FROM interaction WHERE sequence BETWEEN ? AND ? AND weight"
-                " <> 1"
-            ),
-            (int(sequence[0]), int(sequence[-1])),
-        ).fetchall()
-        for number, weight in rows:
-            weights[np.searchsorted(sequence, number)] = weight
+    for number, weight in connection.execute(
+        "SELECT sequence, weight FROM interaction WHERE sequence > ? AND sequence <= ? AND weight"
+        " <> 1",
+        (after, through),
+    ):
+        weights[np.searchsorted(sequence, number)] = weight
     return weights

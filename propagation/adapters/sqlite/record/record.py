@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 
 from propagation.adapters.shared.erasure import hash_of, new_key
-from propagation.adapters.sqlite.connection import fields, many, one, to_json, writes
+from propagation.adapters.sqlite.connection import fact_of, fields, many, one, to_json, writes
 from propagation.adapters.sqlite.record.clients import clients_of, put_clients
 from propagation.adapters.sqlite.record.log import SqliteLog, append_entry
 from propagation.graph_rules.client_upsert import keys_to_create, merge_changes
@@ -21,17 +21,12 @@ from propagation.model import (
 from propagation.ports import RecordResult
 
 FORGETTING_KEY = "forgetting_key"
-
-
-def _forgetting_key(connection: sqlite3.Connection) -> bytes | None:
-    """Return the key; None if nothing was ever forgotten."""
-    key: bytes | None = one(connection, "SELECT value FROM meta WHERE name = ?", FORGETTING_KEY)
-    return key
+"""Fact: the key of the hashes; it is missing until something is forgotten."""
 
 
 def forget_events(connection: sqlite3.Connection, event_ids: Sequence[str]) -> None:
     """Store the hashes of event ids."""
-    key = _forgetting_key(connection)
+    key = fact_of(connection, FORGETTING_KEY)
     if key is None:
         key = new_key()
         connection.execute("INSERT INTO meta VALUES (?, ?)", (FORGETTING_KEY, key))
@@ -43,7 +38,7 @@ def forget_events(connection: sqlite3.Connection, event_ids: Sequence[str]) -> N
 
 def forgotten_among(connection: sqlite3.Connection, event_ids: Sequence[str]) -> set[str]:
     """Return those of the event ids that were forgotten."""
-    key = _forgetting_key(connection)
+    key = fact_of(connection, FORGETTING_KEY)
     if key is None:
         return set()
     return {

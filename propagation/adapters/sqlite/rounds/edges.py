@@ -20,7 +20,7 @@ from propagation.model import Round, RoutingEdge
 from propagation.ports import Lease
 
 SEQUENCED = (
-    "SELECT e.router, e.ref, e.score, o.sequence{} FROM ({}) e JOIN round o ON o.number = e.opened"
+    "SELECT e.router, e.ref, e.score, o.sequence FROM ({}) e JOIN round o ON o.number = e.opened"
 )
 # At the end of round ?1: what stands since then or before, and what ended later.
 STANDING = (
@@ -30,7 +30,6 @@ STANDING = (
 )
 # By client, so that of what it had long ago nothing is read.
 OF_CLIENTS = SEQUENCED.format(
-    "",
     (
         "SELECT e.* FROM json_each(?2) j CROSS JOIN edge e ON e.ref = j.value WHERE e.opened <= ?1"
         " UNION ALL SELECT e.router, e.ref, e.score, e.opened FROM json_each(?2) j CROSS JOIN "
@@ -39,7 +38,7 @@ OF_CLIENTS = SEQUENCED.format(
     ),
 )
 MEMBERS = (
-    SEQUENCED.format("", STANDING.format("router = ?2")) + " ORDER BY e.score DESC, e.ref LIMIT ?3"
+    SEQUENCED.format(STANDING.format("router = ?2")) + " ORDER BY e.score DESC, e.ref LIMIT ?3"
 )
 OF_ROUTERS = STANDING.format("router IN (SELECT value FROM json_each(?2))")
 # An edge that is opened anew ends as it was, whichever part of the round's change comes first; a
@@ -88,7 +87,7 @@ class SqliteEdges(SqlitePart):
         for row in connection.execute(
             OF_CLIENTS, (last_round(connection), to_json(list(edges)))
         ).fetchall():
-            edges[row[1]].append(_edge(*row))
+            edges[row[1]].append(RoutingEdge(*row))
         return {
             ref: sorted(of, key=lambda edge: (-edge.score, edge.router))
             for ref, of in edges.items()
@@ -99,7 +98,7 @@ class SqliteEdges(SqlitePart):
         self, connection: sqlite3.Connection, router: int, limit: int, at: int | None = None
     ) -> Sequence[RoutingEdge]:
         return [
-            _edge(*row)
+            RoutingEdge(*row)
             for row in connection.execute(MEMBERS, (last_round(connection, at), router, limit))
         ]
 
@@ -108,9 +107,9 @@ class SqliteEdges(SqlitePart):
         self, connection: sqlite3.Connection, routers: Sequence[int]
     ) -> Sequence[RoutingEdge]:
         return [
-            _edge(*row)
+            RoutingEdge(*row)
             for row in connection.execute(
-                SEQUENCED.format("", OF_ROUTERS), (last_round(connection), to_json(list(routers)))
+                SEQUENCED.format(OF_ROUTERS), (last_round(connection), to_json(list(routers)))
             )
         ]
 
@@ -136,7 +135,3 @@ def discard_edges(connection: sqlite3.Connection, last: int) -> None:
         (last,),
     )
     connection.execute("DELETE FROM edge_past WHERE closed > ?", (last,))
-
-
-def _edge(router: int, ref: int, score: float, opened: int) -> RoutingEdge:
-    return RoutingEdge(router=router, ref=ref, score=score, from_sequence=opened)
