@@ -25,8 +25,8 @@ from propagation.adapters.sqlite.reason.texts import newest_versions, texts_or_n
 from propagation.adapters.sqlite.record.clients import SqliteClients, clients_of
 from propagation.adapters.sqlite.record.record import SqliteRecords
 from propagation.adapters.sqlite.rounds.evolution import SqliteEvolution
+from propagation.adapters.sqlite.rounds.messages import waiting_messages
 from propagation.adapters.sqlite.rounds.rounds import SqliteRounds, last_rounds
-from propagation.adapters.sqlite.rounds.waiting_messages import waiting_messages
 from propagation.model import Client, ClientText, Round, RouterVersion
 from propagation.ports import Clock
 

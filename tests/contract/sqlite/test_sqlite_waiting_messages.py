@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propagation.adapters.sqlite.connection import create_tables
-from propagation.adapters.sqlite.rounds.waiting_messages import waiting_keys
+from propagation.adapters.sqlite.rounds.messages import waiting_keys
 from propagation.reception.message_buffer import (
     ClientEdge,
     Receiver,

@@ -1,15 +1,20 @@
-"""Messages, which are versions of routers."""
+"""Messages, which are versions of routers, and which of them wait for clients."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
+from pathlib import Path
 from typing import Any
+
+import orjson
 
 from propagation.adapters.sqlite.connection import SqlitePart, many, one, reads, to_json
 from propagation.model import IntegratedAttribute, RouterVersion
 
-MESSAGE_ROWS = 4
+MESSAGE_ROWS, WAITING_ROWS = 4, 32
+WAITING = Path(__file__).with_name("waiting_messages.sql").read_text()
+"""Finds the messages that wait for clients; the file tells the rule."""
 
 VERSION = (
     "json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes),"
@@ -28,7 +33,7 @@ PARTS = (
 
 
 class SqliteMessages(SqlitePart):
-    """Reads published messages, whole or with some of their parts."""
+    """Reads published messages, whole or with some of their parts, and those that wait."""
 
     @reads
     def messages_of(self, connection: sqlite3.Connection, number: int) -> Sequence[RouterVersion]:
@@ -131,6 +136,14 @@ class SqliteMessages(SqlitePart):
             for key, of in parts.items()
         ]
 
+    async def waiting_messages(
+        self, refs_after: Mapping[int, int], through: int | None = None
+    ) -> Mapping[int, Sequence[RouterVersion]]:
+        return await self._database.read(
+            lambda connection: waiting_messages(connection, refs_after, through),
+            WAITING_ROWS * len(refs_after),
+        )
+
 
 def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
     """Return the newest published round (at a sequence: the newest then).
@@ -209,3 +222,32 @@ def _version(row: Sequence[Any]) -> RouterVersion:
         sequence=row[8],
         written_by=row[10] or "",
     )
+
+
+def waiting_messages(
+    connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int | None = None
+) -> dict[int, list[RouterVersion]]:
+    """Return what waits for each client after its watermark, newest round first."""
+    last = last_round(connection)
+    keys = waiting_keys(connection, refs_after, last if through is None else min(through, last))
+    versions = brief_versions(connection, sorted({key for found in keys.values() for key in found}))
+    return {ref: [versions[key] for key in found] for ref, found in keys.items()}
+
+
+def waiting_keys(
+    connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int
+) -> dict[int, list[tuple[int, int]]]:
+    """Return the messages that wait for each client, newest first.
+
+    They come after the client's watermark. See WAITING for the rule.
+
+    Returns:
+        (router, version) of each message, by ref.
+    """
+    waiting: dict[int, list[tuple[int, int]]] = {ref: [] for ref in refs_after}
+    found = connection.execute(
+        WAITING, {"asked": to_json(list(refs_after.items())), "through": through}
+    ).fetchone()[0]
+    for ref, router, version in orjson.loads(found):
+        waiting[ref].append((router, version))
+    return waiting

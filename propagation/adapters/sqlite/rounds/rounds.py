@@ -19,8 +19,7 @@ from propagation.adapters.sqlite.connection import (
 from propagation.adapters.sqlite.index.outbox import publish_changes
 from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.rounds.edges import SqliteEdges, discard_edges
-from propagation.adapters.sqlite.rounds.messages import last_round
-from propagation.adapters.sqlite.rounds.waiting_messages import SqliteWaitingMessages
+from propagation.adapters.sqlite.rounds.messages import SqliteMessages, last_round
 from propagation.model import (
     Attribute,
     EntryKind,
@@ -35,7 +34,7 @@ ATTRIBUTE = ", ".join(Attribute.model_fields)
 ROUND = ", ".join(Round.model_fields)
 
 
-class SqliteRounds(SqliteEdges, SqliteWaitingMessages):
+class SqliteRounds(SqliteEdges, SqliteMessages):
     """Stages by round number, and publishes once."""
 
     async def last_round(self) -> Round | None:

@@ -1,27 +1,16 @@
-"""The messages that wait for clients (RecNet 2.3.1), found by one statement."""
-
-import sqlite3
-from collections.abc import Mapping, Sequence
-
-import orjson
-
-from propagation.adapters.sqlite.connection import to_json
-from propagation.adapters.sqlite.rounds.messages import SqliteMessages, brief_versions, last_round
-from propagation.model import RouterVersion
-
-WAITING_ROWS = 32
-# The rule of `propagation.reception.message_buffer.WaitingMessages` as one statement; a property
-# test compares the two on random histories. It stays because it is faster. In a database of 4,000
-# clients with 10 edges each, 64 clients took 8 to 17 us each; the rule over rows that simpler
-# queries fetch took 27 to 43 us. A claim of 400 interactions took 414 ms of CPU, with the rule
-# 447 ms, 8% more.
-#
-# How the statement finds it: an edge that closed at or before the watermark has nothing that waits,
-# so that of a long history only its end is read. Of an edge only the newest version is looked up,
-# from the newest round backwards, since a client that slept for a thousand rounds has a thousand
-# versions of each router behind it. Edges are always looked up by client: one round may end an edge
-# of every client, and an index of rounds would then be read whole for each.
-WAITING = """
+-- The messages that wait for clients (RecNet 2.3.1).
+--
+-- The rule of `propagation.reception.message_buffer.WaitingMessages` as one statement; a property
+-- test compares the two on random histories. It stays because it is faster. In a database of 4,000
+-- clients with 10 edges each, 64 clients took 8 to 17 us each; the rule over rows that simpler
+-- queries fetch took 27 to 43 us. A claim of 400 interactions took 414 ms of CPU, with the rule
+-- 447 ms, 8% more.
+--
+-- How the statement finds it: an edge that closed at or before the watermark has nothing that waits,
+-- so that of a long history only its end is read. Of an edge only the newest version is looked up,
+-- from the newest round backwards, since a client that slept for a thousand rounds has a thousand
+-- versions of each router behind it. Edges are always looked up by client: one round may end an edge
+-- of every client, and an index of rounds would then be read whole for each.
 WITH
 asked AS (
   SELECT value->>0 AS ref, value->>1 AS after
@@ -133,45 +122,3 @@ FROM (
   GROUP BY ref, router
   ORDER BY ref, max(round) DESC, router
 )
-"""
-
-
-class SqliteWaitingMessages(SqliteMessages):
-    """Reads the messages that wait for clients."""
-
-    async def waiting_messages(
-        self, refs_after: Mapping[int, int], through: int | None = None
-    ) -> Mapping[int, Sequence[RouterVersion]]:
-        return await self._database.read(
-            lambda connection: waiting_messages(connection, refs_after, through),
-            WAITING_ROWS * len(refs_after),
-        )
-
-
-def waiting_messages(
-    connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int | None = None
-) -> dict[int, list[RouterVersion]]:
-    """Return what waits for each client after its watermark, newest round first."""
-    last = last_round(connection)
-    keys = waiting_keys(connection, refs_after, last if through is None else min(through, last))
-    versions = brief_versions(connection, sorted({key for found in keys.values() for key in found}))
-    return {ref: [versions[key] for key in found] for ref, found in keys.items()}
-
-
-def waiting_keys(
-    connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int
-) -> dict[int, list[tuple[int, int]]]:
-    """Return the messages that wait for each client, newest first.
-
-    They come after the client's watermark. See WAITING for the rule.
-
-    Returns:
-        (router, version) of each message, by ref.
-    """
-    waiting: dict[int, list[tuple[int, int]]] = {ref: [] for ref in refs_after}
-    found = connection.execute(
-        WAITING, {"asked": to_json(list(refs_after.items())), "through": through}
-    ).fetchone()[0]
-    for ref, router, version in orjson.loads(found):
-        waiting[ref].append((router, version))
-    return waiting
