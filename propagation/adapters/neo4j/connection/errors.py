@@ -49,6 +49,23 @@ BY_CODE: Mapping[str, tuple[type[PropagationError], str]] = {
         "{uri}: an operator ended this transaction; nothing of it was stored",
     ),
 }
+BY_TYPE: Mapping[tuple[type[Exception], ...], tuple[type[PropagationError], str]] = {
+    (AuthError, Forbidden): (
+        StoreRefused,
+        "{uri} refuses this user or password ({code}); set neo4j.user and"
+        " PROPAGATION_NEO4J__PASSWORD",
+    ),
+    (TransientError,): (
+        StoreUnreachable,
+        "{uri} asks to try again later ({code}), and did so until neo4j.retry_seconds had passed",
+    ),
+    (ConfigurationError,): (PropagationError, "neo4j.uri is {uri!r}: {message}"),
+    (ServiceUnavailable, SessionExpired, OSError): (  # TimeoutError is an OSError
+        StoreUnreachable,
+        "{uri} does not answer ({error}: {message}); start the server, or set neo4j.uri{lost}",
+    ),
+}
+"""For errors whose code BY_CODE lacks."""
 
 
 def translate(error: Exception, uri: str, *, writing: bool) -> Exception:
@@ -60,29 +77,19 @@ def translate(error: Exception, uri: str, *, writing: bool) -> Exception:
     Returns:
         The error itself if only a fault of the service can cause it.
     """
-    if isinstance(error, Neo4jError) and error.code in BY_CODE:
-        kind, text = BY_CODE[error.code]
-        return kind(text.format(uri=uri, code=error.code, message=_first_line(error.message)))
-    if isinstance(error, AuthError | Forbidden):
-        return StoreRefused(
-            f"{uri} refuses this user or password ({error.code}); set neo4j.user and"
-            " PROPAGATION_NEO4J__PASSWORD"
+    code, message = (
+        (error.code, error.message) if isinstance(error, Neo4jError) else (None, str(error))
+    )
+    of_type = (found for types, found in BY_TYPE.items() if isinstance(error, types))
+    kind, text = BY_CODE.get(code or "") or next(of_type, (None, ""))
+    if kind is None:
+        return error
+    return kind(
+        text.format(
+            uri=uri,
+            code=code,
+            error=type(error).__name__,
+            message=((message or "").splitlines() or [""])[0].rstrip(": "),
+            lost=". The commit may or may not be stored: send it again" if writing else "",
         )
-    if isinstance(error, TransientError):
-        return StoreUnreachable(
-            f"{uri} asks to try again later ({error.code}), and did so until neo4j.retry_seconds"
-            " had passed"
-        )
-    if isinstance(error, ConfigurationError):
-        return PropagationError(f"neo4j.uri is {uri!r}: {error}")
-    if isinstance(error, ServiceUnavailable | SessionExpired | OSError):  # TimeoutError is one
-        reason = f"{type(error).__name__}: {_first_line(str(error))}"
-        lost = ". The commit may or may not be stored: send it again" if writing else ""
-        return StoreUnreachable(
-            f"{uri} does not answer ({reason}); start the server, or set neo4j.uri{lost}"
-        )
-    return error
-
-
-def _first_line(text: str | None) -> str:
-    return ((text or "").splitlines() or [""])[0].rstrip(": ")
+    )

@@ -4,7 +4,6 @@ They are derived and versioned, so that a start embeds only what changed.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import orjson
@@ -43,7 +42,15 @@ class Neo4jPoints(StorePart):
         while rows := await self._database.table(
             "index/points/load_points", shelf=shelf, after=last, limit=POINTS_PER_READ
         ):
-            points += [_point(row) for row in rows]
+            points += [
+                Point(
+                    key=orjson.loads(key),
+                    version=version,
+                    vector=np.frombuffer(bytes(vector), np.float32),
+                    attributes=frozenset(attributes),
+                )
+                for _, key, version, vector, attributes in rows
+            ]
             last = rows[-1][0]
         return points
 
@@ -70,13 +77,3 @@ class Neo4jPoints(StorePart):
 
 def _id(shelf: str, key: int | str) -> str:
     return f"{shelf}/{orjson.dumps(key).decode()}"
-
-
-def _point(row: Sequence[Any]) -> Point:
-    _, key, version, vector, attributes = row
-    return Point(
-        key=orjson.loads(key),
-        version=version,
-        vector=np.frombuffer(bytes(vector), np.float32),
-        attributes=frozenset(attributes),
-    )

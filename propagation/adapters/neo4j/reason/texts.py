@@ -233,16 +233,9 @@ async def create_gradients(
     rows: dict[int, list[list[object]]] = {}
     for result in reasoned:
         for g in result.gradients:
-            said: list[object] = [
-                g.module.value,
-                g.owner,
-                g.writer,
-                g.reward,
-                g.text,
-                list(g.attributes),
-                g.epoch,
-            ]
-            rows.setdefault(g.sequence, []).append(said)
+            rows.setdefault(g.sequence, []).append(
+                [g.module.value, g.owner, g.writer, g.reward, g.text, list(g.attributes), g.epoch]
+            )
     without_nul(orjson.dumps(list(rows.values())))
     interactions = list(rows.items())
     for start in range(0, len(interactions), INTERACTIONS_PER_STATEMENT):

@@ -7,7 +7,7 @@ their round is published. Until then they are read from the round.
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from propagation.adapters.neo4j.connection import Neo4jDatabase, StorePart, Transaction
+from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.model import Round, RoutingEdge
 
 EDGES_PER_COMMIT = 20_000
@@ -17,16 +17,14 @@ ROUTERS_PER_READ = 4
 class Neo4jEdges(StorePart):
     """Reads published edges, and sets the sequences of a published round."""
 
-    def __init__(self, database: Neo4jDatabase) -> None:
-        super().__init__(database)
-        self._sequences_set = 0
+    _sequences_set = 0
+    """The last round whose edges have their sequences, as far as this process knows."""
 
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
         edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
         row = await self._database.row("rounds/edges/current_edges_of_clients", refs=sorted(edges))
-        if row is not None:
-            for ref, router, score, sequence in zip(*row, strict=True):
-                edges[ref].append(RoutingEdge(router, ref, score, sequence))
+        for ref, router, score, sequence in zip(*(row or ()), strict=True):
+            edges[ref].append(RoutingEdge(router, ref, score, sequence))
         return edges
 
     async def members_of(

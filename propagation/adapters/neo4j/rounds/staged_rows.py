@@ -86,11 +86,10 @@ def split_by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[Stag
         ref: names for call in calls for ref, names in call.held.items()
     }
     leaving: dict[int, list[int]] = {}
+    entering: dict[int, list[RoutingEdge]] = {}
     for call in calls:
         for router, ref in call.closed:
             leaving.setdefault(ref, []).append(router)
-    entering: dict[int, list[RoutingEdge]] = {}
-    for call in calls:
         for edge in call.opened:
             entering.setdefault(edge.ref, []).append(edge)
     refs: list[int] = []

@@ -1,6 +1,7 @@
 """Ids, the last sequence and the last commit time, held in memory."""
 
 import sqlite3
+from bisect import bisect_right
 
 from propagation.adapters.sqlite.connection.json_rows import one, progress_of
 from propagation.model import ClientKey, ClientKind, kind_of, ref_of
@@ -138,12 +139,6 @@ def committed_at(connection: sqlite3.Connection, sequence: int) -> int:
 
 
 def sequence_at(connection: sqlite3.Connection, time_ms: int) -> int:
-    """Return the last sequence committed at or before a time, by bisection."""
-    low, high = 0, recorded_through(connection)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if committed_at(connection, middle) <= time_ms:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    """Return the last sequence committed at or before a time; 0 if there is none."""
+    sequences = range(1, recorded_through(connection) + 1)
+    return bisect_right(sequences, time_ms, key=lambda sequence: committed_at(connection, sequence))

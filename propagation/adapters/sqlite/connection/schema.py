@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +20,26 @@ WAL_KEPT_BYTES = 64 << 20
 # What a start can look through within a second; of a larger file `propagation doctor` does it.
 CHECKED_AT_START_BYTES = 256 << 20
 PATIENCE_SECONDS = 30.0
+ERRORS: Sequence[tuple[Collection[int], type[PropagationError], str]] = (
+    (
+        (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR),
+        StoreFull,
+        "free space, then try again: nothing was written",
+    ),
+    (
+        (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB),
+        StoreCorrupt,
+        "restore it from a back-up",
+    ),
+    ((sqlite3.SQLITE_BUSY,), StoreBusy, "another program has it open"),
+    (
+        (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM),
+        PropagationError,
+        "check that the file and its folder may be written, and that this process may open more"
+        " files (ulimit -n)",
+    ),
+)
+"""SQLite's codes, our error, and what to do."""
 T = TypeVar("T")
 # A reader starts anew after each commit of the writer: what it keeps is for one question.
 WRITER_CACHE_KIB, READER_CACHE_KIB = 32_768, 4_096
@@ -231,15 +251,7 @@ def translate_errors(path: Path) -> Iterator[None]:
 def translate_error(error: BaseException, path: Path) -> BaseException:
     """Return SQLite's error as ours; any other error as it is."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-        return StoreFull(f"{path}: {error}; free space, then try again: nothing was written")
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return StoreCorrupt(f"{path}: {error}; restore it from a back-up")
-    if code == sqlite3.SQLITE_BUSY:
-        return StoreBusy(f"{path}: {error}; another program has it open")
-    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-        return PropagationError(
-            f"{path}: {error}; check that the file and its folder may be written, and that this"
-            " process may open more files (ulimit -n)"
-        )
+    for codes, kind, advice in ERRORS:
+        if code in codes:
+            return kind(f"{path}: {error}; {advice}")
     return error

@@ -73,8 +73,6 @@ def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], seque
 
     Old content is kept up to this sequence.
     """
-    if not clients:
-        return
     connection.execute(KEEP_BEFORE, (sequence, to_json([client.ref for client in clients])))
     rows = [
         (
