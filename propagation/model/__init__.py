@@ -48,6 +48,7 @@ from propagation.model.clients.client import (
     ref_of,
 )
 from propagation.model.clients.filter_memory import DROP_BELOW, MAX_RULES, FilterMemory, FilterRule
+from propagation.model.clients.gradient import Gradient, Module
 from propagation.model.clients.profile import (
     LINE_MAX_WORDS,
     MERGED_OUTCOME,
@@ -60,6 +61,8 @@ from propagation.model.clients.profile import (
     EditClash,
     Line,
     MessageMerge,
+    NumberedMerge,
+    NumberedText,
     Profile,
     ReplaceLine,
     Source,
@@ -82,8 +85,6 @@ from propagation.model.interactions.learned_block import (
 from propagation.model.interactions.log import EntryKind, Interactions, LogEntry, LogSlice
 from propagation.model.interactions.reasoning import (
     DeadLetter,
-    Gradient,
-    Module,
     ReasonClaim,
     ReasonedInteraction,
     ReasonedSummary,
@@ -142,7 +143,6 @@ from propagation.model.validation import (
     check_weight,
     problem_in_words,
 )
-from propagation.model.watch_events import Gap, NumberedMerge, NumberedText, WatchEventKind
 from propagation.plurals import join_names, pluralize
 from propagation.usage import NO_EXPENSES, NO_USAGE, BudgetState, Expenses, PromptCost, Usage
 
@@ -193,7 +193,6 @@ __all__ = [
     "Expenses",
     "FilterMemory",
     "FilterRule",
-    "Gap",
     "Gauge",
     "GaugePoint",
     "Gradient",
@@ -260,7 +259,6 @@ __all__ = [
     "TooOld",
     "Usage",
     "UserChoices",
-    "WatchEventKind",
     "Withdrawal",
     "WithdrawalResult",
     "check_client",

@@ -206,3 +206,30 @@ class MessageMerge:
     router: int
     router_version: int
     outcome: str
+
+
+@value
+class NumberedMerge:
+    """A merge with its place in the order of commits.
+
+    Attributes:
+        number: From 1.
+        sequence: Sequence that the merged text belongs to.
+    """
+
+    number: int
+    sequence: int
+    merge: MessageMerge
+
+
+@value
+class NumberedText:
+    """A new version of a client's text.
+
+    Attributes:
+        number: Its place among all versions in the order of commits.
+    """
+
+    number: int
+    ref: int
+    version: int

@@ -1,45 +1,13 @@
-"""Reasoning of interactions: work, claims, gradients, committed results and a summary.
-
-Gradients are the results of credit assignment. Source: RecNet 2.4, eq. 7 and 8.
-"""
+"""Reasoning of interactions: work, claims, committed results and a summary."""
 
 from collections import Counter
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import NamedTuple
 
 from propagation.model.base import value
+from propagation.model.clients.gradient import Gradient
 from propagation.model.clients.profile import ClientText, MessageMerge
 from propagation.usage import NO_USAGE, Usage
-
-
-class Module(StrEnum):
-    """The kinds of module that take part in an interaction."""
-
-    PROFILE = "profile"
-    FILTER_MEMORY = "filter_memory"
-    ROUTER = "router"
-
-
-@value
-class Gradient:
-    """An executable suggestion for one module.
-
-    Attributes:
-        owner: A client's ref, or the router's number in `epoch`.
-        writer: User whose interaction it came from.
-        reward: 0 or 1 (eq. 7), seen from the module.
-        epoch: Of a router: the epoch of the message that it is about.
-    """
-
-    sequence: int
-    module: Module
-    owner: int
-    writer: int
-    reward: int
-    text: str
-    attributes: tuple[str, ...] = ()
-    epoch: int = 0
 
 
 @value

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from propagation.model.base import Term
-from propagation.model.interactions.reasoning import Gradient
+from propagation.model.clients.gradient import Gradient
 from propagation.model.routers.router import RouterVersion
 
 

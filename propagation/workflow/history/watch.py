@@ -7,9 +7,10 @@ unread for too long.
 
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import NamedTuple
 
-from propagation.model import EvolutionRun, Gap, NumberedMerge, Round, RouterVersion, WatchEventKind
+from propagation.model import EvolutionRun, NumberedMerge, Round, RouterVersion
 from propagation.ports import GraphStore
 
 PAGE = 200
@@ -17,6 +18,30 @@ MAX_BACKLOG = 10_000
 ALL_SENT = 1 << 31
 LIMIT_GROWTH = 10
 """By how much more evolution runs are read if all of those read are new to the watcher."""
+
+
+class WatchEventKind(StrEnum):
+    """Kinds of events that a watcher can ask for."""
+
+    ROUND = "round"
+    MESSAGE = "message"
+    MERGE = "merge"
+    EVOLUTION = "evolution"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Events that a watcher does not get.
+
+    Attributes:
+        missed: How many.
+        sequence: The sequence recorded through when they were left out.
+    """
+
+    missed: int
+    sequence: int
+
+
 WatchEvent = Round | RouterVersion | NumberedMerge | EvolutionRun | Gap
 
 

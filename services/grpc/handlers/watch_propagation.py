@@ -13,21 +13,21 @@ import orjson
 
 from propagation.model import (
     EvolutionRun,
-    Gap,
     InvalidInput,
     NumberedMerge,
     Round,
     RouterVersion,
-    WatchEventKind,
     kind_of,
 )
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.concurrency import background_task
 from propagation.workflow.history.watch import (
     MAX_BACKLOG,
+    Gap,
     Position,
     Watcher,
     WatchEvent,
+    WatchEventKind,
     graph_birth_time,
     newest_position,
 )

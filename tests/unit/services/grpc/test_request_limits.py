@@ -5,9 +5,9 @@ import base64
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from propagation.model import InvalidInput, WatchEventKind
+from propagation.model import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.history.watch import Position
+from propagation.workflow.history.watch import Position, WatchEventKind
 from services.grpc.handlers.watch_propagation import ResumeTokens
 from services.grpc.requests import parse_field_mask, parse_page
 

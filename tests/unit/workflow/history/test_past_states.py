@@ -3,10 +3,10 @@
 import pytest
 
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model import TooNew, TooOld, WatchEventKind
+from propagation.model import TooNew, TooOld
 from propagation.workflow.data_settings import DataSettings, data_settings_blob
 from propagation.workflow.history.time_travel import TimeTravel
-from propagation.workflow.history.watch import Position, Watcher, newest_position
+from propagation.workflow.history.watch import Position, Watcher, WatchEventKind, newest_position
 from tests.contract.graph.test_graph_evolution import REPORT, publication
 from tests.contract.graph_store import (
     TurnedClock,
