@@ -74,6 +74,7 @@ class Database:
         self._readers: ThreadPoolExecutor | None = None
         # On the loop nothing waits for whoever locks the file.
         self._on_loop = Reader(self.path, patience_seconds=0)
+        # Each thread that reads has a connection of its own.
         self._by_thread: defaultdict[int, Reader] = defaultdict(lambda: Reader(self.path))
         self._lock = contextlib.ExitStack()
         self.after_commit = BackgroundWork()
