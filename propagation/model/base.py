@@ -15,7 +15,7 @@ class Term(BaseModel):
     @classmethod
     def from_row(cls, row: Iterable[Any]) -> Self:
         """Build a term from its stored fields in their order, without checking them again."""
-        return cls.model_construct(**dict(zip(cls.model_fields, row, strict=True)))
+        return super().model_construct(**dict(zip(cls.model_fields, row, strict=True)))
 
 
 T = TypeVar("T")
