@@ -17,6 +17,7 @@ SIGNIFICANT = 1.645
 """One-sided, five in a hundred."""
 FIRST_TRIED, SPARE, TURNS = 32, 8, 6
 NEWEST = 100_000
+LEAST_SQUARE = 1e-12
 
 
 def count_communities(users: I64, items: I64, most: int, seed: int) -> tuple[int, int]:
@@ -97,7 +98,23 @@ def _largest_directions(matrix: sparse.csr_matrix, count: int) -> tuple[F64, F64
     width = min(count + SPARE, *matrix.shape)
     of_items = np.random.default_rng(0).standard_normal((matrix.shape[1], width))
     for _ in range(TURNS):
-        of_users = np.linalg.qr(matrix @ of_items)[0]
-        of_items = np.linalg.qr(matrix.T @ of_users)[0]
-    left, _, right = np.linalg.svd(matrix @ of_items, full_matrices=False)
-    return left[:, :count], of_items @ right[:count].T
+        of_users, _ = _orthonormal(matrix @ of_items)
+        of_items, _ = _orthonormal(matrix.T @ of_users)
+    of_users, rotation = _orthonormal(matrix @ of_items)
+    return of_users[:, :count], (of_items @ rotation)[:, :count]
+
+
+def _orthonormal(columns: F64) -> tuple[F64, F64]:
+    """Find an orthonormal basis of the space of tall columns, longest direction first.
+
+    Their small product with themselves tells it several times faster than a QR factorization.
+
+    Returns:
+        The basis, with columns of zeros where the rank is less; and the rotation of the columns'
+        coordinates that leads to it.
+    """
+    squares, rotation = np.linalg.eigh(columns.T @ columns)
+    squares, rotation = squares[::-1], rotation[:, ::-1]
+    full_rank = squares > LEAST_SQUARE * squares[0]
+    lengths = np.sqrt(np.where(full_rank, squares, 1))
+    return columns @ (rotation * (full_rank / lengths)), rotation
