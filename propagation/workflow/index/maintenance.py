@@ -130,7 +130,7 @@ class IndexMaintenance:
         An index that does not answer gets them when it is found again.
         """
         try:
-            await self._repair.repair_routers(self._index)
+            await self._repair.run(self._index, no_progress, collections=[Collection.ROUTERS])
         except IndexUnavailable as error:
             self._feed.stop(error)
 

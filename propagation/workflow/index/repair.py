@@ -4,17 +4,13 @@ Points that differ from the graph are made again, or deleted.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeVar
 
 from propagation.model import RouterVersion, kind_of
 from propagation.ports import COLLECTIONS, Collection, GraphStore, IndexChange, IndexWriter, Point
-from propagation.workflow.index.vector_sync import (
-    CLIENTS_A_CALL,
-    VectorSync,
-    group_by_kind,
-)
+from propagation.workflow.index.vector_sync import ATTRIBUTE_VERSION, CLIENTS_A_CALL, VectorSync
 from propagation.workflow.views import NumbersOwner
 
 UNWRITTEN = 0
@@ -22,11 +18,28 @@ SECOND_LOOK_SECONDS = 1.0
 ALL_CHANGES = 1_000_000
 OnProgress = Callable[[int, int], None]
 Refresh = Callable[[], Awaitable[object]]
-Key = TypeVar("Key", int, str)
+Key = int | str
 
 
 def no_progress(done: int, total: int) -> None:
     """Ignore progress."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What one collection of an index has otherwise than the graph.
+
+    Attributes:
+        ahead: Points of versions that the graph does not have; they are deleted.
+        stale: Points to make again: those that are behind or missing, and those of `ahead` that
+            the graph has in another version.
+        count: How many points differ, without those that the outbox will mend.
+    """
+
+    collection: Collection
+    ahead: Sequence[Key]
+    stale: Sequence[Key]
+    count: int
 
 
 class IndexRepair:
@@ -41,14 +54,20 @@ class IndexRepair:
         self._numbers = numbers
 
     async def run(
-        self, writer: IndexWriter, progress: OnProgress, refresh: Refresh | None = None
+        self,
+        writer: IndexWriter,
+        progress: OnProgress,
+        refresh: Refresh | None = None,
+        collections: Iterable[Collection] = Collection,
     ) -> int:
         """Make points again, or delete them, until the index equals the graph.
 
         Args:
-            progress: Gets how many clients are done, and how many there are to do.
+            progress: Gets how many points are done, and how many there are to do.
             refresh: Makes the writer see what other processes wrote meanwhile. If given, points
-                that are behind are looked at twice: another process may be about to write them.
+                that differ are looked at twice: another process may be about to write them, or to
+                commit what they show.
+            collections: Those to compare.
 
         Returns:
             How many points differed.
@@ -56,33 +75,65 @@ class IndexRepair:
         Raises:
             IndexUnavailable: The index does not answer.
         """
-        attributes = await self._repair_attributes(writer, refresh)
-        routers = await self.repair_routers(writer, refresh)
-        return attributes + routers + await self._repair_clients(writer, progress, refresh)
+        differences = [await self._compare(writer, one, refresh) for one in collections]
+        done, total = 0, sum(len(one.stale) for one in differences)
+        for one in differences:
+            if one.ahead:  # an index never goes back to an older version by itself
+                await writer.delete(one.collection, one.ahead)
+            for start in range(0, len(one.stale), CLIENTS_A_CALL):
+                keys = one.stale[start : start + CLIENTS_A_CALL]
+                await writer.upsert(
+                    one.collection, await self._current_points(one.collection, keys)
+                )
+                done += len(keys)
+                progress(done, total)
+        return sum(one.count for one in differences)
 
-    async def repair_routers(self, writer: IndexWriter, refresh: Refresh | None = None) -> int:
-        """Compare routers alone; return how many points differed.
+    async def _compare(
+        self, writer: IndexWriter, collection: Collection, refresh: Refresh | None
+    ) -> Difference:
+        """Compare a collection by version, and look again at what differs.
+
+        What a process commits waits in the outbox until it is written. A point that is behind
+        without waiting there would stay so. Cold start indexes its texts a moment before it
+        commits them.
+        """
+        indexed = await writer.versions(collection)
+        stored = await self._stored_versions(collection)
+        behind = _later(stored, indexed)
+        ahead = _later(indexed, stored)
+        waiting: set[Key] = set()
+        if refresh is not None and (behind or ahead):
+            await asyncio.sleep(SECOND_LOOK_SECONDS)
+            changes = await self._store.pending_changes(0, ALL_CHANGES)
+            waiting = {change.key for change in changes if change.collection == collection}
+            await refresh()
+            behind = _later(behind, await writer.versions(collection))
+            stored = await self._stored_versions(collection)
+            ahead = _later(ahead, stored)
+        stale = [*behind, *(key for key in ahead if key in stored)]
+        return Difference(collection, list(ahead), stale, len(behind.keys() - waiting) + len(ahead))
+
+    async def _stored_versions(self, collection: Collection) -> dict[Key, int]:
+        """Return the version of each point that the graph asks for.
 
         A router without a profile yet stands at its centre, as version 0; a retired one has no
         point.
         """
-        indexed = await writer.versions(Collection.ROUTERS)
-        current = await self._current_versions(self._vectors.routers)
-        stored = {
-            router: current[router].version if router in current else UNWRITTEN
-            for router in self._vectors.routers
+        if collection == Collection.ATTRIBUTES:
+            attributes = await self._store.all_attributes()
+            return {one.name: ATTRIBUTE_VERSION for one in attributes if one.canonical is None}
+        if collection == Collection.ROUTERS:
+            routers = self._vectors.routers
+            written = await self._current_versions(routers)
+            versions = {router: version.version for router, version in written.items()}
+            return {router: versions.get(router, UNWRITTEN) for router in routers}
+        texts = await self._store.text_versions()
+        return {
+            ref: version
+            for ref, version in texts.items()
+            if COLLECTIONS[kind_of(ref)] == collection
         }
-        behind = {
-            router: stored[router] for router in stored if indexed.get(router, -1) < stored[router]
-        }
-        ahead = [key for key, version in indexed.items() if version > stored.get(int(key), -1)]
-        stale, count = await self._look_again(writer, [Collection.ROUTERS], behind, refresh)
-        too_new = stored.keys() & ahead
-        await writer.delete(Collection.ROUTERS, ahead)
-        await writer.upsert(
-            Collection.ROUTERS, await self._points_of_routers(sorted(stale | too_new))
-        )
-        return count + len(too_new)
 
     async def carry_over(self, writer: IndexWriter, changes: Sequence[IndexChange]) -> None:
         """Write the points of changes in the outbox; drop the changes.
@@ -131,88 +182,11 @@ class IndexRepair:
         written = await self._vectors.points_of_routers(list(versions.values()))
         return [*unwritten, *written]
 
-    async def _repair_clients(
-        self, writer: IndexWriter, progress: OnProgress, refresh: Refresh | None
-    ) -> int:
-        indexed: dict[int | str, int] = {}
-        for collection in COLLECTIONS.values():
-            indexed |= await writer.versions(collection)
-        stored = await self._store.text_versions()
-        ahead = [key for key in indexed if indexed[key] > stored.get(int(key), 0)]
-        deleted = await self._delete_ahead(writer, {int(key): indexed[key] for key in ahead})
-        behind = {ref: stored[ref] for ref in stored if indexed.get(ref, 0) < stored[ref]}
-        late, count = await self._look_again(writer, [*COLLECTIONS.values()], behind, refresh)
-        stale = sorted(late | stored.keys() & deleted)
-        for start in range(0, len(stale), CLIENTS_A_CALL):
-            texts = await self._store.load_texts(stale[start : start + CLIENTS_A_CALL])
-            points = await self._vectors.points_of_texts(texts.values())
-            await asyncio.gather(
-                *(writer.upsert(kind, part) for kind, part in group_by_kind(points).items())
-            )
-            await self._vectors.update_view(points)
-            progress(min(start + CLIENTS_A_CALL, len(stale)), len(stale))
-        return count + len(deleted)
-
-    async def _delete_ahead(self, writer: IndexWriter, ahead: Mapping[int, int]) -> set[int]:
-        """Delete points of text versions that the graph does not have.
-
-        It looks twice: cold start indexes its texts a moment before it commits them. An index never
-        goes back to an older version by itself.
-
-        Returns:
-            Their clients.
-        """
-        if not ahead:
-            return set()
-        await asyncio.sleep(SECOND_LOOK_SECONDS)
-        stored = await self._store.text_versions(list(ahead))
-        deleted = {ref for ref, version in ahead.items() if version > stored.get(ref, 0)}
-        for kind, collection in COLLECTIONS.items():
-            await writer.delete(collection, sorted(ref for ref in deleted if kind_of(ref) == kind))
-        return deleted
-
-    async def _repair_attributes(self, writer: IndexWriter, refresh: Refresh | None) -> int:
-        indexed = await writer.versions(Collection.ATTRIBUTES)
-        stored = {
-            attribute.name
-            for attribute in await self._store.all_attributes()
-            if attribute.canonical is None
-        }
-        behind = dict.fromkeys(stored - indexed.keys(), 0)
-        missing, count = await self._look_again(writer, [Collection.ATTRIBUTES], behind, refresh)
-        surplus = [key for key in indexed if key not in stored]
-        await writer.delete(Collection.ATTRIBUTES, surplus)
-        points = await self._vectors.points_of_attributes(sorted(missing))
-        await writer.upsert(Collection.ATTRIBUTES, points)
-        return count + len(surplus)
-
     async def _current_versions(self, routers: Sequence[int]) -> dict[int, RouterVersion]:
         versions = await self._store.router_versions(routers)
         return {version.router: version for version in versions}
 
-    async def _look_again(
-        self,
-        writer: IndexWriter,
-        collections: Sequence[Collection],
-        behind: Mapping[Key, int],
-        refresh: Refresh | None,
-    ) -> tuple[set[Key], int]:
-        """Look again at points that are behind their versions.
 
-        What a process commits waits in the outbox until it is written. A point that is behind
-        without waiting there would stay so.
-
-        Returns:
-            The keys that are still behind; and how many of these nothing in the outbox will mend.
-        """
-        if refresh is None or not behind:
-            return set(behind), len(behind)
-        await asyncio.sleep(SECOND_LOOK_SECONDS)
-        changes = await self._store.pending_changes(0, ALL_CHANGES)
-        waiting = {change.key for change in changes if change.collection in collections}
-        await refresh()
-        indexed: dict[int | str, int] = {}
-        for collection in collections:
-            indexed |= await writer.versions(collection)
-        still = {key for key, version in behind.items() if indexed.get(key, -1) < version}
-        return still, len(still - waiting)
+def _later(versions: Mapping[Key, int], others: Mapping[Key, int]) -> dict[Key, int]:
+    """Return the versions that are later than others of the same key; no other is the earliest."""
+    return {key: version for key, version in versions.items() if version > others.get(key, -1)}
