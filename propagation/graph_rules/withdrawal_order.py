@@ -11,8 +11,8 @@ from propagation.model import Attribute, Withdrawal
 class WithdrawalStep(StrEnum):
     """One step of the commit that retracts interactions or erases a client.
 
-    A store maps each step to the statements that do it, and runs them in the order of
-    `withdrawal_steps`. See docs/design.md, "State".
+    They stand in the order in which a store runs them. It maps each step to the statements that do
+    it, and takes the steps from `withdrawal_steps`. See docs/design.md, "State".
     """
 
     VOID_CLAIMS = "void claims"
@@ -50,25 +50,13 @@ class WithdrawalStep(StrEnum):
     """Store the entry's sequence as that of the last withdrawal."""
 
 
-def withdrawal_steps(withdrawal: Withdrawal) -> tuple[WithdrawalStep, ...]:
+OF_ERASURES = frozenset({WithdrawalStep.ERASE_CLIENT, WithdrawalStep.MARK_FOR_WIPING})
+
+
+def withdrawal_steps(withdrawal: Withdrawal) -> list[WithdrawalStep]:
     """List the steps of a withdrawal, in their order."""
-    step = WithdrawalStep
     erases = withdrawal.erased is not None
-    return (
-        step.VOID_CLAIMS,
-        step.CHECK_CITATIONS,
-        step.DISCARD_STAGED,
-        step.WITHDRAW_INTERACTIONS,
-        step.APPEND_LOG_ENTRY,
-        step.CHANGE_TEXTS,
-        *((step.ERASE_CLIENT,) if erases else ()),
-        step.REDUCE_MESSAGES,
-        step.CHANGE_ATTRIBUTES,
-        step.CHANGE_MESSAGES,
-        step.PUBLISH_BARRIER,
-        *((step.MARK_FOR_WIPING,) if erases else ()),
-        step.RECORD_SEQUENCE,
-    )
+    return [step for step in WithdrawalStep if erases or step not in OF_ERASURES]
 
 
 def lost_attributes(withdrawal: Withdrawal) -> list[str]:

@@ -92,7 +92,7 @@ def compose(
     reasoning = Reasoning(
         store, interactions, vectors, settings, leases, reasoner.concurrency, drafting
     )
-    exclusion = Exclusion(reasoning)
+    exclusion = Exclusion(reasoning.settle)
     policy = build_policy(PolicyPorts(settings, store, index, embedder, numbers, leases))
     cold_start = ColdStart(store, reasoner, policy, vectors, reasoning.drafting, settings, leases)
 

@@ -1,10 +1,9 @@
 """Locks of one process: which activities may overlap, and the locking order."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from enum import Enum, IntEnum
-from typing import Protocol
 
 
 class ReadersWriterLock:
@@ -160,13 +159,6 @@ SETTLED = frozenset(
 """Activities that also wait for the interactions which the reasoner still works on."""
 
 
-class Settling(Protocol):
-    """Work that goes on between the steps of reasoning."""
-
-    async def settle(self) -> None:
-        """Wait until nothing is under way."""
-
-
 class Exclusion:
     """The locks of one process' activities.
 
@@ -174,8 +166,13 @@ class Exclusion:
     run inside another one if all its resources come later than those which the outer one holds.
     """
 
-    def __init__(self, reasoning: Settling) -> None:
-        self._reasoning = reasoning
+    def __init__(self, settle: Callable[[], Awaitable[None]]) -> None:
+        """Create the locks.
+
+        Args:
+            settle: Waits until the reasoner works on no interaction.
+        """
+        self._settle = settle
         self.merging = ReadersWriterLock()
         self._locks = {resource: asyncio.Lock() for resource in Resource}
         self._last_held: dict[asyncio.Task[object], Resource] = {}
@@ -200,7 +197,7 @@ class Exclusion:
                     self.merging.write() if merging else self._locks[resource]
                 )
                 if resource is Resource.TEXTS and activity in SETTLED:
-                    await self._reasoning.settle()
+                    await self._settle()
             self._last_held[task] = resources[-1]
             try:
                 yield

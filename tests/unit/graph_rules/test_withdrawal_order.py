@@ -20,7 +20,7 @@ def in_order(steps, *expected):
 def test_nothing_changes_before_citations_were_checked():
     for withdrawal in (RETRACTION, ERASURE):
         steps = withdrawal_steps(withdrawal)
-        assert steps[:2] == (Step.VOID_CLAIMS, Step.CHECK_CITATIONS)
+        assert steps[:2] == [Step.VOID_CLAIMS, Step.CHECK_CITATIONS]
 
 
 def test_texts_take_the_sequence_of_the_log_entry():

@@ -8,7 +8,7 @@ client may be merged meanwhile, so each batch looks its facts up again in its ow
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from propagation.adapters.neo4j.connection import Neo4jDatabase, StorePart, Transaction
+from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.graph_rules.retention import (
     MessageState,
     may_drop_edge,
@@ -47,9 +47,7 @@ class Candidates:
 class Neo4jRetention(StorePart):
     """Deletes in batches, one kind of rows after another."""
 
-    def __init__(self, database: Neo4jDatabase) -> None:
-        super().__init__(database)
-        self._candidates: Candidates | None = None
+    _candidates: Candidates | None = None
 
     async def prune(self, before: int, limit: int) -> int | None:
         run = self._candidates

@@ -11,9 +11,7 @@ from propagation.adapters.neo4j.learn.learn import draw_columns
 from propagation.adapters.neo4j.reason.texts import create_gradients, create_texts, text_row
 from propagation.adapters.shared.reason_rows import authors_of
 from propagation.graph_rules.claims import (
-    ClaimedInteraction,
     Draw,
-    PendingInteraction,
     check_claimed,
     choose_interactions,
     drawn_items,
@@ -52,9 +50,7 @@ class Neo4jClaims(StorePart):
                 through=claims.learned,
                 limit=pending_to_fetch(limit, len(claims.claimed)),
             )
-            return choose_interactions(
-                (PendingInteraction(*row) for row in pending), claims.claimed, limit
-            )
+            return choose_interactions(pending, claims.claimed, limit)
 
         return await self._claim(worker, ttl_ms, choose)
 
@@ -163,12 +159,9 @@ async def _load_work(transaction: Transaction, sequences: Sequence[int]) -> list
     while remaining := sequences[len(draws) :]:
         row = await transaction.single_row("learn/blocks/draws_at", sequence=remaining[0])
         draws |= read_draws(draw_columns(*row), remaining)
-    row = await transaction.single_row(
+    interactions, known_items = await transaction.single_row(
         "reason/claims/claimed_interactions",
         sequences=list(sequences),
         drawn=drawn_items(draws.values()),
     )
-    interactions, known_items = row
-    return reason_work(
-        (ClaimedInteraction(*interaction) for interaction in interactions), draws, set(known_items)
-    )
+    return reason_work(interactions, draws, set(known_items))

@@ -24,7 +24,7 @@ def interactions():
 
 @pytest.fixture
 def exclusion(interactions):
-    return Exclusion(interactions)
+    return Exclusion(interactions.settle)
 
 
 async def overlaps(exclusion, outer, inner):
