@@ -3,7 +3,7 @@
 from propagation.ports.clock import Clock
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph.evolution import Publication
-from propagation.ports.graph.forget import ExportRecord
+from propagation.ports.graph.forget import EXPORTED_KINDS, ExportRecord
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.ports.graph.leases import LONGEST_LEASE_MS, BlobStore, Lease, LeaseStore
 from propagation.ports.graph.outbox import IndexChange, OutboxStore
@@ -40,6 +40,7 @@ from propagation.ports.vector_index import (
 
 __all__ = [
     "COLLECTIONS",
+    "EXPORTED_KINDS",
     "LONGEST_LEASE_MS",
     "POSTPONED_ARRIVALS",
     "AnswerPart",

@@ -144,6 +144,25 @@ class ErasureStore(Protocol):
         """
 
 
+EXPORTED_KINDS = (
+    "client",
+    "client_before",
+    "event",
+    "retracted_event",
+    "written",
+    "reasoned",
+    "dead_letter",
+    "profile_version",
+    "gradient",
+    "merge",
+    "brought",
+    "held_attributes",
+    "edge",
+    "point",
+)
+"""The kinds of records that a store exports, in their order."""
+
+
 class ExportRecord(NamedTuple):
     """One record of a client.
 
@@ -160,12 +179,9 @@ class ExportStore(Protocol):
     """Export of everything that the graph holds on a client."""
 
     def export_client(self, ref: int) -> AsyncIterator[ExportRecord]:
-        """Yield every record of a client, kind after kind.
+        """Yield every record of a client, in the order of EXPORTED_KINDS.
 
         Other clients appear by id.
-
-        The kinds, in order: client, client_before, event, retracted_event, written, reasoned,
-        dead_letter, profile_version, gradient, merge, brought, held_attributes, edge, point.
         """
 
 

@@ -14,7 +14,7 @@ async def export_lines(
 ) -> AsyncIterator[str]:
     """Yield one line for each record; `what` names its kind.
 
-    The kinds are those of ExportStore.export_client, then "numbers": those in memory.
+    The kinds are EXPORTED_KINDS, then "numbers": those in memory.
 
     Raises:
         NotFound: The client is unknown.

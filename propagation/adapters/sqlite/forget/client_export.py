@@ -11,7 +11,7 @@ from propagation.adapters.sqlite.connection import SqlitePart, reads
 from propagation.adapters.sqlite.forget.learned_rows import read_weights
 from propagation.adapters.sqlite.reason.texts import text_of
 from propagation.model import ClientKind, kind_of, ref_of
-from propagation.ports import ExportRecord
+from propagation.ports import EXPORTED_KINDS, ExportRecord
 
 NAMED = "(SELECT iif(n.kind, 'item:', 'user:') || n.id FROM client n WHERE n.ref = {})"
 CONTENT = (
@@ -74,29 +74,13 @@ VERSIONS = (
     "SELECT ref, version, next_id, hex(body), watermark, dropped, sequence, at, written_by"
     " FROM profile_version WHERE ref = ? ORDER BY version"
 )
-KINDS = (
-    "client",
-    "client_before",
-    "event",
-    "retracted_event",
-    "written",
-    "reasoned",
-    "dead_letter",
-    "profile_version",
-    "gradient",
-    "merge",
-    "brought",
-    "held_attributes",
-    "edge",
-    "point",
-)
 
 
 class SqliteExport(SqlitePart):
     """Exports kind after kind, each in one snapshot."""
 
     async def export_client(self, ref: int) -> AsyncIterator[ExportRecord]:
-        for kind in KINDS:
+        for kind in EXPORTED_KINDS:
             for record in await self._records(kind, ref):
                 yield ExportRecord(kind, record)
 
