@@ -89,7 +89,8 @@ class MessageChangeFinder:
         for one in affected:
             key = (one.message.router, one.message.version)
             after = redact_message(one, removal.message_words, supported, removal.least)
-            after = await self._without_titles(after, removal.titles)
+            for title in await self._private_titles(after, removal.titles):
+                after = redact_message(AffectedMessage(after), title, frozenset(), 1)
             if one.lost_parts or after is not one.message:
                 changes.reduced_messages.append(key)
             if after is not one.message:
@@ -102,23 +103,18 @@ class MessageChangeFinder:
                 lost[key] = frozenset()
         return lost
 
-    async def _without_titles(
+    async def _private_titles(
         self, message: RouterVersion, titles: Mapping[int, OwnWords]
-    ) -> RouterVersion:
-        """Leave out titles of items that came to a message because of events."""
+    ) -> list[OwnWords]:
+        """Return the titles in a message whose items came to it because of events."""
         texts = message.text, message.name
-        quoted = [ref for ref, title in titles.items() if any(map(title.is_in, texts))]
-        stored = (
-            await self.store.router_version(message.router, message.version) if quoted else None
-        )
-        if stored is None:
-            return message
-        public = {part.ref for part in stored.integrated if is_catalogue(part.ref, part.sequence)}
-        for ref in quoted:
-            if ref not in public:
-                quoting = AffectedMessage(message, (), {})
-                message = redact_message(quoting, titles[ref], frozenset(), 1)
-        return message
+        quoted = {ref: title for ref, title in titles.items() if any(map(title.is_in, texts))}
+        if not quoted:
+            return []
+        stored = await self.store.router_version(message.router, message.version)
+        parts = stored.integrated if stored is not None else ()
+        public = {part.ref for part in parts if is_catalogue(part.ref, part.sequence)}
+        return [title for ref, title in quoted.items() if ref not in public]
 
     async def change_reports(self, removal: Removal) -> list[EvolutionRun]:
         """Empty the reasons of evolutions that hold words that go."""

@@ -18,9 +18,8 @@ from propagation.workflow.index.embedding import attribute_text, content_text, e
 from propagation.workflow.index.text_cache import client_text_cache
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.read.explanation import Explainer, Explanation
-from propagation.workflow.read.read_batching import ReadBatcher
 from propagation.workflow.read.router_communities import RouterAttributes
-from propagation.workflow.read.scoring import EMPTY_ROWS, EVERYTHING, ReadRequest
+from propagation.workflow.read.scoring import EMPTY_ROWS, EVERYTHING, ReadBatcher, ReadRequest
 from propagation.workflow.views import OFF, ON, Catalogue, NumbersOwner, PendingEvents
 
 LISTED_ROWS = 4_096

@@ -20,8 +20,12 @@ from propagation.numbers.rules import (
     score,
     standardise,
 )
-from propagation.workflow.read.read_batching import ReadBatcher
-from propagation.workflow.read.scoring import CatalogueScorer, ReadRequest, communities_of
+from propagation.workflow.read.scoring import (
+    CatalogueScorer,
+    ReadBatcher,
+    ReadRequest,
+    communities_of,
+)
 from propagation.workflow.views import (
     OFF,
     ON,

@@ -34,7 +34,6 @@ from propagation.adapters.sqlite.forget.retained_messages import (
     drop_texts,
     droppable_texts,
     message_keys,
-    message_state,
     message_states,
     replaced_messages,
 )
@@ -148,7 +147,8 @@ class SqliteRetention(SqlitePart):
             through, keys = await self._ended_texts(through, end, before)
             yield 0
             while keys:
-                yield await self._drop_texts(self._take(keys), before)
+                some = self._take(keys)
+                yield await self._database.write(partial(drop_texts, texts=some, before=before))
         await self._mark("texts_pruned", end)
 
     async def _edges(self, before: int) -> AsyncGenerator[int]:
@@ -228,13 +228,9 @@ class SqliteRetention(SqlitePart):
         return through, droppable_texts(connection, replaced, before)
 
     @writes
-    def _drop_texts(self, connection: sqlite3.Connection, texts: list[Row], before: int) -> int:
-        return drop_texts(connection, texts, before)
-
-    @writes
     def _drop_message(self, connection: sqlite3.Connection, key: Row, before: int) -> int:
         """Drop the row of a message that no text cites, unless it was merged meanwhile."""
-        _, state = message_state(connection, key, before)
+        ((_, state),) = message_states(connection, [key], before)
         if not may_drop_message(state, before):
             return 0
         return connection.execute(
