@@ -25,32 +25,47 @@ from propagation.model import (
 
 
 class InteractionReader(Protocol):
-    """Part of GraphStore that reasoning reads.
+    """What reasoning reads of clients, texts and rounds.
 
     A process that only drafts texts reads it too.
-
-    See the methods of the same names in ClientStore, ReasonStore and RoundStore.
     """
 
     async def get_clients(self, refs: Sequence[int]) -> Sequence[Client]:
-        """Return clients in the order of `refs`."""
+        """Return clients in the order of `refs`; unknown ones are left out."""
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
-        """Return the current text of each client."""
+        """Return the current text of each client.
+
+        A client without a text has an empty profile at version 0.
+        """
 
     async def text_versions(self, refs: Sequence[int]) -> Mapping[int, int]:
-        """Return the version of each client's current text."""
+        """Return the version of each client's current text; those without one are left out."""
 
     async def last_round(self) -> Round | None:
-        """Return the newest published round."""
+        """Return the newest published round; None before the first."""
 
     async def waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
     ) -> Mapping[int, Sequence[RouterVersion]]:
-        """Return the messages that wait for each client."""
+        """Return the messages that wait for each client, newest round first.
+
+        There is at most one message of each router.
+
+        A message waits for a client if it is newer than the client's watermark and its router's
+        edge covered the client when it was sent, or if it was its router's current message when
+        the client's first edge opened. Only the newest such message of a router waits. A message
+        that comes from the client alone does not count (RecNet 2.3.1). `integrated` is shortened
+        as in `router_versions`.
+
+        Args:
+            refs_after: Watermark (a round's number) of each client, by ref.
+            through: Last round to look at; None: the newest. A caller that then stores a
+                watermark gives it.
+        """
 
 
-class ReasonStore(Protocol):
+class ReasonStore(InteractionReader, Protocol):
     """Texts of clients, and the records of reasoning.
 
     These records are its claims, merges, gradients and dead letters.
@@ -133,12 +148,6 @@ class ReasonStore(Protocol):
         """Return the sequence of the newest retraction or erasure.
 
         It is 0 before the first.
-        """
-
-    async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
-        """Return the current text of each client.
-
-        A client without a text has an empty profile at version 0.
         """
 
     async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:

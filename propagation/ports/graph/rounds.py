@@ -20,9 +20,6 @@ class RoundStore(Protocol):
     `publish_round`.
     """
 
-    async def last_round(self) -> Round | None:
-        """Return the newest published round; None before the first."""
-
     async def last_rounds(self, limit: int) -> Sequence[Round]:
         """Return at most `limit` of the newest published rounds, the newest last."""
 
@@ -158,25 +155,6 @@ class RoundStore(Protocol):
         """Count the edges of each router (see `members_of`).
 
         Routers without any edge are left out.
-        """
-
-    async def waiting_messages(
-        self, refs_after: Mapping[int, int], through: int | None = None
-    ) -> Mapping[int, Sequence[RouterVersion]]:
-        """Return the messages that wait for each client, newest round first.
-
-        There is at most one message of each router.
-
-        A message waits for a client if it is newer than the client's watermark and its router's
-        edge covered the client when it was sent, or if it was its router's current message when
-        the client's first edge opened. Only the newest such message of a router waits. A message
-        that comes from the client alone does not count (RecNet 2.3.1). `integrated` is shortened
-        as in `router_versions`.
-
-        Args:
-            refs_after: Watermark (a round's number) of each client, by ref.
-            through: Last round to look at; None: the newest. A caller that then stores a
-                watermark gives it.
         """
 
     async def router_versions(
