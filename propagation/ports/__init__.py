@@ -3,7 +3,7 @@
 from propagation.ports.clock import Clock
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph.evolution import Publication
-from propagation.ports.graph.forget import EXPORTED_KINDS, ExportRecord
+from propagation.ports.graph.forget import EXPORTED_KINDS
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.ports.graph.leases import LONGEST_LEASE_MS, BlobStore, Lease, LeaseStore
 from propagation.ports.graph.outbox import IndexChange, OutboxStore
@@ -50,7 +50,6 @@ __all__ = [
     "Clock",
     "Collection",
     "Embedder",
-    "ExportRecord",
     "ExtractAnswer",
     "FittableEmbedder",
     "ForwardAnswer",

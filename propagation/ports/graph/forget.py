@@ -1,7 +1,7 @@
 """Withdrawing interactions, erasing and exporting clients, and dropping old rows."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from propagation.model import (
     AffectedMessage,
@@ -163,25 +163,13 @@ EXPORTED_KINDS = (
 """The kinds of records that a store exports, in their order."""
 
 
-class ExportRecord(NamedTuple):
-    """One record of a client.
-
-    Attributes:
-        kind: Kind of the record.
-        fields: Its fields as JSON values.
-    """
-
-    kind: str
-    fields: Mapping[str, object]
-
-
 class ExportStore(Protocol):
     """Export of everything that the graph holds on a client."""
 
-    def export_client(self, ref: int) -> AsyncIterator[ExportRecord]:
-        """Yield every record of a client, in the order of EXPORTED_KINDS.
+    def export_client(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
+        """Yield the kind and the fields (JSON values) of every record of a client.
 
-        Other clients appear by id.
+        The kinds come in the order of EXPORTED_KINDS. Other clients appear by id.
         """
 
 

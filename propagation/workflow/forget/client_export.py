@@ -22,8 +22,8 @@ async def export_lines(
     (ref,) = await store.find_refs([key])
     if ref is None:
         raise NotFound(key.kind.name.lower(), key.id)
-    async for record in store.export_client(ref):
-        yield orjson.dumps({"what": record.kind, **record.fields}).decode()
+    async for kind, fields in store.export_client(ref):
+        yield orjson.dumps({"what": kind, **fields}).decode()
     yield orjson.dumps({"what": "numbers", **await numbers.run(_numbers_of, ref)}).decode()
 
 

@@ -69,7 +69,8 @@ class Supporters:
 
     Attributes:
         interactions: (user, item) of interactions, by sequence.
-        messages: Senders of messages, by (router, version); at least two where there are more.
+        messages: Senders of messages, by (router, version); two more than a line needs behind it
+            are enough.
     """
 
     interactions: Mapping[int, tuple[int, int]] = field(default_factory=dict)

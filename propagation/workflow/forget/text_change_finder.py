@@ -25,7 +25,6 @@ from propagation.routing import (
 from propagation.workflow.concurrency import background_task
 from propagation.workflow.forget.message_change_finder import MessageChangeFinder
 from propagation.workflow.forget.redaction import (
-    Key,
     LostAttributes,
     Redaction,
     Removal,
@@ -56,11 +55,8 @@ class TextChangeFinder:
         changes = TextChanges(texts_read_through=await self.store.texts_through())
         rows, erased = self.request.rows, self.request.erased
         sequences = frozenset(row.sequence for row in rows)
-        if erased is None:
-            removal = Removal(sequences, least=1)
-        else:
-            words = OwnWords(erased.client.title, erased.own_names)
-            removal = Removal(sequences, self.min_support, words)
+        words = OwnWords() if erased is None else OwnWords(erased.client.title, erased.own_names)
+        removal = Removal(sequences, 1 if erased is None else self.min_support, words)
         searches = self._searches(removal.words)
         refs = {search.ref for search in searches}
         if erased is not None:
@@ -200,12 +196,12 @@ class TextChangeFinder:
                 and removal.messages.get((source.router, source.version), frozenset()) is not None
             }
         )
-        messages: dict[Key, frozenset[int]] = {}
-        for router, version in keys:
-            message = await self.store.router_version(router, version)
-            senders = message.senders if message is not None else frozenset()
-            messages[router, version] = senders - {self.request.erased_ref}
-        return Supporters({row.sequence: (row.user, row.item) for row in rows}, messages)
+        # Neither the erased client nor the line's owner counts.
+        messages = await self.store.messages(keys, removal.least + 2)
+        return Supporters(
+            {row.sequence: (row.user, row.item) for row in rows},
+            {key: one.senders - {self.request.erased_ref} for key, one in messages.items()},
+        )
 
     async def _postponed(self, sequences: frozenset[int]) -> bytes | None:
         """Pack the arrivals that wait and do not rest on what goes."""

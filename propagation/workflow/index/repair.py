@@ -42,16 +42,16 @@ class Difference:
     count: int
 
 
+@dataclass
 class IndexRepair:
     """Compares an index with the graph.
 
     The index is read before the graph: what it then has was committed before, or is about to be.
     """
 
-    def __init__(self, store: GraphStore, vectors: VectorSync, numbers: NumbersOwner) -> None:
-        self._store = store
-        self._vectors = vectors
-        self._numbers = numbers
+    store: GraphStore
+    vectors: VectorSync
+    numbers: NumbersOwner
 
     async def run(
         self,
@@ -105,7 +105,7 @@ class IndexRepair:
         waiting: set[Key] = set()
         if refresh is not None and (behind or ahead):
             await asyncio.sleep(SECOND_LOOK_SECONDS)
-            changes = await self._store.pending_changes(0, ALL_CHANGES)
+            changes = await self.store.pending_changes(0, ALL_CHANGES)
             waiting = {change.key for change in changes if change.collection == collection}
             await refresh()
             behind = _later(behind, await writer.versions(collection))
@@ -121,14 +121,14 @@ class IndexRepair:
         point.
         """
         if collection == Collection.ATTRIBUTES:
-            attributes = await self._store.all_attributes()
+            attributes = await self.store.all_attributes()
             return {one.name: ATTRIBUTE_VERSION for one in attributes if one.canonical is None}
         if collection == Collection.ROUTERS:
-            routers = self._vectors.routers
+            routers = self.vectors.routers
             written = await self._current_versions(routers)
             versions = {router: version.version for router, version in written.items()}
             return {router: versions.get(router, UNWRITTEN) for router in routers}
-        texts = await self._store.text_versions()
+        texts = await self.store.text_versions()
         return {
             ref: version
             for ref, version in texts.items()
@@ -147,23 +147,23 @@ class IndexRepair:
             written = {point.key for point in points}
             await writer.upsert(collection, points)
             await writer.delete(collection, [key for key in keys if key not in written])
-        await self._store.drop_changes(changes)
+        await self.store.drop_changes(changes)
 
     async def _current_points(
         self, collection: Collection, keys: Sequence[int | str]
     ) -> list[Point]:
         if collection == Collection.ATTRIBUTES:
-            known = await self._store.get_attributes([str(key) for key in keys])
-            return await self._vectors.points_of_attributes(
+            known = await self.store.get_attributes([str(key) for key in keys])
+            return await self.vectors.points_of_attributes(
                 [name for name, attribute in known.items() if attribute.canonical is None]
             )
         if collection == Collection.ROUTERS:
             return await self._points_of_routers([int(key) for key in keys])
-        texts = await self._store.load_texts([int(key) for key in keys])
-        points = await self._vectors.points_of_texts(
+        texts = await self.store.load_texts([int(key) for key in keys])
+        points = await self.vectors.points_of_texts(
             text for text in texts.values() if text.profile.version
         )
-        await self._vectors.update_view(points)
+        await self.vectors.update_view(points)
         return points
 
     async def _points_of_routers(self, routers: Sequence[int]) -> list[Point]:
@@ -171,19 +171,19 @@ class IndexRepair:
 
         They are made as the graph has them now.
         """
-        existing = sorted(set(self._vectors.routers).intersection(routers))
+        existing = sorted(set(self.vectors.routers).intersection(routers))
         versions = await self._current_versions(existing)
-        centres = self._numbers.view.state.taste.centres
+        centres = self.numbers.view.state.taste.centres
         unwritten = [
             Point(key=router, version=UNWRITTEN, vector=centres[router])
             for router in existing
             if router not in versions
         ]
-        written = await self._vectors.points_of_routers(list(versions.values()))
+        written = await self.vectors.points_of_routers(list(versions.values()))
         return [*unwritten, *written]
 
     async def _current_versions(self, routers: Sequence[int]) -> dict[int, RouterVersion]:
-        versions = await self._store.router_versions(routers)
+        versions = await self.store.router_versions(routers)
         return {version.router: version for version in versions}
 
 

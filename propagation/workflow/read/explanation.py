@@ -95,15 +95,15 @@ class Explanation:
     text: str
 
 
+@dataclass
 class Explainer:
     """Explains the items of a read.
 
     Loads only names and messages from the store.
     """
 
-    def __init__(self, store: RoundStore, embedder: Embedder) -> None:
-        self._store = store
-        self._embedder = embedder
+    store: RoundStore
+    embedder: Embedder
 
     async def explain(
         self, read: ReadResult, text: ClientText | None, arm: int
@@ -132,7 +132,7 @@ class Explainer:
     async def _names(self, taste: BankCommunities, order: NDArray[np.int64]) -> dict[int, str]:
         routers = sorted({int(router) for router in taste.routers[order.ravel()]})
         return {
-            version.router: version.name for version in await self._store.router_versions(routers)
+            version.router: version.name for version in await self.store.router_versions(routers)
         }
 
     async def _messages_behind(
@@ -149,14 +149,14 @@ class Explainer:
         if not received or read.item_profiles is None:
             return none
         vectors = await embed_within_deadline(
-            self._embedder, [line.text for line in received], "messages of an explanation"
+            self.embedder, [line.text for line in received], "messages of an explanation"
         )
         if vectors is None:
             return none
         effect = (read.item_profiles @ vectors.T) * read.ranked.weights[:, Feature.PROFILE, None]
         raising = [line for place, line in enumerate(received) if (effect[:, place] > 0).any()]
         keys = sorted({key for line in raising for key in _message_keys(line)})
-        messages = await self._store.messages(keys, 0)
+        messages = await self.store.messages(keys, 0)
         return [
             [
                 messages[key]

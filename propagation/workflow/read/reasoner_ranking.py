@@ -5,7 +5,7 @@ It re-orders the numbers' best items in one call.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from random import Random
 
 from propagation.model import ClientKey, ClientKind, PropagationError, ReasonerUnavailable
@@ -15,16 +15,16 @@ from propagation.workflow.read.recommend import Recommendations
 RERANKED_ITEMS = 20
 
 
+@dataclass
 class ReasonerRanking:
     """Re-orders recommendations by asking the reasoner.
 
     Candidates are shown in a seeded random order, so that their places tell nothing.
     """
 
-    def __init__(self, store: GraphStore, reasoner: Reasoner, seed: int) -> None:
-        self._store = store
-        self._reasoner = reasoner
-        self._seed = seed
+    store: GraphStore
+    reasoner: Reasoner
+    seed: int
 
     async def rerank(
         self,
@@ -50,21 +50,21 @@ class ReasonerRanking:
         """
         items = recommendations.items
         first = items[:RERANKED_ITEMS]
-        (user,) = await self._store.find_refs([ClientKey(kind=ClientKind.USER, id=user_id)])
+        (user,) = await self.store.find_refs([ClientKey(kind=ClientKind.USER, id=user_id)])
         if user is None or len(first) < 2:
             return recommendations
         keys = [ClientKey(kind=ClientKind.ITEM, id=item.item_id) for item in first]
         refs = {
             place: ref
-            for place, ref in enumerate(await self._store.find_refs(keys))
+            for place, ref in enumerate(await self.store.find_refs(keys))
             if ref is not None
         }
         shown = list(refs)
-        Random(f"{self._seed} {user} {sorted(refs.values())}").shuffle(shown)
+        Random(f"{self.seed} {user} {sorted(refs.values())}").shuffle(shown)
         try:
             async with asyncio.timeout(seconds):
                 asked, *candidates = await self._parties([user, *(refs[one] for one in shown)])
-                answer = await self._reasoner.rank(asked, candidates)
+                answer = await self.reasoner.rank(asked, candidates)
         except (PropagationError, TimeoutError) as error:
             if raise_unavailable and isinstance(error, ReasonerUnavailable):
                 raise
@@ -76,9 +76,9 @@ class ReasonerRanking:
         )
 
     async def _parties(self, refs: Sequence[int]) -> list[Party]:
-        found = await self._store.get_clients(sorted(set(refs)))
+        found = await self.store.get_clients(sorted(set(refs)))
         clients = {client.ref: client for client in found}
-        texts = await self._store.load_texts(refs)
+        texts = await self.store.load_texts(refs)
         return [
             Party(
                 client=clients[ref],

@@ -120,7 +120,8 @@ class CatalogueScorer:
     def read(self, view: NumbersView, requests: Sequence[ReadRequest]) -> list[ReadResult]:
         """Answer requests, in their order."""
         askers = [_asker(view, request) for request in requests]
-        cold = [_is_cold(view, asker) for asker in askers]
+        lengths = view.state.history_length
+        cold = [bool(asker.user < 0 or not lengths[asker.user]) for asker in askers]
         newcomers = for_newcomers(view.combiner) if any(cold) else view.combiner
         combiners = [newcomers if is_cold else view.combiner for is_cold in cold]
         whole = [
@@ -244,10 +245,6 @@ def _asker(view: NumbersView, request: ReadRequest) -> Asker:
         factors = np.ones(routers)
     own = np.zeros((2, dimension), np.float32) if request.own is None else request.own
     return Asker(request.user if request.user < view.users else -1, request.arm, factors, own)
-
-
-def _is_cold(view: NumbersView, asker: Asker) -> bool:
-    return bool(asker.user < 0 or not view.state.history_length[asker.user])
 
 
 def _rank_rows(view: NumbersView, combiner: Combiner, asker: Asker, request: ReadRequest) -> Ranked:

@@ -29,15 +29,15 @@ class Neighbours:
     applied_through: int
 
 
+@dataclass
 class SimilarClients:
     """Compares a client with all of a kind, in chunks.
 
     Learning runs in between.
     """
 
-    def __init__(self, store: ClientStore, numbers: NumbersOwner) -> None:
-        self._store = store
-        self._numbers = numbers
+    store: ClientStore
+    numbers: NumbersOwner
 
     async def find_similar(self, ref: int, kind: ClientKind, by: By, limit: int) -> Neighbours:
         """Find the `limit` most similar clients of a kind.
@@ -45,15 +45,15 @@ class SimilarClients:
         Leaves out the client itself, hidden items and clients without a vector; the list is empty
         if the client has no vector. Equal cosines are ordered by a seeded hash.
         """
-        applied_through = self._numbers.view.applied_through
-        own = await self._numbers.run(_vector_of, ref, by)
+        applied_through = self.numbers.view.applied_through
+        own = await self.numbers.run(_vector_of, ref, by)
         cosines = await self._cosines(own, kind, by) if own.any() else np.empty(0)
         if kind == kind_of(ref) and index_of(ref) < len(cosines):
             cosines[index_of(ref)] = -np.inf
-        best = _best(cosines, limit, self._numbers.view.seed)
+        best = _best(cosines, limit, self.numbers.view.seed)
         clients = {
             client.ref: client
-            for client in await self._store.get_clients([ref_of(kind, row) for row in best])
+            for client in await self.store.get_clients([ref_of(kind, row) for row in best])
         }
         return Neighbours(
             [
@@ -67,9 +67,9 @@ class SimilarClients:
     async def _cosines(
         self, own: NDArray[np.float64], kind: ClientKind, by: By
     ) -> NDArray[np.float64]:
-        count = self._numbers.view.users if kind == ClientKind.USER else self._numbers.view.items
+        count = self.numbers.view.users if kind == ClientKind.USER else self.numbers.view.items
         parts = [
-            await self._numbers.run(_cosines, own, kind, by, start, min(start + CHUNK, count))
+            await self.numbers.run(_cosines, own, kind, by, start, min(start + CHUNK, count))
             for start in range(0, count, CHUNK)
         ]
         return np.concatenate(parts) if parts else np.empty(0)

@@ -14,7 +14,7 @@ from propagation.adapters.neo4j.reason.texts import text_of
 from propagation.adapters.shared.learned_blocks import written_records
 from propagation.adapters.shared.reason_rows import version_record
 from propagation.model import ClientKind, ref_of
-from propagation.ports import EXPORTED_KINDS, ExportRecord
+from propagation.ports import EXPORTED_KINDS
 
 AS_JSON = "metadata"
 
@@ -22,10 +22,10 @@ AS_JSON = "metadata"
 class Neo4jExport(StorePart):
     """Exports one kind after another; each kind is read in one snapshot."""
 
-    async def export_client(self, ref: int) -> AsyncIterator[ExportRecord]:
+    async def export_client(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
         for kind in EXPORTED_KINDS:
             for record in await self._records(kind, ref):
-                yield ExportRecord(kind, record)
+                yield kind, record
 
     async def _records(self, kind: str, ref: int) -> Sequence[Mapping[str, object]]:
         if kind == "written":

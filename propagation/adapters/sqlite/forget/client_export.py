@@ -11,7 +11,7 @@ from propagation.adapters.sqlite.connection import SqlitePart, reads
 from propagation.adapters.sqlite.forget.learned_rows import read_weights
 from propagation.adapters.sqlite.reason.texts import text_of
 from propagation.model import ClientKind, kind_of, ref_of
-from propagation.ports import EXPORTED_KINDS, ExportRecord
+from propagation.ports import EXPORTED_KINDS
 
 NAMED = "(SELECT iif(n.kind, 'item:', 'user:') || n.id FROM client n WHERE n.ref = {})"
 CONTENT = (
@@ -79,10 +79,10 @@ VERSIONS = (
 class SqliteExport(SqlitePart):
     """Exports kind after kind, each in one snapshot."""
 
-    async def export_client(self, ref: int) -> AsyncIterator[ExportRecord]:
+    async def export_client(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
         for kind in EXPORTED_KINDS:
             for record in await self._records(kind, ref):
-                yield ExportRecord(kind, record)
+                yield kind, record
 
     @reads
     def _records(
