@@ -2,14 +2,13 @@
 
 from propagation.ports.clock import Clock
 from propagation.ports.embedder import Embedder, FittableEmbedder
-from propagation.ports.graph.evolution import Publication
 from propagation.ports.graph.forget import EXPORTED_KINDS
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.ports.graph.leases import LONGEST_LEASE_MS, BlobStore, Lease, LeaseStore
 from propagation.ports.graph.outbox import IndexChange, OutboxStore
 from propagation.ports.graph.reason import InteractionReader, ReasonStore
 from propagation.ports.graph.record import ClientStore, RecordResult
-from propagation.ports.graph.rounds import POSTPONED_ARRIVALS, RoundStore
+from propagation.ports.graph.rounds import POSTPONED_ARRIVALS, Publication, RoundStore
 from propagation.ports.reasoner import (
     AnswerPart,
     BackwardAnswer,

@@ -117,12 +117,8 @@ class ErasureStore(Protocol):
                 versions of texts may already have lost their citations.
         """
 
-    @property
-    def wipes_in_seconds(self) -> bool:
-        """Whether `wipe` takes only seconds at any size.
-
-        Every erasure can then end with it.
-        """
+    wipes_in_seconds: bool
+    """Whether `wipe` takes only seconds at any size: every erasure can then end with it."""
 
     async def wipe(self) -> None:
         """Remove all traces of erased clients from the database's files.

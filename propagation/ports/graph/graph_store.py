@@ -6,14 +6,13 @@ An adapter implements all its ports on one database.
 from typing import Protocol
 
 from propagation.model import PropagationError
-from propagation.ports.graph.evolution import EvolutionStore
 from propagation.ports.graph.forget import ErasureStore, ExportStore, RetentionStore
 from propagation.ports.graph.learn import LearnStore
 from propagation.ports.graph.leases import BlobStore, LeaseStore
 from propagation.ports.graph.outbox import OutboxStore
 from propagation.ports.graph.reason import ReasonStore
 from propagation.ports.graph.record import ClientStore, RecordStore
-from propagation.ports.graph.rounds import RoundStore
+from propagation.ports.graph.rounds import EvolutionStore, RoundStore
 
 
 class VersionClash(PropagationError):

@@ -141,7 +141,7 @@ class Forgetting:
                 if client.key.kind == ClientKind.USER:
                     self.memory.pending_events.forget([client.key.id])
                 self.memory.forget_client(client.ref)
-                await self.withdrawer.publish(withdrawn)
+                await self.withdrawer.publish(withdrawn, erased)
             if wipe or self.store.wipes_in_seconds:
                 await self.store.wipe()  # others learn and reason again meanwhile
         result = withdrawn.result

@@ -36,8 +36,8 @@ MOST_RUNS = MOST_MESSAGES = 1_000_000
 class MessageChangeFinder:
     """Finds what messages lose; redaction.py decides how.
 
-    Args:
-        canonical: As in TextChangeFinder.
+    Attributes:
+        canonical: The attribute that each mapped one stands for.
     """
 
     store: GraphStore
@@ -75,7 +75,7 @@ class MessageChangeFinder:
         )
         return frozenset(name for name in few if public[name] < self.min_support)
 
-    async def change(
+    async def change_messages(
         self,
         changes: TextChanges,
         affected: Sequence[AffectedMessage],

@@ -1,8 +1,8 @@
 """Finds the texts that a withdrawal changes, before anything is written."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from propagation.graph_rules.name_matching import OwnWords
 from propagation.model import (
@@ -14,7 +14,7 @@ from propagation.model import (
     StoredText,
     ref_of,
 )
-from propagation.ports import POSTPONED_ARRIVALS, GraphStore
+from propagation.ports import POSTPONED_ARRIVALS
 from propagation.routing import (
     Arrival,
     PostponedArrivals,
@@ -30,20 +30,14 @@ from propagation.workflow.forget.redaction import (
     Removal,
     Supporters,
 )
-from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
+from propagation.workflow.forget.text_changes import TextChanges
 
 LEAST_COUNTED = 8
 TEXTS_A_TURN = 32
 
 
-@dataclass
-class TextChangeFinder:
-    """Finds the texts and messages that a withdrawal changes; redaction.py decides how."""
-
-    store: GraphStore
-    min_support: int
-    canonical: Mapping[str, str]
-    request: WithdrawalRequest
+class TextChangeFinder(MessageChangeFinder):
+    """Finds the texts, too, that a withdrawal changes; redaction.py decides how."""
 
     async def find(self) -> TextChanges:
         """Find the changes of texts, of messages, and of their readers.
@@ -51,7 +45,6 @@ class TextChangeFinder:
         A message changes if it rests on a changed text. After a retraction a line stays until its
         last source goes; after an erasure it needs `min_support` clients.
         """
-        messages = MessageChangeFinder(self.store, self.min_support, self.canonical, self.request)
         changes = TextChanges(texts_read_through=await self.store.texts_through())
         rows, erased = self.request.rows, self.request.erased
         sequences = frozenset(row.sequence for row in rows)
@@ -72,10 +65,8 @@ class TextChangeFinder:
             removal = replace(
                 removal,
                 words=OwnWords(removal.words.title, removal.words.names | unheld),
-                titles=await messages.find_titles(),
-                unsupported=OwnWords(
-                    names=await messages.find_unsupported(changes, erased.client.ref)
-                ),
+                titles=await self.find_titles(),
+                unsupported=OwnWords(names=await self.find_unsupported(changes, erased.client.ref)),
             )
         affected = await self.store.affected_messages(
             sorted(refs),
@@ -85,7 +76,7 @@ class TextChangeFinder:
             removal.quotes,
             LEAST_COUNTED,
         )
-        lost = await messages.change(changes, affected, removal)
+        lost = await self.change_messages(changes, affected, removal)
         removal = replace(removal, messages=lost)
         gone = removal.message_words.search_words
         async with background_task(self._rule_searches(changes.renamed_routers, gone)) as of_rules:
@@ -96,7 +87,7 @@ class TextChangeFinder:
                 await self._change_texts(changes, searches, removal)
             if searches := await of_rules:
                 await self._change_texts(changes, searches, removal)
-        changes.reports = await messages.change_reports(removal)
+        changes.reports = await self.change_reports(removal)
         changes.postponed = await self._postponed(sequences)
         return changes
 

@@ -136,7 +136,6 @@ class Withdrawn:
 
     result: WithdrawalResult
     changes: TextChanges
-    erased: ErasedClient | None
 
 
 @dataclass
@@ -239,15 +238,15 @@ class Withdrawer:
                 changes = await finder.find()
             else:
                 self.learner.mark_stored(result.sequence)
-                return Withdrawn(result, changes, finder.request.erased)
+                return Withdrawn(result, changes)
         raise AssertionError("unreachable")
 
-    async def publish(self, withdrawn: Withdrawn) -> None:
+    async def publish(self, withdrawn: Withdrawn, erased: ErasedClient | None = None) -> None:
         """Bring the vector index and the view's profile vectors up to date.
 
         The graph is right without them: whatever fails here stays in the outbox.
         """
-        changes, erased = withdrawn.changes, withdrawn.erased
+        changes = withdrawn.changes
         deleted: dict[Collection, Sequence[int | str]] = {
             Collection.ATTRIBUTES: sorted(changes.unheld)
         }

@@ -40,6 +40,8 @@ CLIENTS_PER_READ, VERSIONS_PER_READ = 10_000, 10_000
 class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
     """Searches what a withdrawal concerns, publishes it, and wipes afterwards."""
 
+    wipes_in_seconds = True
+
     async def event_statuses(self, event_ids: Sequence[str]) -> Sequence[EventState]:
         async def work(
             transaction: Transaction,
@@ -200,10 +202,6 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
 
     async def wiping_due(self) -> bool:
         return bool(await self._database.value("forget/wiping/wiping_pending"))
-
-    @property
-    def wipes_in_seconds(self) -> bool:
-        return True
 
     async def wipe(self) -> None:
         """Write marked rows into their blocks and delete what was dropped.

@@ -21,9 +21,7 @@ LOG_WAIT_MS, BUSY_MS = 50, 30_000
 class SqliteWiping(SqliteCheckpoints):
     """Wipes the traces of every erasure so far."""
 
-    @property
-    def wipes_in_seconds(self) -> bool:
-        return False  # the file is written anew, which holds up commits
+    wipes_in_seconds = False  # the file is written anew, which holds up commits
 
     @reads
     def _erasures_to_wipe(self, connection: sqlite3.Connection) -> int:

@@ -226,13 +226,6 @@ class WithdrawalCommit:
             [(ref, list(names)) for ref, names in self.withdrawal.client_attributes.items()],
             "INSERT OR REPLACE",
         )
-        for name in gone:
-            self._execute(
-                "UPDATE held SET names = (SELECT json_group_array(value) FROM json_each(names) "
-                "WHERE value <> ?1) WHERE instr(names, ?2)",
-                name,
-                to_json(name),
-            )
         self.connection.executemany(
             "UPDATE attribute SET holders = ?, users = ? WHERE name = ?",
             [(one.holders, one.users, one.name) for one in held_attributes(self.withdrawal)],
@@ -244,6 +237,12 @@ class WithdrawalCommit:
             to_json(sorted(self.withdrawal.unmapped)),
         )
         for name in gone:
+            self._execute(
+                "UPDATE held SET names = (SELECT json_group_array(value) FROM json_each(names) "
+                "WHERE value <> ?1) WHERE instr(names, ?2)",
+                name,
+                to_json(name),
+            )
             self._execute(
                 "DELETE FROM outbox WHERE collection = 'attributes' AND key = ?", to_json(name)
             )
