@@ -27,17 +27,14 @@ def no_progress(done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Difference:
-    """What one collection of an index has otherwise than the graph.
+    """How one collection of an index differs from the graph.
 
     Attributes:
-        ahead: Points of versions that the graph does not have; they are deleted.
-        stale: Points to make again: those that are behind or missing, and those of `ahead` that
-            the graph has in another version.
+        stale: Points to make again.
         count: How many points differ, without those that the outbox will mend.
     """
 
     collection: Collection
-    ahead: Sequence[Key]
     stale: Sequence[Key]
     count: int
 
@@ -75,11 +72,9 @@ class IndexRepair:
         Raises:
             IndexUnavailable: The index does not answer.
         """
-        differences = [await self._compare(writer, one, refresh) for one in collections]
+        differences = [await self._delete_ahead(writer, one, refresh) for one in collections]
         done, total = 0, sum(len(one.stale) for one in differences)
         for one in differences:
-            if one.ahead:  # an index never goes back to an older version by itself
-                await writer.delete(one.collection, one.ahead)
             for start in range(0, len(one.stale), CLIENTS_A_CALL):
                 keys = one.stale[start : start + CLIENTS_A_CALL]
                 await writer.upsert(
@@ -89,14 +84,14 @@ class IndexRepair:
                 progress(done, total)
         return sum(one.count for one in differences)
 
-    async def _compare(
+    async def _delete_ahead(
         self, writer: IndexWriter, collection: Collection, refresh: Refresh | None
     ) -> Difference:
-        """Compare a collection by version, and look again at what differs.
+        """Compare a collection by version, and delete points that the graph does not have.
 
-        What a process commits waits in the outbox until it is written. A point that is behind
-        without waiting there would stay so. Cold start indexes its texts a moment before it
-        commits them.
+        Look again at what differs. What a process commits waits in the outbox until it is written:
+        a point that is behind without waiting there would stay so. Cold start indexes its texts a
+        moment before it commits them. An index never goes back to an older version by itself.
         """
         indexed = await writer.versions(collection)
         stored = await self._stored_versions(collection)
@@ -111,8 +106,10 @@ class IndexRepair:
             behind = _later(behind, await writer.versions(collection))
             stored = await self._stored_versions(collection)
             ahead = _later(ahead, stored)
+        if ahead:
+            await writer.delete(collection, list(ahead))
         stale = [*behind, *(key for key in ahead if key in stored)]
-        return Difference(collection, list(ahead), stale, len(behind.keys() - waiting) + len(ahead))
+        return Difference(collection, stale, len(behind.keys() - waiting) + len(ahead))
 
     async def _stored_versions(self, collection: Collection) -> dict[Key, int]:
         """Return the version of each point that the graph asks for.
