@@ -108,13 +108,17 @@ def taste_written_by(block: LearnedBlock, sequence: int) -> list[tuple[int, floa
     place = int(np.searchsorted(block.sequence, sequence))
     if place == len(block.sequence) or block.sequence[place] != sequence:
         return []
+    return sorted(_written(block, place, TASTE), key=lambda pair: (-pair[1], pair[0]))
+
+
+def _written(
+    columns: LearnedBlock | LearnedWeights, place: int, bank: int
+) -> list[tuple[int, float]]:
+    """Return (router, weight) of what a row wrote to a bank."""
     pairs = zip(
-        block.routers[place, TASTE].tolist(), block.weights[place, TASTE].tolist(), strict=True
+        columns.routers[place, bank].tolist(), columns.weights[place, bank].tolist(), strict=True
     )
-    return sorted(
-        ((router, weight) for router, weight in pairs if weight > 0),
-        key=lambda pair: (-pair[1], pair[0]),
-    )
+    return [(router, weight) for router, weight in pairs if weight > 0]
 
 
 BANKS = 2
@@ -182,12 +186,5 @@ def written_records(
     Source: docs/numbers.md, rule 5.
     """
     for place, sequence in enumerate(written.sequence.tolist()):
-        banks = {}
-        for bank, name in enumerate(BANK_NAMES):
-            pairs = zip(
-                written.routers[place, bank].tolist(),
-                written.weights[place, bank].tolist(),
-                strict=True,
-            )
-            banks[name] = [[router, weight] for router, weight in pairs if weight > 0]
+        banks = {name: _written(written, place, bank) for bank, name in enumerate(BANK_NAMES)}
         yield {"sequence": sequence, "negative": named(int(written.negative[place])), **banks}
