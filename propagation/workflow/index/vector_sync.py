@@ -3,20 +3,12 @@
 They are the vectors of texts, attributes and routers.
 """
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import numpy as np
 
-from propagation.model import (
-    ClientText,
-    IndexUnavailable,
-    LeaseHeld,
-    Round,
-    RouterVersion,
-    kind_of,
-)
+from propagation.model import ClientText, Round, RouterVersion, kind_of
 from propagation.ports import (
     COLLECTIONS,
     Collection,
@@ -24,11 +16,12 @@ from propagation.ports import (
     GraphStore,
     IndexChange,
     IndexWriter,
-    OutboxStore,
     Point,
 )
 from propagation.routing import to_canonical
+from propagation.workflow.index.canonical_names import CanonicalNames
 from propagation.workflow.index.embedding import LineVectors, profile_vectors
+from propagation.workflow.index.outbox_feed import OutboxFeed
 from propagation.workflow.index.text_cache import (
     IndexedText,
     LruCache,
@@ -42,113 +35,6 @@ CLIENTS_A_CALL = 2_000
 TEXTS_A_PART = 8
 ATTRIBUTE_VERSION = 1
 log = logging.getLogger(__name__)
-
-
-class CanonicalNames:
-    """The attributes that rounds mapped to another one, and to which.
-
-    Attributes:
-        targets: Canonical name by mapped name.
-        round: The newest round that this process published or followed.
-    """
-
-    def __init__(self, store: GraphStore) -> None:
-        self._store = store
-        self.targets: dict[str, str] = {}
-        self.round = 0
-
-    async def load(self) -> None:
-        """Load the names as the newest round left them."""
-        last = await self._store.last_round()
-        self.targets = {
-            attribute.name: attribute.canonical
-            for attribute in await self._store.all_attributes()
-            if attribute.canonical is not None
-        }
-        self.round = last.number if last else 0
-
-    async def refresh(self, published: int) -> bool:
-        """Load the names again if a newer round was published.
-
-        Returns:
-            Whether a newer one was published.
-        """
-        if published <= self.round:
-            return False
-        await self.load()
-        return True
-
-    def add(self, mapped: Mapping[str, str], published: int = 0) -> None:
-        """Add the names that a round of this process mapped.
-
-        Args:
-            published: The round, once it is published.
-        """
-        self.targets.update(mapped)
-        self.round = max(self.round, published)
-
-    def forget(self, names: frozenset[str], unmapped: frozenset[str]) -> None:
-        """Forget names that no longer exist.
-
-        Args:
-            names: Attributes.
-            unmapped: Names that no longer stand for another one.
-        """
-        self.targets = {
-            name: target
-            for name, target in self.targets.items()
-            if name not in unmapped and target not in names
-        }
-
-
-class OutboxFeed:
-    """Writes points while the index answers.
-
-    Each commit has put its changes into the outbox. A change that is written here is dropped from
-    the outbox by `settle`; the others stay for IndexMaintenance. `problem` says why the index is
-    not written to now; empty while it is.
-    """
-
-    def __init__(self, store: OutboxStore, index: IndexWriter) -> None:
-        self._store = store
-        self._index = index
-        self._written: list[IndexChange] = []
-        self.problem = ""
-
-    async def put(self, points: Mapping[Collection, Sequence[Point]], round_: int = 0) -> None:
-        """Write points of committed versions.
-
-        The collections are written concurrently: a store may group them into one commit.
-
-        Args:
-            round_: The round whose own changes they are; 0: of none.
-        """
-        if self.problem:
-            return
-        try:
-            await asyncio.gather(
-                *(self._index.upsert(collection, found) for collection, found in points.items())
-            )
-        except IndexUnavailable as error:
-            self.stop(error)
-        else:
-            self._written.extend(
-                IndexChange(collection, point.key, point.version, round_)
-                for collection, found in points.items()
-                for point in found
-            )
-
-    def stop(self, error: IndexUnavailable | LeaseHeld) -> None:
-        """Stop writing until maintenance has found the index again, and compared it."""
-        if not self.problem:
-            log.warning("%s; its changes wait in the outbox", error)
-        self.problem = str(error)
-
-    async def settle(self) -> None:
-        """Drop from the outbox what was written."""
-        written, self._written = self._written, []
-        if written:
-            await self._store.drop_changes(written)
 
 
 class VectorSync:
