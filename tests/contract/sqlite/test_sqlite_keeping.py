@@ -14,8 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from propagation.adapters.sqlite.connection import append_digest, schema
-from propagation.adapters.sqlite.connection.files import SIZE
+from propagation.adapters.sqlite.connection import append_digest, backup_digest, schema
 from propagation.adapters.sqlite.maintenance import commands
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
@@ -61,7 +60,7 @@ def restored(copy):
 def forged(copy):
     """Yield a connection that changes a back-up, whose digest is made again."""
     with copy.open("r+b") as file:
-        file.truncate(copy.stat().st_size - SIZE)
+        file.truncate(copy.stat().st_size - backup_digest.SIZE)
     with closing(sqlite3.connect(copy)) as connection, connection:
         yield connection
     append_digest(copy)
@@ -355,7 +354,7 @@ async def test_a_back_up_with_one_changed_byte_is_refused_and_replaces_nothing(k
     copy = tmp_path / "copy.db"
     SqliteFiles(kept).backup(copy, silent)
     before, whole = contents(kept), copy.read_bytes()
-    places = {*range(24), *range(len(whole) - SIZE, len(whole))}
+    places = {*range(24), *range(len(whole) - backup_digest.SIZE, len(whole))}
     places |= {int(place) for place in np.random.default_rng(1).integers(len(whole), size=100)}
     for place in sorted(places):
         changed = bytearray(whole)
@@ -363,7 +362,7 @@ async def test_a_back_up_with_one_changed_byte_is_refused_and_replaces_nothing(k
         copy.write_bytes(changed)
         with pytest.raises(PropagationError, match=r"fetch .* again.*nothing was replaced"):
             SqliteFiles(kept).restore(copy, silent, replace=True)
-    for cut in (whole[:-1], whole[:-SIZE], whole[:-5_000], whole + b"\n"):
+    for cut in (whole[:-1], whole[: -backup_digest.SIZE], whole[:-5_000], whole + b"\n"):
         copy.write_bytes(cut)
         with pytest.raises(StoreCorrupt, match="has no digest at its end"):
             SqliteFiles(kept).restore(copy, silent, replace=True)

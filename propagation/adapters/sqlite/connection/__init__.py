@@ -1,20 +1,22 @@
 """The file: connections, threads, schema, lock, leases, ids in memory."""
 
+from propagation.adapters.sqlite.connection.atomic_file import (
+    SIDE_FILES,
+    drop_partial_files,
+    partial_files_of,
+    write_atomically,
+)
+from propagation.adapters.sqlite.connection.backup_digest import (
+    append_digest,
+    copy_checked,
+    is_backup,
+)
 from propagation.adapters.sqlite.connection.client_ids import (
     Directory,
     recorded_through,
     sequence_at,
 )
 from propagation.adapters.sqlite.connection.database import Database
-from propagation.adapters.sqlite.connection.files import (
-    SIDE_FILES,
-    append_digest,
-    copy_checked,
-    drop_partial_files,
-    is_backup,
-    partial_files_of,
-    write_atomically,
-)
 from propagation.adapters.sqlite.connection.json_rows import (
     LAST_WITHDRAWAL,
     fact_of,

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from propagation.adapters.shared.background import BackgroundWork
+from propagation.adapters.sqlite.connection.atomic_file import drop_partial_files
 from propagation.adapters.sqlite.connection.client_ids import Directory
-from propagation.adapters.sqlite.connection.files import drop_partial_files
 from propagation.adapters.sqlite.connection.json_rows import one
 from propagation.adapters.sqlite.connection.lock import hold_database
 from propagation.adapters.sqlite.connection.schema import (

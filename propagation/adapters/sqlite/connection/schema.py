@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
-from propagation.adapters.sqlite.connection.files import is_backup
+from propagation.adapters.sqlite.connection.backup_digest import is_backup
 from propagation.model import PropagationError, SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
 
 DEVELOPMENT_APPLICATION_ID = 0x50525031

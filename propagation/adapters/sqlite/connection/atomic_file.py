@@ -1,23 +1,15 @@
-"""Files that get their final names once complete and on disk, and back-ups.
-
-A back-up is a database file with a digest at its end, behind the pages.
-"""
+"""Files that get their final names once complete and on disk."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from hashlib import blake2b, file_digest
 from pathlib import Path
 
 from propagation.forced_exit import clean_up_by
-from propagation.model import PropagationError, StoreCorrupt
+from propagation.model import PropagationError
 
 PARTIAL = ".partial"
 SIDE_FILES = ("-wal", "-shm", "-journal")
-MARK, END, HEX_CHARS = b"\npropagation back-up, blake2b ", b"\n", 64
-SIZE = len(MARK) + HEX_CHARS + len(END)
-PAGE_BYTES = 512  # a database has a multiple of this, and so never the size of a back-up
-CHUNK_BYTES = 4 << 20
 
 
 @contextmanager
@@ -80,49 +72,3 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def append_digest(path: Path) -> None:
-    """Append the digest of a database file, which makes it a back-up."""
-    with path.open("r+b") as file:
-        digest = file_digest(file, _new_digest).hexdigest().encode()
-        file.seek(0, os.SEEK_END)
-        file.write(MARK + digest + END)
-
-
-def is_backup(path: Path) -> bool:
-    """Check whether a file ends with a digest, right or wrong."""
-    size = path.stat().st_size
-    if size % PAGE_BYTES != SIZE:
-        return False
-    with path.open("rb") as file:
-        file.seek(size - SIZE)
-        end = file.read()
-    return end.startswith(MARK) and end.endswith(END)
-
-
-def copy_checked(source: Path, target: Path, progress: Callable[[int, int], None]) -> None:
-    """Copy the database out of a back-up.
-
-    Args:
-        progress: Called with (bytes done, all bytes).
-
-    Raises:
-        StoreCorrupt: The digest does not match: bytes were lost or changed.
-    """
-    digest, done, size = _new_digest(), 0, source.stat().st_size - SIZE
-    with source.open("rb") as file, target.open("wb") as copy:
-        while data := file.read(min(CHUNK_BYTES, size - done)):
-            digest.update(data)
-            copy.write(data)
-            done += len(data)
-            progress(done, size)
-        if file.read() != MARK + digest.hexdigest().encode() + END:
-            raise StoreCorrupt(
-                f"{source} was changed after it was written: its digest is another; fetch this"
-                " back-up again, or restore an earlier one: nothing was replaced"
-            )
-
-
-def _new_digest() -> blake2b:
-    return blake2b(digest_size=HEX_CHARS // 2)
