@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +9,24 @@ from numpy.typing import NDArray
 from propagation.model import ClientKind, LeaseLost, ReasonClaim, ReasonWork, ref_of
 
 LOOK_AHEAD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PendingInteraction:
+    """An interaction that is learned and not reasoned yet."""
+
+    sequence: int
+    user: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedInteraction:
+    """The participants of an interaction and its weight."""
+
+    sequence: int
+    user: int
+    item: int
+    weight: float
 
 
 @dataclass(frozen=True)
@@ -52,7 +69,7 @@ def pending_to_fetch(limit: int, claimed: int) -> int:
 
 
 def choose_interactions(
-    pending: Iterable[Sequence[int]], claimed: Collection[int], limit: int
+    pending: Iterable[PendingInteraction], claimed: Collection[int], limit: int
 ) -> list[int]:
     """Choose the oldest interactions that a new claim may take.
 
@@ -60,17 +77,16 @@ def choose_interactions(
     the later ones of its user.
 
     Args:
-        pending: (sequence, user) of the oldest interactions that are learned and not reasoned yet,
-            by sequence.
+        pending: The oldest ones, by sequence.
         claimed: Sequences that other claims hold.
     """
     chosen: list[int] = []
     blocked_users: set[int] = set()
-    for sequence, user in pending:
-        if sequence in claimed or user in blocked_users:
-            blocked_users.add(user)
+    for interaction in pending:
+        if interaction.sequence in claimed or interaction.user in blocked_users:
+            blocked_users.add(interaction.user)
         elif len(chosen) < limit:
-            chosen.append(sequence)
+            chosen.append(interaction.sequence)
     return chosen
 
 
@@ -99,28 +115,27 @@ def drawn_items(draws: Iterable[Draw]) -> list[int]:
 
 
 def reason_work(
-    interactions: Iterable[Sequence[Any]],
+    interactions: Iterable[ClaimedInteraction],
     draws: Mapping[int, Draw],
     known_items: Collection[int],
 ) -> list[ReasonWork]:
     """Combine claimed interactions with their draws.
 
     Args:
-        interactions: (sequence, user, item, weight) of each.
         known_items: Those of `drawn_items` that were not forgotten since. An interaction whose
             negative was forgotten is reasoned without a prediction.
     """
     works = []
-    for sequence, user, item, weight in interactions:
-        draw = draws[sequence]
+    for interaction in interactions:
+        draw = draws[interaction.sequence]
         known = draw.negative in known_items
         works.append(
             ReasonWork(
-                sequence=sequence,
-                user=user,
-                item=item,
+                sequence=interaction.sequence,
+                user=interaction.user,
+                item=interaction.item,
                 negative=draw.negative if known else None,
-                weight=weight,
+                weight=interaction.weight,
                 score_positive=draw.score_positive if known else None,
                 score_negative=draw.score_negative if known else None,
             )

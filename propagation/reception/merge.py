@@ -18,6 +18,7 @@ from propagation.model import (
 )
 from propagation.ports import AnswerPart, MergeAnswer, Party, Reasoner
 from propagation.reception.filter_memory import filter_messages
+from propagation.reception.message_buffer import fill_buffer
 
 NO_ROOM = "no room"
 
@@ -65,17 +66,17 @@ class Reception:
 def fill_inbox(
     client: Client, text: ClientText, waiting: Sequence[RouterVersion], capacity: int
 ) -> Inbox:
-    """Buffer and filter the messages that wait for a client: last in, first out.
+    """Buffer and filter the messages that wait for a client.
 
     Args:
-        waiting: Newest first, at most one message per router, none from the client alone.
-        capacity: B, the most messages that a buffer holds.
+        waiting: Newest first.
+        capacity: Of the buffer.
     """
-    if not waiting:
+    buffer = fill_buffer(waiting, capacity)
+    if not buffer.kept:
         return Inbox(client, text)
-    messages, dropped = waiting[:capacity], waiting[capacity:]
-    admitted, refused = filter_messages(text.filter_memory, messages)
-    return Inbox(client, text, messages, admitted, refused, dropped)
+    admitted, refused = filter_messages(text.filter_memory, buffer.kept)
+    return Inbox(client, text, buffer.kept, admitted, refused, buffer.dropped)
 
 
 def apply_merge(

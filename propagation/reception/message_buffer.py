@@ -1,4 +1,4 @@
-"""The messages that wait for a client; its buffer holds the newest B of them (see `fill_inbox`).
+"""The buffer: the newest B messages that wait for a client.
 
 Source: RecNet 2.3.1.
 """
@@ -6,10 +6,35 @@ Source: RecNet 2.3.1.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from propagation.model import RouterVersion
+
 RouterRound = tuple[int, int]
 """A router and the number of a round."""
 MessageKey = tuple[int, int]
 """A router and the version of its profile that the message is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """The messages that a client merges, and those that did not fit.
+
+    Both are ordered newest first.
+    """
+
+    kept: Sequence[RouterVersion]
+    dropped: Sequence[RouterVersion]
+
+
+def fill_buffer(waiting: Sequence[RouterVersion], capacity: int) -> Buffer:
+    """Keep the newest messages that wait for a client.
+
+    They are merged last in, first out.
+
+    Args:
+        waiting: Newest first, at most one message per router, none from the client alone.
+        capacity: B, the most messages that a buffer holds.
+    """
+    return Buffer(waiting[:capacity], waiting[capacity:])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from propagation.model import Author, Client, ClientText, NotFound, RouterVersion
 from propagation.ports import GraphStore, Reasoner, VersionClash
 from propagation.reception.merge import receive
+from propagation.reception.message_buffer import fill_buffer
 from propagation.workflow.concurrency import ReadersWriterLock
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.index.vector_sync import VectorSync
@@ -60,7 +61,7 @@ class ProfileReader:
         if not self.settings.propagate:
             return ProfileReading(client, text)
         waiting = (await self.store.waiting_messages({ref: text.watermark}))[ref]
-        return ProfileReading(client, text, waiting[: self.settings.buffer])
+        return ProfileReading(client, text, fill_buffer(waiting, self.settings.buffer).kept)
 
     async def read_merged(self, ref: int) -> ProfileReading:
         """Merge the waiting messages into a profile, and return its new version.

@@ -3,18 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.model import (
-    Client,
-    ClientKey,
-    ClientKind,
-    ClientText,
-    IntegratedAttribute,
-    RouterVersion,
-)
-from propagation.reception.merge import fill_inbox
+from propagation.model import IntegratedAttribute, RouterVersion
+from propagation.reception.message_buffer import fill_buffer
 
 OTHER = 9
-USER = Client(ref=0, key=ClientKey(kind=ClientKind.USER, id="u"))
 
 
 def message(router, round_, *senders):
@@ -35,9 +27,9 @@ def message(router, round_, *senders):
 
 def test_last_in_first_out_with_capacity_two():
     newest_first = [message(4, 30, OTHER), message(2, 20, OTHER), message(3, 10, OTHER)]
-    inbox = fill_inbox(USER, ClientText.empty(0), newest_first, 2)
-    assert [m.router for m in inbox.messages] == [4, 2]
-    assert [m.router for m in inbox.dropped] == [3]
+    buffer = fill_buffer(newest_first, 2)
+    assert [m.router for m in buffer.kept] == [4, 2]
+    assert [m.router for m in buffer.dropped] == [3]
 
 
 @given(
@@ -53,6 +45,6 @@ def test_it_equals_a_model_queue(sent, capacity):
         if len(queue) > capacity:
             queue.pop()
             lost += 1
-    inbox = fill_inbox(USER, ClientText.empty(0), messages, capacity)
-    assert list(inbox.messages) == queue
-    assert len(inbox.dropped) == lost
+    buffer = fill_buffer(messages, capacity)
+    assert list(buffer.kept) == queue
+    assert len(buffer.dropped) == lost
