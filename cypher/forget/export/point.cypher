@@ -1,7 +1,6 @@
 // name: forget/export/point
 // purpose: the client's point, if the service keeps its vector index in the graph
-// parameters: ref
-WITH CASE WHEN $ref % 2 = 1 THEN 'items' ELSE 'users' END AS collection
+// parameters: collection, key
 MATCH (p:Point)
-WHERE p.shelf STARTS WITH collection AND p.id > '' AND p.key = toString($ref)
-RETURN {collection: collection, version: p.version, attributes: p.attributes}
+WHERE p.shelf STARTS WITH $collection AND p.id > '' AND p.key = $key
+RETURN {collection: $collection, version: p.version, attributes: p.attributes}

@@ -14,6 +14,8 @@ from neo4j.exceptions import (
 
 from propagation.model import PropagationError, StoreFull, StoreRefused, StoreUnreachable
 
+Meaning = tuple[type[PropagationError], str]
+"""Our error, and its text as a format."""
 TIMED_OUT = (
     StoreUnreachable,
     "{uri} ended a transaction that took longer than neo4j.answer_seconds; nothing of it was"
@@ -23,7 +25,7 @@ DISK_FULL = (
     StoreFull,
     "{uri}: {code}: {message}; free space on the server's disk, then restart the server",
 )
-BY_CODE: Mapping[str, tuple[type[PropagationError], str]] = {
+BY_CODE: Mapping[str, Meaning] = {
     "Neo.ClientError.Security.AuthenticationRateLimit": (
         StoreUnreachable,
         "{uri} accepts no logins of this user for some seconds, after too many with a wrong"
@@ -49,7 +51,7 @@ BY_CODE: Mapping[str, tuple[type[PropagationError], str]] = {
         "{uri}: an operator ended this transaction; nothing of it was stored",
     ),
 }
-BY_TYPE: Mapping[tuple[type[Exception], ...], tuple[type[PropagationError], str]] = {
+BY_TYPE: Mapping[tuple[type[Exception], ...], Meaning] = {
     (AuthError, Forbidden): (
         StoreRefused,
         "{uri} refuses this user or password ({code}); set neo4j.user and"
@@ -77,19 +79,30 @@ def translate(error: Exception, uri: str, *, writing: bool) -> Exception:
     Returns:
         The error itself if only a fault of the service can cause it.
     """
-    code, message = (
-        (error.code, error.message) if isinstance(error, Neo4jError) else (None, str(error))
-    )
-    of_type = (found for types, found in BY_TYPE.items() if isinstance(error, types))
-    kind, text = BY_CODE.get(code or "") or next(of_type, (None, ""))
-    if kind is None:
+    code: str | None = None
+    message = str(error)
+    if isinstance(error, Neo4jError):
+        code, message = error.code, error.message or ""
+    meaning = _meaning_of(error, code)
+    if meaning is None:
         return error
+    kind, text = meaning
+    first_line = message.partition("\n")[0].rstrip(": ")
     return kind(
         text.format(
             uri=uri,
             code=code,
             error=type(error).__name__,
-            message=((message or "").splitlines() or [""])[0].rstrip(": "),
+            message=first_line,
             lost=". The commit may or may not be stored: send it again" if writing else "",
         )
     )
+
+
+def _meaning_of(error: Exception, code: str | None) -> Meaning | None:
+    if code is not None and code in BY_CODE:
+        return BY_CODE[code]
+    for types, meaning in BY_TYPE.items():
+        if isinstance(error, types):
+            return meaning
+    return None

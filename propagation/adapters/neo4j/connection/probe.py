@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from neo4j import AsyncDriver
 from neo4j.exceptions import DriverError, Neo4jError
@@ -91,8 +91,11 @@ class ServerProbe:
     async def _ask(self) -> None:
         """Exchange one message with the server; try again while it cannot be reached."""
         while True:
-            with suppress(DriverError, OSError):
-                with suppress(Neo4jError):
-                    await self._driver.get_server_info()
+            try:
+                await self._driver.get_server_info()
+            except Neo4jError:
+                return  # a refusal is an answer, too
+            except (DriverError, OSError):
+                await asyncio.sleep(AGAIN_SECONDS)
+            else:
                 return
-            await asyncio.sleep(AGAIN_SECONDS)

@@ -13,8 +13,8 @@ from propagation.adapters.neo4j.maintenance.sweeper import CLIENT_MODULES
 from propagation.adapters.neo4j.reason.texts import text_of
 from propagation.adapters.shared.learned_blocks import written_records
 from propagation.adapters.shared.reason_rows import version_record
-from propagation.model import ClientKind, ref_of
-from propagation.ports import EXPORTED_KINDS
+from propagation.model import ClientKind, kind_of, ref_of
+from propagation.ports import COLLECTIONS, EXPORTED_KINDS
 
 AS_JSON = "metadata"
 
@@ -33,6 +33,9 @@ class Neo4jExport(StorePart):
         parameters: dict[str, object] = {"ref": ref}
         if kind == "gradient":
             parameters["modules"] = CLIENT_MODULES
+        if kind == "point":
+            collection = COLLECTIONS[kind_of(ref)]
+            parameters = {"collection": collection.value, "key": orjson.dumps(ref).decode()}
         rows = await self._database.rows(f"forget/export/{kind}", **parameters)
         if kind == "profile_version":
             return [

@@ -23,8 +23,9 @@ class Neo4jEdges(StorePart):
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
         edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
         row = await self._database.row("rounds/edges/current_edges_of_clients", refs=sorted(edges))
-        for ref, router, score, sequence in zip(*(row or ()), strict=True):
-            edges[ref].append(RoutingEdge(router, ref, score, sequence))
+        if row is not None:
+            for ref, router, score, sequence in zip(*row, strict=True):
+                edges[ref].append(RoutingEdge(router, ref, score, sequence))
         return edges
 
     async def members_of(
