@@ -46,11 +46,12 @@ class Shelf:
         self._make_room(len(points))
         rows, vectors = [], []
         for point in points:
-            if point.version < self._versions.get(point.key, point.version):
-                continue
-            row = self._row.setdefault(point.key, len(self._keys))
-            if row == len(self._keys):
+            row = self._row.get(point.key)
+            if row is None:
+                row = self._row[point.key] = len(self._keys)
                 self._keys.append(point.key)
+            elif point.version < self._versions[point.key]:
+                continue
             self._versions[point.key] = point.version
             self._hold(row, point.attributes)
             rows.append(row)
@@ -65,11 +66,13 @@ class Shelf:
             if row is None:
                 continue
             del self._versions[key]
-            moved, last = self._keys.pop(), len(self._keys)
+            moved = self._keys.pop()
+            last = len(self._keys)
             if row != last:
                 self._vectors[row] = self._vectors[last]
                 self._attributes[row] = self._attributes[last]
-                self._keys[row], self._row[moved] = moved, row
+                self._keys[row] = moved
+                self._row[moved] = row
 
     def nearest(self, vector: NDArray[np.float32], limit: int) -> list[Hit]:
         """Return the `limit` points of largest cosine, ordered by (-score, key)."""

@@ -128,20 +128,24 @@ def _count_citations(
     return Counter(key for (body,) in bodies for key in set(cited_messages(body)))
 
 
-def message_states(
-    connection: sqlite3.Connection, keys: Sequence[Row], before: int
-) -> list[tuple[bool, MessageState]]:
-    """Return the facts about messages that no text cites.
+def message_state(
+    connection: sqlite3.Connection, key: Row, before: int
+) -> tuple[bool, MessageState]:
+    """Return the facts about a message that no text cites.
 
     Returns:
         Whether its row is still there, and the facts. If it was merged after `before`, any such
         merge is taken for the newest.
     """
-    rows = [connection.execute(MESSAGE_STATE, (*key, before)).fetchone() for key in keys]
-    return [
-        (bool(stands), MessageState(is_cited=False, merged_at=merged_at, replaced_at=replaced_at))
-        for stands, merged_at, replaced_at in rows
-    ]
+    stands, merged_at, replaced_at = connection.execute(MESSAGE_STATE, (*key, before)).fetchone()
+    return bool(stands), MessageState(is_cited=False, merged_at=merged_at, replaced_at=replaced_at)
+
+
+def message_states(
+    connection: sqlite3.Connection, keys: Sequence[Row], before: int
+) -> list[tuple[bool, MessageState]]:
+    """Return the facts about several messages; see `message_state`."""
+    return [message_state(connection, key, before) for key in keys]
 
 
 def droppable_texts(

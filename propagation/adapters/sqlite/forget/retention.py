@@ -34,6 +34,7 @@ from propagation.adapters.sqlite.forget.retained_messages import (
     drop_texts,
     droppable_texts,
     message_keys,
+    message_state,
     message_states,
     replaced_messages,
 )
@@ -230,7 +231,7 @@ class SqliteRetention(SqlitePart):
     @writes
     def _drop_message(self, connection: sqlite3.Connection, key: Row, before: int) -> int:
         """Drop the row of a message that no text cites, unless it was merged meanwhile."""
-        ((_, state),) = message_states(connection, [key], before)
+        _, state = message_state(connection, key, before)
         if not may_drop_message(state, before):
             return 0
         return connection.execute(

@@ -35,11 +35,7 @@ class SqliteWiping(SqliteCheckpoints):
         # First: what is dropped after the file was written anew would stay in its free pages.
         await self.sweep()
         await self._empty_log()
-        # Outside of a transaction: SQLite writes every page anew in one of its own. Killed inside
-        # it, the file is as it was.
-        await self._database.write(
-            lambda connection: connection.execute("VACUUM").close(), alone=True
-        )
+        await self._database.write(_write_anew, alone=True)
         await self._empty_log()
         await self._mark_wiped(erasures)
 
@@ -64,6 +60,14 @@ class SqliteWiping(SqliteCheckpoints):
         Nothing is noted if another erasure came since.
         """
         connection.execute("DELETE FROM progress WHERE name = ? AND value = ?", (TO_WIPE, erasures))
+
+
+def _write_anew(connection: sqlite3.Connection) -> None:
+    """Write every page of the file anew, outside of a transaction.
+
+    SQLite does this in one transaction: killed inside it, the file is as it was.
+    """
+    connection.execute("VACUUM")
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:

@@ -143,9 +143,10 @@ class SqliteLearn(SqliteCheckpoints):
 
 def put_epoch(connection: sqlite3.Connection, epoch: Epoch, sequence: int) -> None:
     """Insert an epoch."""
+    opened = epoch.model_copy(update={"sequence": sequence})
     connection.execute(
         f"INSERT INTO epoch ({EPOCH}) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        tuple(epoch.model_copy(update={"sequence": sequence}).model_dump().values()),
+        tuple(opened.model_dump().values()),
     )
 
 

@@ -6,7 +6,7 @@ bodies can only be read with it.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import starmap
 from pathlib import Path
@@ -51,22 +51,25 @@ class BodyReader:
     """
 
     def __init__(self) -> None:
-        self._built: dict[object, tuple[object, Any]] = {}
+        self._lines: dict[int, tuple[list[Any], Line]] = {}
+        self._rules: dict[tuple[Any, Any], tuple[dict[str, Any], FilterRule]] = {}
 
     def parts_of(self, plain: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
         """Return lines and filter memory of a body's JSON."""
         lines, rules = orjson.loads(plain)
-        return tuple(self._part(row[0], row, _line) for row in lines), FilterMemory(
-            rules=tuple(
-                self._part((row["router"], row["attribute"]), row, rule_of) for row in rules
-            )
-        )
+        return tuple(map(self._line, lines)), FilterMemory(rules=tuple(map(self._rule, rules)))
 
-    def _part(self, key: object, row: Any, build: Callable[[Any], object]) -> Any:
-        """Return the line or rule of a key; build it anew if its row has changed."""
-        known = self._built.get(key)
+    def _line(self, row: list[Any]) -> Line:
+        known = self._lines.get(row[0])
         if known is None or known[0] != row:
-            known = self._built[key] = (row, build(row))
+            known = self._lines[row[0]] = (row, _line(row))
+        return known[1]
+
+    def _rule(self, row: dict[str, Any]) -> FilterRule:
+        target = (row["router"], row["attribute"])
+        known = self._rules.get(target)
+        if known is None or known[0] != row:
+            known = self._rules[target] = (row, rule_of(row))
         return known[1]
 
 

@@ -129,13 +129,13 @@ class SqliteEvolution(SqliteCheckpoints):
         self, routers: Sequence[int], words: frozenset[str] = frozenset()
     ) -> Sequence[int]:
         wanted = {b"%d" % router for router in routers}
-        needles = [word.encode() for word in escape_words(words)] or [b""]
+        needles = [word.encode() for word in escape_words(words)]
 
         def has_rule(body: bytes) -> bool:
             plain = plain_body(body)
-            return any(needle in plain for needle in needles) and not wanted.isdisjoint(
-                RULE.findall(plain)
-            )
+            if needles and not any(needle in plain for needle in needles):
+                return False
+            return not wanted.isdisjoint(RULE.findall(plain))
 
         def read(connection: sqlite3.Connection, after: int) -> tuple[int | None, list[int]]:
             rows = connection.execute(CURRENT, (after, CLIENTS_A_READ)).fetchall()
