@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from propagation.arrays import F32
 from propagation.model import Epoch, EvolutionRun, RouterMaps
 from propagation.optimization.holdout_judge import Verdict
-from propagation.ports import GraphStore, VersionClash
+from propagation.ports import GraphStore, VersionClash, unit_rows
 from propagation.workflow.concurrency import Activity, Exclusion
 from propagation.workflow.evolve.holdout import (
     Holdout,
@@ -20,7 +20,6 @@ from propagation.workflow.evolve.holdout import (
     load_holdout,
     rewind_snapshot,
     take_snapshot,
-    unit_rows,
 )
 from propagation.workflow.evolve.plan import DecidedPlan, Plan
 from propagation.workflow.evolve.planner import Planner

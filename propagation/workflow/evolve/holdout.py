@@ -32,13 +32,12 @@ from propagation.numbers import (
 )
 from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict, judge, lift_slopes, running_deviation
-from propagation.ports import GraphStore
+from propagation.ports import GraphStore, unit_rows
 from propagation.workflow.evolve.plan import Plan
 from propagation.workflow.learn.learned_blocks import TASTE, AlignedBlock, read_aligned_blocks
 from propagation.workflow.views import ON, NumbersView
 
 SLACK = 4_096
-LEAST_NORM = 1e-9
 
 
 @dataclass(frozen=True)
@@ -125,13 +124,6 @@ class Snapshot:
     def directions(self) -> F32:
         """The users' unit vectors [U, D]; zeros for one without history."""
         return unit_rows(self.content)
-
-
-def unit_rows(content: F32) -> F32:
-    """Scale rows [U, D] to unit length; zeros stay zeros."""
-    norms = np.linalg.norm(content, axis=1, keepdims=True)
-    rows: F32 = content / np.maximum(norms, LEAST_NORM).astype(np.float32)
-    return rows
 
 
 def take_snapshot(view: NumbersView, holdout: Holdout) -> Snapshot:
