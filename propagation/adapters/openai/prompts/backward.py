@@ -76,16 +76,12 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
         parts["messages"] = ExpectedPart(
             Messages, lambda answer: of_messages(work, letters, answer)
         )
-    return Question(
-        PROMPT,
-        {
-            "outcome": outcome(reward),
-            **({"messages": letters.show()} if heard else {}),
-            **{name: show_party(party, letters) for name, party in parties.items()},
-        },
-        parts,
-        CLIENT_TOKENS * len(parties) + TOKENS_A_MESSAGE * heard,
-    )
+    data: dict[str, Any] = {
+        "outcome": outcome(reward),
+        **({"messages": letters.show()} if heard else {}),
+        **{name: show_party(party, letters) for name, party in parties.items()},
+    }
+    return Question(PROMPT, data, parts, CLIENT_TOKENS * len(parties) + TOKENS_A_MESSAGE * heard)
 
 
 def _expected_client(

@@ -89,12 +89,8 @@ def merge_of(party: Party, letters: Letters, answer: Reception) -> MergeAnswer:
     edits = heard_edits(
         party.profile, answer.edits, letters, sources, min(HEARD_WEIGHT * factor, 0.9)
     )
-    return MergeAnswer(
-        edits=edits,
-        outcomes={
-            (message.router, message.version): MERGED_OUTCOME
-            if edits and letter in used
-            else DECLINED
-            for letter, message in known.items()
-        },
-    )
+    outcomes = {
+        (message.router, message.version): MERGED_OUTCOME if edits and letter in used else DECLINED
+        for letter, message in known.items()
+    }
+    return MergeAnswer(edits=edits, outcomes=outcomes)
