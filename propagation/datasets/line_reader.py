@@ -24,6 +24,7 @@ from propagation.model import (
     check_client,
     check_id,
     check_metadata,
+    check_text,
 )
 
 TAGS = "a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|span|strong|table|td|tr|u|ul"
@@ -100,6 +101,10 @@ class Place(NamedTuple):
     def metadata(self, values: Mapping[str, str]) -> Mapping[str, str]:
         """Check the metadata of an event."""
         return self.check(check_metadata, values, "metadata")
+
+    def title(self, value: str, field: str) -> str:
+        """Clean a title and check its length, by the name of its column."""
+        return self.check(check_text, clean(value), field)
 
     def number(self, value: str, field: str) -> float:
         """Parse a finite number."""

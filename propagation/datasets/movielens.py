@@ -266,7 +266,9 @@ def _genres_of_100k(folder: Path) -> dict[int, str]:
         return dict(enumerate(GENRES))
     found = {}
     for place, (name, number) in _rows(folder, "u.genre", ("genre", "number"), "|"):
-        found[int(place.number(number, "number"))] = name
+        if not number.strip().isdecimal():
+            raise place.refusal("number", f"{number[:40]!r} is not a whole number")
+        found[int(number)] = name
     return found
 
 
@@ -282,7 +284,7 @@ def _films_of_100k(
     for place, values in _rows(folder, "u.item", names, "|"):
         item = ids.check_first(values[0], place, names[0], items)
         flags = dict(zip(names[len(BEFORE_GENRES) :], values[len(BEFORE_GENRES) :], strict=True))
-        title = clean(values[1])
+        title = place.title(values[1], names[1])
         shown = "" if title.casefold() in UNKNOWN else title
         items[item] = place.client(_film(item, shown, _genres(flags, place), descriptions))
     return items

@@ -197,7 +197,7 @@ def _client(
     table: ClientTable,
     separators: Mapping[str, str],
 ) -> ClientChange:
-    title = clean(row[table.title]) if table.title else ""
+    title = place.title(row[table.title], table.title) if table.title else ""
     description = clean(row[table.description])[:TEXT_MAX_CHARS] if table.description else ""
     metadata = {
         name: text[:METADATA_CHARS] for name in table.metadata if (text := clean(row[name]))
@@ -287,8 +287,8 @@ def _events(folder: Path, ids: IdChecker) -> tuple[Events, list[str]]:
         if (left := len(listed - logged))
     ]
     if untimed:
-        order = f"{', '.join(untimed)} has no time field: its events are in a seeded random order."
-        notes.insert(0, order)
+        files = ", ".join(untimed)
+        notes.insert(0, f"{files} has no time field: its events are in a seeded random order.")
     return log, notes
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from propagation.arrays import F64
 from propagation.evaluation.protocols.by_numbers import KNOWING, LeaveOneOutReport, Report
 from propagation.evaluation.protocols.metrics import Paired, Slice
 from propagation.evaluation.protocols.vary import Effect, value_in_words
@@ -63,7 +64,7 @@ def over_time(report: Report, path: Path) -> None:
     for name in SHOWN:
         axes.plot(
             report.ends,
-            np.array(report.over_time[name], float),
+            _numbers(report.over_time[name]),
             label=LABELS[name],
             linestyle="--" if name == "placebo" else "-",
         )
@@ -140,7 +141,7 @@ def plot_effect(effect: Effect, path: Path) -> None:
     for name in effect.points[0].n10:
         levels.plot(
             places,
-            np.array([point.n10[name] for point in effect.points], float),
+            _numbers([point.n10[name] for point in effect.points]),
             marker="o",
             label=labels.get(name, name),
             color=COLOURS.get(name),
@@ -151,7 +152,7 @@ def plot_effect(effect: Effect, path: Path) -> None:
         offset = OFFSET * (number - (len(effect.bases) - 1) / 2)
         gains.errorbar(
             places + offset,
-            np.array([pair.mean if pair else None for pair in pairs], float),
+            _numbers([pair.mean if pair else None for pair in pairs]),
             [_double_error(pair) for pair in pairs],
             marker="o",
             capsize=3,
@@ -186,7 +187,7 @@ def _bars(
     for row, name in enumerate(names):
         axes.bar(
             places + (row - (len(names) - 1) / 2) * width,
-            np.array(values[row], float),
+            _numbers(values[row]),
             width,
             label=LABELS[name],
             color=COLOURS[name],
@@ -194,3 +195,8 @@ def _bars(
     axes.set_xticks(places, labels, fontsize="small")
     if known:
         axes.set_ylim(0.0, min(1.0, max(known) + MARGIN))
+
+
+def _numbers(values: Sequence[float | None]) -> F64:
+    """Return values as an array; None becomes NaN, which is not drawn."""
+    return np.array(values, np.float64)
