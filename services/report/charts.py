@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
@@ -201,36 +202,39 @@ def lineage(runs: Sequence[pb.EvolutionRun]) -> Element | None:
             before = _column(change.before, x, y, rows)
             after = _column(change.after, x + COLUMN / 2, y, rows)
             flows += [_flow(change, start, end) for start, end in product(before, after)]
-            nodes += [_node(*place) for place in (*before, *after)]
+            nodes += [_node(one) for one in (*before, *after)]
             y += rows * ROW + 8
         height = max(height, y)
     width = max(LINEAGE_LEFT + len(shown) * COLUMN, MIN_WIDTH)
     return drawing(width, height + 10, "Which router became which, run by run", flows, nodes)
 
 
-def _column(
-    routers: Sequence[int], x: float, y: float, rows: int
-) -> list[tuple[int, float, float]]:
-    """Return each router with its place; the side that has fewer of them is centred."""
+class Node(NamedTuple):
+    """A router and where its middle is drawn."""
+
+    router: int
+    x: float
+    y: float
+
+
+def _column(routers: Sequence[int], x: float, y: float, rows: int) -> list[Node]:
+    """Place routers below each other; the side that has fewer of them is centred."""
     top = y + ROW * (rows - len(routers) + 1) / 2
-    return [(router, x, top + ROW * place) for place, router in enumerate(routers)]
+    return [Node(router, x, top + ROW * place) for place, router in enumerate(routers)]
 
 
-def _flow(
-    change: pb.EvolutionChange, start: tuple[int, float, float], end: tuple[int, float, float]
-) -> Element:
-    (before, x, y), (after, far, end_y) = start, end
-    kind, bend = KINDS.get(change.kind, "change"), (x + far) / 2
-    curve = f"M{x:g} {y:g} C{bend:g} {y:g} {bend:g} {end_y:g} {far:g} {end_y:g}"
-    tooltip = f"{kind}: router {before} became {after}. {change.reason}"
+def _flow(change: pb.EvolutionChange, start: Node, end: Node) -> Element:
+    kind, bend = KINDS.get(change.kind, "change"), (start.x + end.x) / 2
+    curve = f"M{start.x:g} {start.y:g} C{bend:g} {start.y:g} {bend:g} {end.y:g} {end.x:g} {end.y:g}"
+    tooltip = f"{kind}: router {start.router} became {end.router}. {change.reason}"
     return with_tooltip(element("path", d=curve, class_=f"flow {kind}"), tooltip)
 
 
-def _node(router: int, x: float, y: float) -> Element:
+def _node(node: Node) -> Element:
     return element(
         "g",
-        element("circle", cx=x, cy=y, r=RADIUS, class_="node"),
-        element("text", str(router), x=x, y=y + 4, text_anchor="middle"),
+        element("circle", cx=node.x, cy=node.y, r=RADIUS, class_="node"),
+        element("text", str(node.router), x=node.x, y=node.y + 4, text_anchor="middle"),
     )
 
 

@@ -30,7 +30,7 @@ def router_map(data: ReportData) -> Element:
     """Draw the routers: size shows members, strength of colour the clients reached."""
     routers = data.routers
     pulls = _pulls(data)
-    places = MARGIN + (force_layout(pulls, SEED) + 1) / 2 * (FIELD - 2 * MARGIN)
+    places = _places(pulls)
     reached = [data.clients_reached(router.number) for router in routers]
     most_members = max(max(router.members for router in routers), 1)
     most_reached = max([*reached, 1])
@@ -95,6 +95,16 @@ def _pulls(data: ReportData) -> NDArray[np.float64]:
 def _overlap(one: frozenset[object], other: frozenset[object]) -> float:
     smaller = min(len(one), len(other))
     return len(one & other) / smaller if smaller else 0.0
+
+
+def _places(pulls: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lay the routers out so that they fill the map in both directions."""
+    places = force_layout(pulls, SEED)
+    spread = np.maximum(places.max(axis=0) - places.min(axis=0), 1e-6)
+    unit = (places - places.min(axis=0)) / spread
+    if len(pulls) == 1:
+        unit[:] = 0.5
+    return np.asarray(MARGIN + unit * (FIELD - 2 * MARGIN), np.float64)
 
 
 def _links(pulls: NDArray[np.float64], places: NDArray[np.float64]) -> list[Element]:
