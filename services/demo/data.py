@@ -78,7 +78,8 @@ class DemoScript:
 
 
 def _concepts_of_item(item: ClientChange) -> frozenset[str]:
-    return frozenset(map(normalize_name, (*(item.attributes or ()), *(item.categories or ()))))
+    names = (*(item.attributes or ()), *(item.categories or ()))
+    return frozenset(normalize_name(name) for name in names)
 
 
 def make_script(folder: Path | None, seed: int) -> DemoScript:

@@ -53,9 +53,9 @@ def key_to_proto(key: ClientKey) -> pb.ClientKey:
 
 def time_to_proto(time_ms: int) -> Timestamp | None:
     """Convert a time in milliseconds since 1970; 0 means none."""
-    return (
-        Timestamp(seconds=time_ms // 1_000, nanos=time_ms % 1_000 * 1_000_000) if time_ms else None
-    )
+    if not time_ms:
+        return None
+    return Timestamp(seconds=time_ms // 1_000, nanos=time_ms % 1_000 * 1_000_000)
 
 
 def message_to_proto(message: RouterVersion) -> pb.Message:

@@ -173,21 +173,12 @@ class InterceptedCall:
     async def _end_call(self, error: Exception, context: Context, request_id: str) -> NoReturn:
         """End the call with the error's status.
 
-        An error of grpc's own, also of the abort, means that the call is over: its caller left, or
-        its deadline passed. The call is then cancelled, which grpc does not log; any other error
-        would look like a fault.
+        An error of grpc's own means that the call is over: its caller left, or its deadline passed.
         """
-        try:
-            if isinstance(error, grpc.aio.BaseError):
-                raise error
-            await self._abort(error, context, request_id)
-        except grpc.aio.AbortError:
-            raise
-        except grpc.aio.BaseError as gone:
-            log.info("the caller has left", method=self.method, error=type(gone).__name__)
-        raise asyncio.CancelledError
-
-    async def _abort(self, error: Exception, context: Context, request_id: str) -> None:
+        if isinstance(error, grpc.aio.AbortError):
+            raise error
+        if isinstance(error, grpc.aio.BaseError):
+            self._end_silently(error)
         if isinstance(error, PropagationError):
             code, status = status_of(error, redaction_for_caller(self.interceptor.redact))
             log.info(
@@ -196,7 +187,21 @@ class InterceptedCall:
         else:
             code, status = internal_status(request_id)
             log.error("request failed", method=self.method, exc_info=error)
-        await context.abort(code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
+        try:
+            await context.abort(code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
+        except grpc.aio.AbortError:
+            raise
+        except grpc.aio.BaseError as late:
+            self._end_silently(late)
+        raise asyncio.CancelledError
+
+    def _end_silently(self, error: grpc.aio.BaseError) -> NoReturn:
+        """Cancel the call, which grpc does not log.
+
+        Any other error would look like a fault.
+        """
+        log.info("the caller has left", method=self.method, error=type(error).__name__)
+        raise asyncio.CancelledError
 
 
 def request_id_of(metadata: Metadata) -> str:

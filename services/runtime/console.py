@@ -86,7 +86,10 @@ def print_json(value: object, *, line: bool = False) -> None:
 
 def print_result(document: object, sentence: str, *, json: bool) -> None:
     """Print what a command did, as a sentence or as JSON."""
-    print_answer(document, lambda _: print_text(sentence), json=json)
+    if json:
+        print_json(document)
+    else:
+        print_text(sentence)
 
 
 def print_answer(answer: T, show: Callable[[T], None], *, json: bool) -> None:

@@ -185,5 +185,5 @@ class IndexRepair:
 
 
 def _later(versions: Mapping[Key, int], others: Mapping[Key, int]) -> dict[Key, int]:
-    """Return the versions that are later than others of the same key; no other is the earliest."""
+    """Return the versions whose keys others lack, or have in an earlier version."""
     return {key: version for key, version in versions.items() if version > others.get(key, -1)}

@@ -1,7 +1,5 @@
 """Routers: ListRouters, GetRouter, RunRound, EvolveRouters and ListEvolutionRuns."""
 
-from typing import Any
-
 from propagation.model import (
     BankName,
     ClientKind,
@@ -120,13 +118,15 @@ class RoutersHandler(Servicer):
         else:
             members = dict(enumerate(await self._engine.compute(count_session_users)))
         return [
-            _router_to_proto(
+            _with_text(
+                pb.Router(
+                    number=number,
+                    bank=BANKS[bank],
+                    mass=mass[number],
+                    members=members.get(number, 0),
+                    epoch=epoch.number if epoch else 0,
+                ),
                 texts.get(number),
-                number=number,
-                bank=BANKS[bank],
-                mass=mass[number],
-                members=members.get(number, 0),
-                epoch=epoch.number if epoch else 0,
             )
             for number in range(len(mass))
         ]
@@ -134,12 +134,11 @@ class RoutersHandler(Servicer):
     async def _past_routers(self, at: int, *, retired: bool) -> list[pb.Router]:
         """Read the taste routers as they were, without or with retired ones."""
         return [
-            _router_to_proto(
+            _with_text(
+                pb.Router(
+                    number=past.number, bank=pb.BANK_TASTE, members=past.members, epoch=past.epoch
+                ),
                 past.text,
-                number=past.number,
-                bank=pb.BANK_TASTE,
-                members=past.members,
-                epoch=past.epoch,
             )
             for past in await self._time_travel.routers(at)
             if retired or not past.retired
@@ -240,15 +239,9 @@ def _parse_banks(request: pb.ListRoutersRequest | pb.GetRouterRequest) -> tuple[
     return parse_choice(request.bank, "bank", BANK_CHOICES, "BANK_TASTE, BANK_SESSION, or nothing")
 
 
-def _router_to_proto(text: RouterVersion | None, **numbers: Any) -> pb.Router:
-    if text is None:
-        return pb.Router(**numbers)
-    return pb.Router(
-        name=text.name,
-        text=text.text,
-        version=text.version,
-        sequence=text.sequence,
-        written_by=text.written_by,
-        attributes=text.attributes,
-        **numbers,
-    )
+def _with_text(router: pb.Router, text: RouterVersion | None) -> pb.Router:
+    if text is not None:
+        router.name, router.text, router.version = text.name, text.text, text.version
+        router.sequence, router.written_by = text.sequence, text.written_by
+        router.attributes.extend(text.attributes)
+    return router
