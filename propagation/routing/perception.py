@@ -1,7 +1,7 @@
-"""Perception (RecNet 2.2.2, eq. 2): which router each attribute goes to.
+"""Perception at a bootstrap (RecNet 2.2.1): each attribute goes to the nearest centre.
 
-A routing policy perceives in its own way; here is the perception of a bootstrap, when no router has
-a profile yet.
+No router has a profile yet. Afterwards the routing policy perceives: eq. 2, the most similar
+router, is `SemanticPolicy.perceive`; the default is `AdoptionPolicy.perceive`.
 """
 
 from collections.abc import Sequence
