@@ -483,7 +483,7 @@ class Engine:
         Raises:
             NotReached: They did not within so many seconds.
         """
-        await self.numbers.reach(sequence, seconds)
+        await self.numbers.wait_until_applied(sequence, seconds)
 
     async def reasoned_through(self, *, exact: bool = False) -> int:
         """Return the sequence up to which texts are reasoned.

@@ -120,7 +120,7 @@ def _line_labels(last: pb.GaugePoint, scale: Scale) -> list[Element]:
 
 
 def _gains(points: Sequence[pb.GaugePoint], scale: Scale) -> Iterable[Element]:
-    """Draw below the lines what propagation adds, stretch by stretch."""
+    """Draw what propagation adds in each stretch, as bars below the lines."""
     gains = [point.with_propagation - point.without for point in points]
     most, least = max([*gains, 0.0]), min([*gains, 0.0])
     unit = (GAIN_BOTTOM - GAIN_TOP) / ((most - least) or 1.0)

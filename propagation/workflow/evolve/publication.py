@@ -261,9 +261,9 @@ def _copy_totals(view: NumbersView) -> State:
 
 
 def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> F32:
-    """Compute the centres [K after, D].
+    """Compute the routers' centres [K after, D].
 
-    What is learned in the last moments does not turn them.
+    The plan's own centres come first, so that interactions learned since then do not move them.
     """
     centres = evolved_centres(state.taste, change, decided.masses, state.content)
     if decided.centres is not None:

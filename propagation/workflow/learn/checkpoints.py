@@ -50,7 +50,7 @@ Arrays = dict[str, Array]
 def make_patch(before: Mapping[str, Array], now: Mapping[str, Array]) -> Arrays:
     """Return the patch that turns `before` into `now`.
 
-    Arrays that `before` lacks are in it whole, under their own names.
+    An array that `before` lacks is in the patch whole, under its own name.
     """
     patch = {name: array for name, array in now.items() if name not in before}
     for name in before:
@@ -59,9 +59,15 @@ def make_patch(before: Mapping[str, Array], now: Mapping[str, Array]) -> Arrays:
 
 
 def apply_patch(arrays: Arrays) -> Arrays:
-    """Return the patched arrays.
+    """Apply the patch that lies among the arrays, in place.
 
-    They are taken out of `arrays` one by one, so that hardly more than one copy is in memory.
+    Entries are taken out one by one, so that hardly more than one copy is in memory.
+
+    Args:
+        arrays: The arrays before, by name, and the entries of `make_patch` under theirs.
+
+    Returns:
+        The same dict, with the patched arrays only.
     """
     for key in [key for key in arrays if key.endswith(WHOLE)]:
         arrays[key.removesuffix(WHOLE)] = arrays.pop(key)

@@ -110,7 +110,7 @@ class NumbersOwner:
         finally:
             self._lock.release()
 
-    async def reach(self, sequence: int, seconds: float) -> None:
+    async def wait_until_applied(self, sequence: int, seconds: float) -> None:
         """Wait until the numbers reflect a sequence.
 
         Raises:

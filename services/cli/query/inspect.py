@@ -20,15 +20,21 @@ FORMULA = re.compile(r"[\s'\"]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 
 def inspect(
     name: Annotated[
-        str | None, typer.Argument(help="Which question; without one, all are listed.")
+        str | None, typer.Argument(help="The question's name; without one, all are listed.")
     ] = None,
     param: Annotated[
         list[str] | None,
-        typer.Option("--param", metavar="KEY=VALUE", help="Not the sample's; may be repeated."),
+        typer.Option(
+            "--param",
+            metavar="KEY=VALUE",
+            help="Replaces a parameter of the sample; may be repeated.",
+        ),
     ] = None,
     to: Annotated[
         Path | None,
-        typer.Option("--csv", metavar="FILE", help="Write the rows there; - is stdout."),
+        typer.Option(
+            "--csv", metavar="FILE", help="Write the rows to this file as CSV; - is stdout."
+        ),
     ] = None,
     config: Config = None,
     assignments: Assignments = None,

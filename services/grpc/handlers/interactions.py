@@ -114,6 +114,10 @@ class InteractionsHandler(Servicer):
     async def _read_events(
         self, requests: AsyncIterator[pb.StreamInteractionsRequest], events: EventQueue
     ) -> None:
+        """Queue the events of a stream, then None for its end.
+
+        If the service stops, the stream ends here, and what was queued is still committed.
+        """
         try:
             async for request in requests:
                 await events.put(request.interaction)

@@ -67,7 +67,7 @@ def check_version(agent: str, uri: str) -> None:
         agent: As the server reports it, such as Neo4j/5.26.25.
 
     Raises:
-        StoreUnsupported: It is another one than SUPPORTED.
+        StoreUnsupported: The release is not SUPPORTED.
     """
     version = agent.rpartition("/")[2]
     numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())

@@ -226,8 +226,10 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         """
 
         async def work(transaction: Transaction) -> None:
-            for some in staged:
-                await transaction.execute(some.name, rows=some.pack(some.rows), **some.parameters)
+            for batch in staged:
+                await transaction.execute(
+                    batch.name, rows=batch.pack(batch.rows), **batch.parameters
+                )
             for lease in leases:
                 await transaction.check_lease(lease)
 

@@ -190,13 +190,20 @@ class SqliteRetention(SqlitePart):
             )
             yield 0
             for key, (stands, state) in zip(some, states, strict=True):
-                async for dropped in self._message(key, stands, state, citations.at):
+                async for dropped in self._drop_with_merges(key, stands, state, citations.at):
                     yield dropped
 
-    async def _message(
+    async def _drop_with_merges(
         self, key: Row, stands: bool, state: MessageState, before: int
     ) -> AsyncGenerator[int]:
-        """Drop a message that no text cites, or its merges alone, if they may go."""
+        """Drop the merges of a message that no text cites, and then the message, if they may go.
+
+        Args:
+            stands: Whether the message's row is still there; otherwise its parts are dropped.
+
+        Yields:
+            How many rows each commit dropped.
+        """
         if not may_drop_merges(state, before):
             return
         merges = (
