@@ -120,8 +120,8 @@ class SqliteClaims(SqlitePart):
         """Commit what was packed before, possibly by another process."""
         if one(connection, FIND_CLAIM if more else DELETE_CLAIM, claim.token) is None:
             raise LeaseLost(
-                f"claim {claim.token} of worker {claim.worker!r} stands no more: it expired and was"
-                " taken over, or something was taken back, or routers evolved, meanwhile"
+                f"claim {claim.token} of worker {claim.worker!r} is no longer held: it expired and"
+                " was taken over, or something was withdrawn, or routers evolved"
             )
         check_claimed(claim, (done.sequence for done in reasoned.finished))
         put_packed(connection, reasoned, self._directory.now())
