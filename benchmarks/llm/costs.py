@@ -32,7 +32,6 @@ FAULTS = {"429": 0.05, "500": 0.05, "malformed": 0.05, "disconnect": 0.05, "refu
 FAULTY_LATENCY = 0.1
 READS = 1_000
 LOOK_SECONDS, QUIET_SECONDS, LONGEST_SECONDS = 0.2, 1.5, 900.0
-EXTRACT = "extract"
 
 
 def measure(run: Run) -> Figures:

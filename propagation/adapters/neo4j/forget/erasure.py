@@ -96,9 +96,11 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         return sorted(found, key=lambda one: (one.text.profile.ref, one.text.profile.version))
 
     async def names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
-        return frozenset([name for name in sorted(names) if await self._is_said(ref, name)])
+        return frozenset(
+            [name for name in sorted(names) if await self._is_used_by_another(ref, name)]
+        )
 
-    async def _is_said(self, ref: int, name: str) -> bool:
+    async def _is_used_by_another(self, ref: int, name: str) -> bool:
         last = -1
         while True:
             row = await self._database.row(

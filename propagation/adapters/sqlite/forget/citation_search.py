@@ -206,7 +206,7 @@ def naming(connection: sqlite3.Connection, needles: Needles, after: int) -> tupl
     }
 
 
-def is_said(connection: sqlite3.Connection, ref: int, name: str) -> bool:
+def is_used_by_another(connection: sqlite3.Connection, ref: int, name: str) -> bool:
     """Return whether another client's text holds the name.
 
     SQLite folds the case of ASCII only, so it searches an ASCII word; the rest is checked here.

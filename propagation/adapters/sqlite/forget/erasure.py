@@ -6,7 +6,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, progress_of, reads, to_json
-from propagation.adapters.sqlite.forget.citation_search import Needles, is_said, naming, texts_along
+from propagation.adapters.sqlite.forget.citation_search import (
+    Needles,
+    is_used_by_another,
+    naming,
+    texts_along,
+)
 from propagation.adapters.sqlite.forget.learned_rows import read_weights
 from propagation.adapters.sqlite.forget.wiping import SqliteWiping
 from propagation.adapters.sqlite.forget.withdrawal import WithdrawalCommit
@@ -105,7 +110,7 @@ class SqliteErasure(SqliteWiping):
     def names_used_by_others(
         self, connection: sqlite3.Connection, ref: int, names: frozenset[str]
     ) -> frozenset[str]:
-        return frozenset(name for name in names if is_said(connection, ref, name))
+        return frozenset(name for name in names if is_used_by_another(connection, ref, name))
 
     async def clients_naming(self, words: frozenset[str]) -> frozenset[int]:
         needles = Needles.of([Citations(words=words)])
