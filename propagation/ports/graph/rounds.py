@@ -284,13 +284,8 @@ class EvolutionStore(Protocol):
         The steps are ordered by run, then before, then after.
         """
 
-    async def clients_with_rules(
-        self, routers: Sequence[int], words: frozenset[str] = frozenset()
-    ) -> Sequence[int]:
+    async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
         """Return clients whose current filter memory names one of these routers.
-
-        Args:
-            words: Only clients whose text may hold one of these words, as it is written; none: all.
 
         Returns:
             Their refs, ascending.

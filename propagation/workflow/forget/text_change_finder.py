@@ -79,7 +79,8 @@ class TextChangeFinder(MessageChangeFinder):
         lost = await self.change_messages(changes, affected, removal)
         removal = replace(removal, messages=lost)
         gone = removal.message_words.search_words
-        async with background_task(self._rule_searches(changes.renamed_routers, gone)) as of_rules:
+        names = removal.message_words.names
+        async with background_task(self._rule_searches(changes.renamed_routers, names)) as of_rules:
             searches = await self._reader_searches(lost, gone | removal.quotes)
             if unheld:
                 searches += self._searches(removal.words)
@@ -133,13 +134,16 @@ class TextChangeFinder(MessageChangeFinder):
         ]
 
     async def _rule_searches(
-        self, routers: Collection[int], words: frozenset[str]
+        self, routers: Collection[int], names: frozenset[str]
     ) -> list[CitationSearch]:
-        """Return searches of the texts whose filter rules may name a router as it was called."""
-        if not (routers and words):
+        """Return searches of the texts whose filter rules may name a router as it was called.
+
+        All versions are searched: a later rule may call the router by its later name.
+        """
+        if not (routers and names):
             return []
-        citations = Citations(words=words)
-        refs = await self.store.clients_with_rules(sorted(routers), words)
+        citations = Citations(words=names)
+        refs = await self.store.clients_with_rules(sorted(routers))
         return [CitationSearch(ref, citations) for ref in refs]
 
     async def _change_texts(

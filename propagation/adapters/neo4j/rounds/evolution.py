@@ -13,7 +13,6 @@ from propagation.adapters.neo4j.reason.texts import create_texts, text_row
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.rounds import check_round_is_next, publish_staged_round
-from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
 from propagation.model import EntryKind, EvolutionRun, LineageStep, RouterMap, RouterMaps
 from propagation.ports import Lease, Publication
@@ -109,15 +108,11 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
             )
         ]
 
-    async def clients_with_rules(
-        self, routers: Sequence[int], words: frozenset[str] = frozenset()
-    ) -> Sequence[int]:
+    async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
         return [
             row[0]
             for row in await self._database.rows(
-                "rounds/evolution/clients_with_rules",
-                routers=list(routers),
-                escaped=escape_words(words),
+                "rounds/evolution/clients_with_rules", routers=list(routers)
             )
         ]
 

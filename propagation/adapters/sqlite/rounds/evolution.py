@@ -5,7 +5,6 @@ import sqlite3
 from collections.abc import Sequence
 from functools import partial
 
-from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
 from propagation.adapters.sqlite.connection import next_number, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import (
@@ -125,21 +124,15 @@ class SqliteEvolution(SqliteCheckpoints):
             )
         ]
 
-    async def clients_with_rules(
-        self, routers: Sequence[int], words: frozenset[str] = frozenset()
-    ) -> Sequence[int]:
+    async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
         wanted = {b"%d" % router for router in routers}
-        needles = [word.encode() for word in escape_words(words)]
-
-        def has_rule(body: bytes) -> bool:
-            plain = plain_body(body)
-            if needles and not any(needle in plain for needle in needles):
-                return False
-            return not wanted.isdisjoint(RULE.findall(plain))
 
         def read(connection: sqlite3.Connection, after: int) -> tuple[int | None, list[int]]:
             rows = connection.execute(CURRENT, (after, CLIENTS_A_READ)).fetchall()
-            return rows[-1][0] if rows else None, [ref for ref, body in rows if has_rule(body)]
+            matching = [
+                ref for ref, body in rows if not wanted.isdisjoint(RULE.findall(plain_body(body)))
+            ]
+            return rows[-1][0] if rows else None, matching
 
         found: list[int] = []
         after: int | None = -1

@@ -1,5 +1,7 @@
 """What one user alone prefers does not travel; what a forgotten user brought does not stay."""
 
+from dataclasses import replace
+
 import pytest
 
 from propagation.model import (
@@ -9,6 +11,8 @@ from propagation.model import (
     EvolutionChange,
     EvolutionKind,
     EvolutionRun,
+    FilterMemory,
+    FilterRule,
     kind_of,
 )
 from propagation.ports import POSTPONED_ARRIVALS
@@ -252,6 +256,30 @@ async def test_what_two_users_brought_leaves_with_both(engine):
         for rule in text.filter_memory.rules
     ]
     assert not any(SECRET in text for text in rules)
+
+
+async def test_a_past_rule_does_not_call_a_router_by_what_left(engine):
+    """A later rule on the router calls it by another name, as routers are renamed."""
+    await live(engine, 1, 60)
+    await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
+    router = next(one.router for one in await all_messages(engine) if SECRET in one.name)
+    ref = await find(engine, user_key(5))
+    for name in (SECRET, "jazz"):
+        text = (await engine.store.load_texts([ref]))[ref]
+        rule = FilterRule(router=router, factor=1.5, text=f"Trusts what {name} fans pass on.")
+        version = text.profile.version + 1
+        text = replace(
+            text,
+            profile=replace(text.profile, version=version),
+            filter_memory=FilterMemory((rule,)),
+        )
+        await engine.store.commit_texts([text], [], await engine.store.recorded_through())
+    mine = await engine.store.interactions_of_clients([await find(engine, user_key(FRIEND))])
+    await engine.retract([row.event_id for row in mine])
+    await engine.forget(user_key(LONER))
+    past = await engine.store.texts_of_versions([(ref, version - 1), (ref, version)])
+    assert len(past) == 2
+    assert SECRET not in str(past)
 
 
 async def test_a_spelling_that_others_words_were_mapped_to_stays(engine):
