@@ -242,6 +242,11 @@ class Publication:
     start: StagedCheckpoint
     texts: Sequence[ClientText] = ()
 
+    def published_run(self, sequence: int) -> EvolutionRun:
+        """Return the report as it is once the evolution was published at a sequence."""
+        facts = {"epoch": self.epoch.number, "round": self.round_.number}
+        return self.run.model_copy(update={"sequence": sequence, "published": True, **facts})
+
 
 class EvolutionStore(Protocol):
     """Evolution runs, router maps and lineage (RecNet 2.4)."""

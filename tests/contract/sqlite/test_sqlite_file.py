@@ -307,19 +307,6 @@ async def test_a_migration_that_fails_leaves_the_database_as_it_was(path, monkey
     half.close()
 
 
-async def test_a_database_of_a_development_version_is_refused_with_a_way_out(path):
-    with sqlite3.connect(path) as old:
-        old.executescript(
-            "CREATE TABLE meta (name, value);"
-            f"PRAGMA application_id={schema.DEVELOPMENT_APPLICATION_ID}; PRAGMA user_version=14;"
-        )
-    old.close()
-    before = path.read_bytes()
-    with pytest.raises(PropagationError, match="another file with --database"):
-        await opening(path)
-    assert path.read_bytes() == before
-
-
 async def test_numbers_of_older_checkpoints_are_in_no_page_once_it_is_wiped(path, monkeypatch):
     store = new(path)
     await store.open()

@@ -9,7 +9,6 @@ import sys
 
 import pytest
 
-from propagation.adapters.sqlite.connection import DEVELOPMENT_APPLICATION_ID
 from propagation.v1 import propagation_pb2 as pb
 
 COMMAND = [sys.executable, "-m", "services.cli.main"]
@@ -93,18 +92,3 @@ async def test_doctor_finds_what_was_left_and_mends_it_when_told(copied, tmp_pat
     after = answer("doctor", "--database", database, *SETTINGS)
     assert after["sound"]
     assert not [finding for finding in after["findings"] if finding["problem"]]
-
-
-def test_doctor_refuses_a_database_of_a_development_version(tmp_path):
-    old = tmp_path / "old.db"
-    with sqlite3.connect(old) as connection:
-        connection.executescript(
-            "CREATE TABLE meta (name, value);"
-            f"PRAGMA application_id={DEVELOPMENT_APPLICATION_ID}; PRAGMA user_version=14;"
-        )
-    connection.close()
-    before = old.read_bytes()
-    looked = run("doctor", "--mend", "--database", old)
-    assert looked.returncode == 3
-    assert "another file" in looked.stderr
-    assert old.read_bytes() == before

@@ -49,14 +49,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
             run = await _create_run(
                 transaction,
                 end.at,
-                publication.run.model_copy(
-                    update={
-                        "sequence": sequence,
-                        "epoch": epoch.number,
-                        "round": publication.round_.number,
-                        "published": True,
-                    }
-                ),
+                publication.published_run(sequence),
                 publication.map,
                 epoch.number,
             )

@@ -34,7 +34,6 @@ from propagation.adapters.sqlite.connection.json_rows import (
 from propagation.adapters.sqlite.connection.leases import SqliteLeases, free_all
 from propagation.adapters.sqlite.connection.lock import hold_database
 from propagation.adapters.sqlite.connection.schema import (
-    DEVELOPMENT_APPLICATION_ID,
     Reader,
     check_ours,
     check_schema,
@@ -53,7 +52,6 @@ from propagation.adapters.sqlite.connection.transactions import (
 )
 
 __all__ = [
-    "DEVELOPMENT_APPLICATION_ID",
     "LAST_WITHDRAWAL",
     "SIDE_FILES",
     "Database",

@@ -11,7 +11,6 @@ from typing import TypeVar
 from propagation.adapters.sqlite.connection.backup_digest import is_backup
 from propagation.model import PropagationError, SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
 
-DEVELOPMENT_APPLICATION_ID = 0x50525031
 APPLICATION_ID = 0x50525032
 MIGRATIONS: tuple[str, ...] = ()
 """The SQL that leads from schema 1 to 2, from 2 to 3 and so on; schema.sql has the newest one."""
@@ -166,7 +165,7 @@ def check_ours(connection: sqlite3.Connection, path: Path) -> None:
 
     Raises:
         StoreCorrupt, SchemaTooNew: As check_schema.
-        PropagationError: A development version wrote it, or it is a back-up.
+        PropagationError: It is a back-up.
     """
     if is_backup(path):
         raise PropagationError(
@@ -182,16 +181,10 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
     Raises:
         StoreCorrupt: It is another program's, or damaged.
         SchemaTooNew: A newer release wrote it.
-        PropagationError: A development version wrote it.
     """
     with translate_errors(path):
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if application == DEVELOPMENT_APPLICATION_ID:
-        raise PropagationError(
-            f"a development version of this service wrote {path}, and this release cannot read it;"
-            " name another file with --database, and send the events again"
-        )
     if application != APPLICATION_ID:
         raise StoreCorrupt(
             f"{path} is another program's database; name a file of your own with --database"

@@ -21,8 +21,6 @@ from propagation.adapters.sqlite.reason.text_bodies import pack_body, plain_body
 from propagation.model import BrokenData, SchemaTooNew
 
 FORM = 1
-DEVELOPMENT_SCHEMA = 14
-"""The last schema of the development versions, whose tables are those of schema 1."""
 BODIES = {("profile_version", "body")}
 LINES_A_REPORT = 5_000
 ROWS_A_STATEMENT = 2_000
@@ -106,7 +104,7 @@ def read_export(
     """
     lines = _Lines(file, source)
     schema, total, tables = lines.head()
-    if schema > newest_version() and schema != DEVELOPMENT_SCHEMA:
+    if schema > newest_version():
         raise SchemaTooNew(
             f"{source} has schema {schema}, this release knows up to {newest_version()};"
             " upgrade the service"

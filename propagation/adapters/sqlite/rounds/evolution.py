@@ -54,17 +54,7 @@ class SqliteEvolution(SqliteCheckpoints):
                 self._directory.now(),
             )
             connection.execute("DELETE FROM claim")
-            run = self._store_run(
-                connection,
-                publication.run.model_copy(
-                    update={
-                        "sequence": sequence,
-                        "epoch": epoch.number,
-                        "round": publication.round_.number,
-                        "published": True,
-                    }
-                ),
-            )
+            run = self._store_run(connection, publication.published_run(sequence))
             connection.execute(
                 "INSERT INTO router_map VALUES (?, ?, ?, ?)",
                 (run.run, publication.map.from_epoch, epoch.number, map_body(publication.map)),
