@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from propagation.arrays import I64
 from propagation.datasets.dataset import Dataset
 from propagation.model import Client, InvalidInput, Term, pluralize, ref_of
 from propagation.workflow.index.embedding import attribute_text, content_text
 
-I64 = NDArray[np.int64]
 LEAST_EVENTS = 50
 LEAST_ITEMS = 3
 

@@ -10,15 +10,13 @@ from itertools import pairwise
 from statistics import median
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from propagation.arrays import F64, I64
 from propagation.evaluation.kernels.arms import RANKINGS
 from propagation.evaluation.protocols.passes import Ranked
 from propagation.evaluation.stream import EvaluationSettings
 from propagation.model import Term
-
-F64 = NDArray[np.float64]
 
 
 class Paired(Term):
@@ -32,7 +30,7 @@ class Paired(Term):
     t: float | None
 
 
-def pair_up(left: F64, right: F64, user: NDArray[np.int64]) -> Paired | None:
+def pair_up(left: F64, right: F64, user: I64) -> Paired | None:
     """Return the differences left - right, paired by user.
 
     Events in which either is NaN are left out.

@@ -11,19 +11,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propagation.arrays import F32, F64, I64, Bools
 from propagation.evaluation.kernels.arms import RANKINGS, evaluation_combiner, log_factorials
 from propagation.evaluation.kernels.controls import new_controls
 from propagation.evaluation.kernels.prequential import evaluate_block
-from propagation.evaluation.stream import I64, EvaluationSettings, Stream
+from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.numbers import ITEMS, USERS, State, new_state, with_room
 from propagation.numbers.rules import start_mass
 from propagation.ports import FittableEmbedder
 from propagation.routing import random_directions, spherical_kmeans
 from propagation.workflow.views import usable_cores
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -39,8 +37,8 @@ class Schedule:
 
     user: I64
     item: I64
-    ranked: Mask
-    learned: Mask
+    ranked: Bools
+    learned: Bools
 
     def __len__(self) -> int:
         return len(self.user)
@@ -65,7 +63,7 @@ class Schedule:
         return _before(self.user, self.learned), _before(self.item, first)
 
 
-def _before(key: I64, counted: Mask) -> I64:
+def _before(key: I64, counted: Bools) -> I64:
     """Return [B] how many counted events before each one have its key."""
     order = np.argsort(key, kind="stable")
     running: I64 = np.cumsum(counted[order]) - counted[order]
@@ -86,13 +84,13 @@ def prequential(stream: Stream, every: int) -> Schedule:
     )
 
 
-def last_of_each_user(stream: Stream) -> Mask:
+def last_of_each_user(stream: Stream) -> Bools:
     """Return the leave-last-one-out targets.
 
     A target is the last event of a user with at least two.
 
     Returns:
-        Mask [E].
+        Bools [E].
     """
     events = len(stream.user)
     last = np.full(stream.users, -1)
@@ -102,7 +100,7 @@ def last_of_each_user(stream: Stream) -> Mask:
     return targets
 
 
-def leave_one_out(stream: Stream, targets: Mask) -> Schedule:
+def leave_one_out(stream: Stream, targets: Bools) -> Schedule:
     """Schedule leave-last-one-out.
 
     All events but the targets are learned, in the order of time. A target is ranked twice: at its
@@ -113,7 +111,7 @@ def leave_one_out(stream: Stream, targets: Mask) -> Schedule:
     return Schedule(stream.user[rows], stream.item[rows], ranked, ~ranked)
 
 
-def histories_shuffled(stream: Stream, targets: Mask, seed: int) -> Stream:
+def histories_shuffled(stream: Stream, targets: Bools, seed: int) -> Stream:
     """Return the stream with each user's items in random order; targets stay."""
     rng = np.random.default_rng(seed)
     rest = np.flatnonzero(~targets)
@@ -124,7 +122,6 @@ def histories_shuffled(stream: Stream, targets: Mask, seed: int) -> Stream:
     return replace(stream, item=item)
 
 
-F32 = NDArray[np.float32]
 BLOCK = 500
 MEASURES = 5
 
@@ -140,12 +137,12 @@ class Ranked:
         past: [B] known interactions of the user; likewise adopters of the item.
     """
 
-    user: NDArray[np.int64]
-    values: NDArray[np.float64]
-    past: NDArray[np.int64]
-    adopters: NDArray[np.int64]
+    user: I64
+    values: F64
+    past: I64
+    adopters: I64
 
-    def at(self, rows: slice | NDArray[np.bool_]) -> "Ranked":
+    def at(self, rows: slice | Bools) -> "Ranked":
         """Return these events only."""
         return Ranked(self.user[rows], self.values[rows], self.past[rows], self.adopters[rows])
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import NDArray
 
+from propagation.arrays import F32
 from propagation.model import Client, ReasonerFailed, normalize_name
 from propagation.ports import Embedder, unit_rows
 from propagation.workflow.index.text_cache import IndexedText, LruCache
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 async def embed_within_deadline(
     embedder: Embedder, texts: Sequence[str], purpose: str
-) -> NDArray[np.float32] | None:
+) -> F32 | None:
     """Embed texts for a read request; give up after READ_DEADLINE_SECONDS.
 
     Args:
@@ -52,7 +52,6 @@ def attribute_text(client: Client) -> str:
 
 
 LINES_KEPT, LINES_A_CALL = 65_536, 2_048
-F32 = NDArray[np.float32]
 
 
 class LineVectors:
