@@ -80,7 +80,8 @@ def generate_town(seed: int) -> Town:
     """
     rng = np.random.default_rng(seed)
     plan = _plan(rng)
-    names = _user_names(rng)
+    drawn = rng.integers(len(NAMES), size=USERS).tolist()
+    names = [f"{NAMES[name]}-{number}".casefold() for number, name in enumerate(drawn, 1)]
     waves = _waves(rng, plan, names)
     log = _events(rng, plan, names, waves)
     homes = {name: QUARTERS[place] for name, place in zip(names, plan.homes.tolist(), strict=True)}
@@ -154,14 +155,6 @@ def _own_items(rng: Generator, plan: _Plan) -> NDArray[np.int64]:
             for style in liked
         ]
     )
-
-
-def _user_names(rng: Generator) -> list[str]:
-    """Draw names such as "rosa-17"."""
-    return [
-        f"{NAMES[name]}-{number}".casefold()
-        for number, name in enumerate(rng.integers(len(NAMES), size=USERS).tolist(), 1)
-    ]
 
 
 def _waves(rng: Generator, plan: _Plan, names: Sequence[str]) -> tuple[Wave, ...]:

@@ -115,7 +115,11 @@ def load_settings(
     """
     named = environment.get(f"{PREFIX}CONFIG")
     entries = _read_file(config or (Path(named) if named else None))
-    entries |= _read_environment(environment)
+    entries |= {
+        name.removeprefix(PREFIX).replace("__", ".").lower(): Entry(value, f"environment {name}")
+        for name, value in sorted(environment.items())
+        if name.startswith(PREFIX) and name not in OTHER_VARIABLES
+    }
     entries |= flags
     entries = _with_preset(entries)
     _refuse_unknown(entries)
@@ -175,15 +179,6 @@ def _flatten(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
             yield from _flatten(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
-
-
-def _read_environment(environment: Mapping[str, str]) -> dict[str, Entry]:
-    """Read the variables of settings: PROPAGATION_SERVER__PORT is server.port."""
-    return {
-        name.removeprefix(PREFIX).replace("__", ".").lower(): Entry(value, f"environment {name}")
-        for name, value in sorted(environment.items())
-        if name.startswith(PREFIX) and name not in OTHER_VARIABLES
-    }
 
 
 def _with_preset(entries: Mapping[str, Entry]) -> dict[str, Entry]:

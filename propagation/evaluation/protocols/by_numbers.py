@@ -22,7 +22,6 @@ from propagation.evaluation.protocols.metrics import (
     slices_of,
 )
 from propagation.evaluation.protocols.passes import (
-    Ranked,
     Schedule,
     histories_shuffled,
     last_of_each_user,
@@ -179,7 +178,15 @@ async def evaluate_leave_one_out(
         events=events,
         settings=settings,
         embedder=embedder.name,
-        known=[_setting(name, known[name]) for name in KNOWING],
+        known=[
+            Setting(
+                name=name,
+                targets=int((~np.isnan(known[name][0].values[:, 0, N10])).sum()),
+                arms=[arm_report(arm, known[name]) for arm in RANKINGS],
+                slices=slices_of(known[name]),
+            )
+            for name in KNOWING
+        ],
         seconds=time.monotonic() - started,
         commit=commit,
     )
@@ -189,12 +196,3 @@ def _schedules(stream: Stream, seed: int) -> Sequence[Schedule]:
     targets = last_of_each_user(stream)
     mixed = histories_shuffled(stream, targets, seed)
     return [leave_one_out(stream, targets), leave_one_out(mixed, targets)]
-
-
-def _setting(name: str, passes: Sequence[Ranked]) -> Setting:
-    return Setting(
-        name=name,
-        targets=int((~np.isnan(passes[0].values[:, 0, N10])).sum()),
-        arms=[arm_report(arm, passes) for arm in RANKINGS],
-        slices=slices_of(passes),
-    )

@@ -11,7 +11,7 @@ import numpy as np
 
 from propagation.arrays import F64
 from propagation.evaluation.protocols.by_numbers import KNOWING, LeaveOneOutReport, Report
-from propagation.evaluation.protocols.metrics import Paired, Slice
+from propagation.evaluation.protocols.metrics import Slice
 from propagation.evaluation.protocols.vary import Effect, value_in_words
 from propagation.evaluation.reports.table import LABELS, LOOP_LABELS
 
@@ -153,7 +153,7 @@ def plot_effect(effect: Effect, path: Path) -> None:
         gains.errorbar(
             places + offset,
             _numbers([pair.mean if pair else None for pair in pairs]),
-            [_double_error(pair) for pair in pairs],
+            [2 * abs(pair.mean / pair.t) if pair and pair.t else 0.0 for pair in pairs],
             marker="o",
             capsize=3,
             color=COLOURS.get(name),
@@ -169,10 +169,6 @@ def plot_effect(effect: Effect, path: Path) -> None:
     levels.set_ylabel("N@10 against 9 unseen items")
     gains.set_ylabel("paired by user, with twice the standard error")
     figure.savefig(path)
-
-
-def _double_error(pair: Paired | None) -> float:
-    return 2 * abs(pair.mean / pair.t) if pair and pair.t else 0.0
 
 
 def _bars(

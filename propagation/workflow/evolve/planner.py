@@ -155,7 +155,14 @@ class Planner:
         )
         similarities, costs = router_similarities(gram), merge_costs(gram, snapshot.tastes.total)
         asked = np.zeros(snapshot.routers, np.bool_)
-        enough = self._enough(snapshot, gradients)
+        enough = [
+            router
+            for router, found in gradients.items()
+            if router < snapshot.routers
+            and router not in snapshot.retired
+            and len(found.choices) >= self.settings.min_support
+            and found.praised + found.blamed >= self.settings.evolve_support
+        ]
         size = 2 * self.settings.evolve_most
         asked[self._by_mass(enough, snapshot)[:size] + self._by_blame(enough, gradients)[:size]] = (
             True
@@ -215,16 +222,6 @@ class Planner:
             draft.undecided,
             max(-missing, 0),
         )
-
-    def _enough(self, snapshot: Snapshot, gradients: Mapping[int, RouterGradients]) -> list[int]:
-        return [
-            router
-            for router, found in gradients.items()
-            if router < snapshot.routers
-            and router not in snapshot.retired
-            and len(found.choices) >= self.settings.min_support
-            and found.praised + found.blamed >= self.settings.evolve_support
-        ]
 
     def _by_blame(
         self, routers: Sequence[int], gradients: Mapping[int, RouterGradients]

@@ -77,7 +77,11 @@ class TextChanges:
 
         Writers of the old version then clash.
         """
-        return [_next_version(stored.text) for stored in self.versions.values() if stored.current]
+        current = [stored.text for stored in self.versions.values() if stored.current]
+        return [
+            replace(text, profile=replace(text.profile, version=text.profile.version + 1))
+            for text in current
+        ]
 
     @property
     def unheld(self) -> frozenset[str]:
@@ -106,7 +110,3 @@ class WithdrawalRequest:
     def erased_ref(self) -> int | None:
         """Ref of the client that is erased."""
         return None if self.erased is None else self.erased.client.ref
-
-
-def _next_version(text: ClientText) -> ClientText:
-    return replace(text, profile=replace(text.profile, version=text.profile.version + 1))

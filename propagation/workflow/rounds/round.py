@@ -14,7 +14,6 @@ from propagation.routing import (
     PostponedArrivals,
     RoutingPolicy,
     TableChange,
-    UpdatedRouters,
     stage_table_change,
     table_changes,
 )
@@ -174,7 +173,15 @@ class PropagationRound:
             await asyncio.gather(staging, stage_table_change(self._store, lease, round_, change))
         failed = {router: groups[router] for router in routers.failed}
 
-        summary = _with_counts(round_, pending, routers, change)
+        summary = round_.model_copy(
+            update={
+                "changed": len(pending.clients),
+                "touched": len(routers.versions),
+                "edges_opened": len(change.opened),
+                "edges_closed": len(change.closed),
+                "reached": len({edge.ref for edge in change.opened}),
+            }
+        )
         waiting = PostponedArrivals(epoch, failed)
         published = await self._store.publish_round(lease, summary, waiting.pack())
         self.postponed = routers.failed
@@ -212,17 +219,3 @@ class PropagationRound:
             self._store.stage_routers(lease, round_, versions),
             self._store.stage_changes(lease, round_, changes),
         )
-
-
-def _with_counts(
-    round_: Round, pending: PendingChanges, routers: UpdatedRouters, change: TableChange
-) -> Round:
-    return round_.model_copy(
-        update={
-            "changed": len(pending.clients),
-            "touched": len(routers.versions),
-            "edges_opened": len(change.opened),
-            "edges_closed": len(change.closed),
-            "reached": len({edge.ref for edge in change.opened}),
-        }
-    )

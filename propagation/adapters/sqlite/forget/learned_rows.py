@@ -20,11 +20,18 @@ from propagation.adapters.shared.learned_blocks import (
 from propagation.adapters.sqlite.connection import to_json
 from propagation.model import LearnedWeights, PromotedRepeat
 
+LEARNED_FROM = (
+    "SELECT through, total FROM (SELECT through, sum(size) OVER (ORDER BY through DESC) AS total"
+    " FROM learned WHERE through >= (SELECT min(value) FROM json_each(?1)))"
+    " WHERE through IN (SELECT value FROM json_each(?1))"
+)
+
 
 def read_weights(connection: sqlite3.Connection, sequences: Sequence[int]) -> LearnedWeights:
     """Return learned weights (see ErasureStore.learned_weights)."""
     found = list(_places(connection, sequences))
-    learned = _count_learned(connection, [through for through, *_ in found])
+    # For each block, how many interactions were learned from its first one on.
+    learned = dict(connection.execute(LEARNED_FROM, (to_json([through for through, *_ in found]),)))
     return join_weights(
         [
             _rows(connection, through, size, sequence[places], learned[through] - places, places)
@@ -81,18 +88,6 @@ def _rows(
         since,
         negative,
         *(np.stack([row[name] for row in rows]) for name in ("routers", "weights")),
-    )
-
-
-def _count_learned(connection: sqlite3.Connection, throughs: Sequence[int]) -> dict[int, int]:
-    """Count for each block the interactions learned from its first one on."""
-    return dict(
-        connection.execute(
-            "SELECT through, total FROM (SELECT through, sum(size) OVER (ORDER BY through DESC) AS"
-            " total FROM learned WHERE through >= (SELECT min(value) FROM json_each(?1)))"
-            " WHERE through IN (SELECT value FROM json_each(?1))",
-            (to_json(throughs),),
-        ).fetchall()
     )
 
 
