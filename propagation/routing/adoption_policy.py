@@ -43,7 +43,6 @@ class AdoptionPolicy:
     """
 
     name = "adoption"
-    integrator = None
     weights: TasteWeights
     table_edges: int
 

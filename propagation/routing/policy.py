@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from propagation.model import Round, RouterVersion
+from propagation.model import RouterVersion
 from propagation.routing.routing_table import RoutingTable
 
 
@@ -51,24 +51,11 @@ class Perception(Protocol):
         """
 
 
-class Integrator(Protocol):
-    """Writes new versions of the routers that attributes arrived at (eq. 3)."""
-
-    async def integrate(
-        self, round_: Round, epoch: int, groups: ArrivalsByRouter
-    ) -> UpdatedRouters:
-        """Write the next version of each router in `groups`."""
-
-
 class RoutingPolicy(Perception, Protocol):
     """A way to route; a table names each (workflow/rounds/policies.py)."""
 
     @property
     def name(self) -> str: ...
-
-    @property
-    def integrator(self) -> Integrator | None:
-        """How messages are written; None: routers summarise what arrived (eq. 3)."""
 
     async def route(
         self, changed: Sequence[int], versions: Sequence[RouterVersion]

@@ -25,7 +25,6 @@ class SemanticPolicy:
     """Sends attributes to nearest routers, and messages to clients above tau."""
 
     name = "semantic"
-    integrator = None
 
     embedder: Embedder
     index: VectorIndex

@@ -107,7 +107,7 @@ class Stage0:
             await self.index_maintenance.reindex()
             log.info("epoch %d is open at sequence %d", epoch.number, epoch.sequence)
             self.replica_sync.note_embedder()
-            if self.settings.propagate and self.rounds.policy.integrator is None:
+            if self.settings.propagate:
                 on_step("writing the routers' first profiles")
                 with contextlib.suppress(LeaseHeld):  # the round stays due
                     await self.rounds.run()

@@ -54,7 +54,6 @@ class RoundTrigger:
     """
 
     store: GraphStore
-    policy: RoutingPolicy
     settings: WorkflowSettings
     described: Callable[[int], int]
     _first_published: bool = False
@@ -82,7 +81,7 @@ class RoundTrigger:
         self._first_published = False
 
     async def _lacks_first(self, last: Round | None) -> bool:
-        current = await self.store.current_epoch() if self.policy.integrator is None else None
+        current = await self.store.current_epoch()
         if current is None or (last is not None and last.sequence > current.sequence):
             return False
         era = next(
@@ -115,9 +114,9 @@ class PropagationRound:
     ) -> None:
         self._store = store
         self.policy = policy
-        self.trigger = RoundTrigger(store, policy, settings, described)
+        self.trigger = RoundTrigger(store, settings, described)
         self._perception = perception
-        self._integrator = policy.integrator or RouterIntegration(
+        self._integration = RouterIntegration(
             store, reasoner, vectors, perception.numbers, settings.min_support, yield_to_calls
         )
         self._vectors = vectors
@@ -165,7 +164,7 @@ class PropagationRound:
         await self._vectors.write(perceived.remapped)
         postponed = await self._perception.keep_supported(postponed, perceived.rows)
         groups = await assign_to_routers(perceived.arrivals, postponed, epoch, perception)  # eq. 2
-        routers = await self._integrator.integrate(round_, epoch, groups)  # eq. 3
+        routers = await self._integration.integrate(round_, epoch, groups)  # eq. 3
         async with background_task(
             self._stage(lease, round_, perceived, routers.versions)
         ) as staging:
