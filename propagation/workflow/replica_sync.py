@@ -41,7 +41,11 @@ class ReplicaSync:
         Returns:
             How many there were.
         """
-        return await self._follow_log() + await self._follow_texts() + await self._follow_rounds()
+        followed = await self._follow_log() + await self._follow_texts()
+        last = await self.store.last_round()
+        if last is not None and await self.vectors.canonical.refresh(last.number):
+            followed += 1
+        return followed
 
     def note_embedder(self) -> None:
         """Note that the view's profiles were all embedded with the present embedder."""
@@ -78,7 +82,3 @@ class ReplicaSync:
             self._text = page[-1].number
             found += len(foreign)
         return found
-
-    async def _follow_rounds(self) -> int:
-        last = await self.store.last_round()
-        return int(last is not None and await self.vectors.canonical.refresh(last.number))

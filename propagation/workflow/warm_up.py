@@ -40,11 +40,30 @@ def warm_up() -> None:
 
     It takes about 100 s of one core if nothing is compiled, and a moment if everything is.
     """
-    view, events = _view(), _events()
+    view, rows = _view(), np.arange(SIZE)
+    events = Interactions(
+        sequence=rows + 1,
+        user=rows,
+        item=rows,
+        negative=np.full(SIZE, -1),
+        weight=np.ones(SIZE),
+        seed=rows.astype(np.uint64),
+        day=rows,
+    )
     block = _learn(view, events)
     _evolve(view)
     _withdraw(view, events, block)
-    _read(view)
+    follow_recent(up_to_date(None, view.state, EMPTY_ROWS), view.state)
+    view.taste_weights([ref_of(ClientKind.USER, 0), ref_of(ClientKind.ITEM, 0)], count=2)
+    cores = CorePool(1)
+    CatalogueScorer(cores).read(
+        view,
+        [
+            ReadRequest(user=0, arm=0, limit=1, explain=True),
+            ReadRequest(user=0, arm=0, limit=1, candidates=np.arange(SIZE)),
+        ],
+    )
+    cores.close()
 
 
 def _learn(view: NumbersView, events: Interactions) -> LearnedBlock:
@@ -69,20 +88,6 @@ def _withdraw(view: NumbersView, events: Interactions, block: LearnedBlock) -> N
     subtraction.finish(view, ref_of(ClientKind.ITEM, 0))
 
 
-def _read(view: NumbersView) -> None:
-    follow_recent(up_to_date(None, view.state, EMPTY_ROWS), view.state)
-    view.taste_weights([ref_of(ClientKind.USER, 0), ref_of(ClientKind.ITEM, 0)], count=2)
-    cores = CorePool(1)
-    CatalogueScorer(cores).read(
-        view,
-        [
-            ReadRequest(user=0, arm=0, limit=1, explain=True),
-            ReadRequest(user=0, arm=0, limit=1, candidates=np.arange(SIZE)),
-        ],
-    )
-    cores.close()
-
-
 def _view() -> NumbersView:
     directions = seeded_directions(SIZE, DIMENSION, seed=0)
     view = NumbersView(directions, directions, seed=0, epoch=0)
@@ -91,19 +96,6 @@ def _view() -> NumbersView:
         view.set_item(row, vector, vector, visible=True)
     view.set_item(SIZE, np.zeros_like(directions[0]), np.zeros_like(directions[0]), visible=True)
     return view
-
-
-def _events() -> Interactions:
-    rows = np.arange(SIZE)
-    return Interactions(
-        sequence=rows + 1,
-        user=rows,
-        item=rows,
-        negative=np.full(SIZE, -1),
-        weight=np.ones(SIZE),
-        seed=rows.astype(np.uint64),
-        day=rows,
-    )
 
 
 def _evolve(view: NumbersView) -> None:

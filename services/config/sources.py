@@ -123,8 +123,15 @@ def load_settings(
     entries |= flags
     entries = _with_preset(entries)
     _refuse_unknown(entries)
-    if "policy" in entries:
-        _refuse_unknown_policy(entries["policy"])
+    if policy := entries.get("policy"):
+        # Imported only here: it takes longer than all other settings together.
+        from propagation.workflow.rounds.policies import ROUTING_POLICIES
+
+        if policy.value not in ROUTING_POLICIES:
+            raise SettingsError(
+                f"policy is {policy.value!r} ({policy.source}): must be one of "
+                + ", ".join(ROUTING_POLICIES)
+            )
     sources = {key: entries[key].source if key in entries else DEFAULT for key in setting_fields()}
     return LoadedSettings(_validate(entries), sources)
 
@@ -201,17 +208,6 @@ def _refuse_unknown(entries: Mapping[str, Entry]) -> None:
             near = difflib.get_close_matches(key, [*setting_fields(), PRESET], 1)
             hint = f"did you mean {near[0]}?" if near else "`propagation settings` lists all"
             raise SettingsError(f"{key} ({entry.source}) is no setting; {hint}")
-
-
-def _refuse_unknown_policy(entry: Entry) -> None:
-    # Imported only here: it takes longer than all other settings together.
-    from propagation.workflow.rounds.policies import ROUTING_POLICIES
-
-    if entry.value not in ROUTING_POLICIES:
-        raise SettingsError(
-            f"policy is {entry.value!r} ({entry.source}): must be one of "
-            + ", ".join(ROUTING_POLICIES)
-        )
 
 
 def _validate(entries: Mapping[str, Entry]) -> Settings:

@@ -10,7 +10,7 @@ Source: `docs/design.md`, "The loop", step 8.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -22,7 +22,6 @@ from propagation.model import (
     LeaseLost,
     Round,
     RouterMap,
-    RouterVersion,
     StagedCheckpoint,
 )
 from propagation.numbers import State, evolved_bank, evolved_centres, evolved_seen
@@ -77,7 +76,12 @@ class Publisher:
             self._learners_lease() as learn,
             self.leases.keep_rounds_out() as rounds,
         ):
-            await self._check_epoch(epoch)
+            current = await self.store.current_epoch()
+            if current is None or current.number != epoch.number:
+                raise LeaseLost(
+                    "another process evolved the routers meanwhile, and this plan was for those"
+                    " that it found; look at them, and try again"
+                )
             change = await self._map(decided, epoch)
             texts = await self._follow_rules(change)
             round_ = await self._stage_round(rounds, decided, change, epoch)
@@ -118,14 +122,6 @@ class Publisher:
         await self.vectors.publish(texts)
         return run
 
-    async def _check_epoch(self, epoch: Epoch) -> None:
-        current = await self.store.current_epoch()
-        if current is None or current.number != epoch.number:
-            raise LeaseLost(
-                "another process evolved the routers meanwhile, and this plan was for those that it"
-                " found; look at them, and try again"
-            )
-
     async def _catch_up(self, decided: DecidedPlan) -> DecidedPlan:
         """Catch up with learning until little is left to catch up with.
 
@@ -161,7 +157,16 @@ class Publisher:
         """Stage the round that carries the publication: routers' texts and their edges."""
         last = await self.store.last_round()
         round_ = await self.store.begin_round(rounds, last.boundary if last else 0)
-        versions = await self._new_versions(decided.texts, round_.number, epoch.number + 1)
+        before = await self.store.version_numbers([text.router for text in decided.texts])
+        versions = [
+            replace(
+                text,
+                version=before.get(text.router, 0) + 1,
+                round=round_.number,
+                epoch=epoch.number + 1,
+            )
+            for text in decided.texts
+        ]
         edges = await self._follow_edges(change)
         await self.store.stage_routers(rounds, round_, versions)
         points = [(version.router, version.version) for version in versions]
@@ -197,20 +202,6 @@ class Publisher:
         found = await asyncio.to_thread(borrow_checkpoint, view, True)
         patch = await asyncio.to_thread(make_patch, before, found.arrays)
         return await self.store.stage_checkpoint(learn, replace(found, arrays=patch), staged)
-
-    async def _new_versions(
-        self, texts: Sequence[RouterVersion], round_number: int, epoch: int
-    ) -> list[RouterVersion]:
-        before = await self.store.version_numbers([text.router for text in texts])
-        return [
-            replace(
-                text,
-                version=before.get(text.router, 0) + 1,
-                round=round_number,
-                epoch=epoch,
-            )
-            for text in texts
-        ]
 
     async def _follow_edges(self, change: RouterMap) -> TableChange:
         moved = moved_routers(change)

@@ -121,7 +121,10 @@ class Subtraction:
                 self._promote(view, history, int(row), int(repeats[0]), place)
                 continue
             fade_recent(state, item, state.clock[INTERACTIONS] - self.written.since[place])
-            _age_recent(state, item)
+            # The moment of its recent popularity may be that of what goes: count it from now.
+            now = state.clock[INTERACTIONS]
+            state.recent[item] *= np.exp2((state.recent_at[item] - now) / RECENT_HALF_LIFE)
+            state.recent_at[item] = now
             state.adoptions[item] -= 1
             state.totals[0] -= 1
             removed.add(item)
@@ -171,7 +174,9 @@ class Subtraction:
         """
         _remove_places(view.state, sorted(self.removed_places))
         if erased is not None and kind_of(erased) == ClientKind.USER:
-            _empty_user(view.state, index_of(erased))
+            user = index_of(erased)
+            view.state.user_profile[user] = 0
+            view.state.day[user], view.state.day_mass[user] = 0, 0
         elif erased is not None:
             view.retire_item(index_of(erased))
             _empty_item(view.state, index_of(erased))
@@ -180,13 +185,6 @@ class Subtraction:
             session=session._replace(total=session.total.copy()),
             taste=taste._replace(total=taste.total.copy()),
         )
-
-
-def _age_recent(state: State, item: int) -> None:
-    """Count an item's recent popularity from now: its moment may be that of what goes."""
-    now = state.clock[INTERACTIONS]
-    state.recent[item] *= np.exp2((state.recent_at[item] - now) / RECENT_HALF_LIFE)
-    state.recent_at[item] = now
 
 
 def _map_taste(routers: NDArray[np.uint16], chain: RouterMapChain, user: int) -> NDArray[np.uint16]:
@@ -294,11 +292,6 @@ def _adoption_places(state: State, user: int, items: set[int]) -> list[int]:
             found.append(place)
         place = int(state.seen_before[place])
     return found
-
-
-def _empty_user(state: State, user: int) -> None:
-    state.user_profile[user] = 0
-    state.day[user], state.day_mass[user] = 0, 0
 
 
 def _empty_item(state: State, item: int) -> None:

@@ -222,7 +222,12 @@ class IndexMaintenance:
         try:
             self.repaired = await self._find(wait_seconds)
         except IncompatibleSettings as error:
-            await self._check_epoch()
+            epoch = await self._store.current_epoch()
+            if epoch is not None and epoch.embedder != self._embedder.name:
+                raise IndexUnavailable(
+                    f"the vector index belongs to epoch {epoch.number}, which this process has not"
+                    " followed yet"
+                ) from error
             log.warning("%s: making it again", error)
             self.repaired = await self.reindex()
         await self._store.drop_changes([change for change in waiting if not change.round])
@@ -236,19 +241,6 @@ class IndexMaintenance:
                 self.repaired,
             )
         self._feed.problem = ""
-
-    async def _check_epoch(self) -> None:
-        """Check that this process has followed the index's epoch.
-
-        Raises:
-            IndexUnavailable: It has not, so it leaves the index alone.
-        """
-        epoch = await self._store.current_epoch()
-        if epoch is not None and epoch.embedder != self._embedder.name:
-            raise IndexUnavailable(
-                f"the vector index belongs to epoch {epoch.number}, which this process has not"
-                " followed yet"
-            )
 
     async def _fill_view(self) -> None:
         """Take every profile vector of the index into the view."""

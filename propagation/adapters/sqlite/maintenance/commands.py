@@ -117,7 +117,14 @@ class SqliteFiles:
         """
         is_copy = is_backup(source)
         if not is_copy:
-            _refuse_other_copy(source)
+            with source.open("rb") as file:
+                if file.read(len(SQLITE_HEADER)) == SQLITE_HEADER:
+                    raise StoreCorrupt(
+                        f"{source} has no digest at its end: it was cut short or changed, or"
+                        " `propagation backup` did not write it; fetch it again, restore another"
+                        " back-up, or, if it is the whole file of a stopped service, name it with"
+                        " --database: nothing was replaced"
+                    )
         with (
             translate_errors(source if is_copy else self._database),
             _in_place_of(self._database, replace=replace) as partial,
@@ -194,22 +201,6 @@ class SqliteFiles:
         ):
             check_ours(connection, self._database)
             yield connection
-
-
-def _refuse_other_copy(source: Path) -> None:
-    """Refuse a database file that `backup` did not write, or not to its end.
-
-    Raises:
-        StoreCorrupt: It is one.
-    """
-    with source.open("rb") as file:
-        if file.read(len(SQLITE_HEADER)) == SQLITE_HEADER:
-            raise StoreCorrupt(
-                f"{source} has no digest at its end: it was cut short or changed, or"
-                " `propagation backup` did not write it; fetch it again, restore another back-up,"
-                " or, if it is the whole file of a stopped service, name it with --database:"
-                " nothing was replaced"
-            )
 
 
 def _older(connection: sqlite3.Connection) -> int | None:
