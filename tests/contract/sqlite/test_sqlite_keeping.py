@@ -6,7 +6,6 @@ import os
 import shutil
 import sqlite3
 from contextlib import closing, contextmanager
-from hashlib import blake2b
 
 import numpy as np
 import orjson
@@ -421,21 +420,6 @@ async def test_a_harmed_export_says_where(kept, tmp_path, said):
     with pytest.raises(BrokenData, match=said):
         SqliteFiles(tmp_path / "new.db").restore(source, silent)
     assert not list(tmp_path.glob("new.db*")), "nor its lock file"
-
-
-async def test_an_export_of_the_last_development_version_is_restored(kept, tmp_path):
-    source = tmp_path / "all.jsonl"
-    SqliteFiles(kept).export(source, silent)
-    head, *rows, _ = source.read_bytes().splitlines(keepends=True)
-    head = head.replace(b'"schema":1,', b'"schema":14,')
-    digest = blake2b(b"".join((head, *rows)), digest_size=16).hexdigest()
-    end = {"end": {"rows": len(rows), "blake2b": digest}}
-    source.write_bytes(b"".join((head, *rows, orjson.dumps(end), b"\n")))
-    SqliteFiles(tmp_path / "new.db").restore(source, silent)
-    store = new(tmp_path / "new.db")
-    await store.open()
-    assert await store.check() == []
-    await store.close()
 
 
 async def test_a_database_in_use_is_neither_replaced_nor_compacted(path, tmp_path):
