@@ -30,7 +30,7 @@ OTHER_VARIABLES = frozenset(
 )
 DEFAULT = "default"
 MASK = "**********"
-PASSWORD_IN_URL = re.compile(r"(\w://[^/\s:@]*:)[^/\s]*@")
+PASSWORD_IN_URL = re.compile(r"(\w://[^/\s:@]*:)\S*@")
 
 
 class SettingsError(PropagationError):

@@ -15,7 +15,7 @@ from services.runtime.console import print_error, print_json, print_table, print
 from services.runtime.errors import NotInstalled
 
 # A spreadsheet reads such a text as a formula; white space and quotes before it do not help.
-FORMULA = re.compile(r"[\s'\"]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+FORMULA = re.compile(r"[\s'\"]*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
 
 def inspect(
@@ -84,20 +84,17 @@ def inspect(
     elif to is not None:
         stdout = str(to) == "-"
         with nullcontext(sys.stdout) if stdout else to.open("w", newline="", encoding="utf-8") as f:
-            csv.writer(f).writerows(
-                [[_cell(cell, stdout) for cell in row] for row in (columns, *rows)]
-            )
+            csv.writer(f).writerows([map(_cell, row) for row in (columns, *rows)])
     else:
         print_table(question.about.splitlines()[0], columns, rows)
 
 
-def _cell(cell: object, shown: bool) -> object:
+def _cell(cell: object) -> object:
     """Return a cell of the CSV; a text that is a formula begins with an apostrophe.
 
-    Args:
-        shown: On stdout, where control characters are escaped, too.
+    Control and invisible characters are escaped: some programs read a formula behind them.
     """
     if cell is None or isinstance(cell, int | float):
         return cell
-    text = printable(str(cell)) if shown else str(cell)
+    text = printable(str(cell))
     return f"'{text}" if FORMULA.match(text) else text

@@ -133,6 +133,7 @@ def test_secrets_are_masked(load, key):
         "neo4j.password=hunter2",
         " qdrant.api_key =hunter2",
         "openai.base_url=http://me:hunter2@host/v1",
+        "openai.base_url=http://me:hun/hunter2@host:1/",
     ],
 )
 def test_a_secret_on_the_command_line_is_refused_and_the_other_way_is_named(load, given):
