@@ -6,16 +6,10 @@ from contextlib import asynccontextmanager
 
 
 @asynccontextmanager
-async def silent_server(*, only_first: bool = False) -> AsyncIterator[int]:
-    """Its port. `only_first`: all connections after the first are refused."""
+async def silent_server() -> AsyncIterator[int]:
+    """Its port."""
     writers = []
-
-    def accept(_, writer):
-        writers.append(writer)
-        if only_first:
-            server.close()
-
-    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    server = await asyncio.start_server(lambda _, writer: writers.append(writer), "127.0.0.1", 0)
     try:
         yield server.sockets[0].getsockname()[1]
     finally:

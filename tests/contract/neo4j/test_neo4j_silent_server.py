@@ -1,4 +1,4 @@
-"""A server that does not answer any more is noticed within neo4j.retry_seconds."""
+"""A server that takes connections and answers nothing: noticed within neo4j.retry_seconds."""
 
 import asyncio
 
@@ -12,12 +12,8 @@ from tests.silent_server import silent_server
 RETRY_SECONDS = 2.0
 
 
-@pytest.mark.parametrize(
-    "only_first",
-    [pytest.param(False, id="frozen"), pytest.param(True, id="vanished with its host")],
-)
-async def test_it_is_noticed_within_the_limit_that_the_error_names(only_first):
-    async with silent_server(only_first=only_first) as port:
+async def test_it_is_noticed_within_the_limit_that_the_error_names():
+    async with silent_server() as port:
         store = Neo4jStore(
             Neo4jSettings(uri=f"bolt://127.0.0.1:{port}", retry_seconds=RETRY_SECONDS)
         )

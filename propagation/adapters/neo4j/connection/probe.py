@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from neo4j import AsyncDriver
 from neo4j.exceptions import DriverError, Neo4jError
@@ -12,8 +12,6 @@ WAITING_SHARE, ANSWER_SHARE = 0.1, 0.4
 """Of `retry_seconds`: how long a call waits before the server is probed, and how long the probe
 may take."""
 PATIENCE = 4
-AGAIN_SECONDS = 0.1
-"""How long the probe waits after a connection that failed."""
 
 
 class ServerProbe:
@@ -73,7 +71,7 @@ class ServerProbe:
                         deadline.reschedule(0)
 
     async def _is_answered(self) -> bool:
-        """Tell whether the server answers; a refusal is an answer, too.
+        """Tell whether the server answers; an error is an answer, too.
 
         A long stall of this process must not count as the server's, so the time is waited for in
         parts: an answer that came meanwhile is taken in before the last part.
@@ -89,13 +87,6 @@ class ServerProbe:
             asking.cancel()
 
     async def _ask(self) -> None:
-        """Exchange one message with the server; try again while it cannot be reached."""
-        while True:
-            try:
-                await self._driver.get_server_info()
-            except Neo4jError:
-                return  # a refusal is an answer, too
-            except (DriverError, OSError):
-                await asyncio.sleep(AGAIN_SECONDS)
-            else:
-                return
+        """Exchange one message with the server."""
+        with suppress(Neo4jError, DriverError, OSError):
+            await self._driver.get_server_info()
