@@ -1,4 +1,4 @@
-"""Strings as they are written in stored JSON: no U+0000, and words to search for."""
+"""Strings inside stored JSON: refuses U+0000, and escapes words to search for."""
 
 import re
 from collections.abc import Iterable

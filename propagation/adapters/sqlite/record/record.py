@@ -21,7 +21,7 @@ from propagation.model import (
 from propagation.ports import RecordResult
 
 FORGETTING_KEY = "forgetting_key"
-"""Fact: the key of the hashes; it is missing until something is forgotten."""
+"""Name of the stored key of the hashes; there is none before the first erasure."""
 
 
 def forget_events(connection: sqlite3.Connection, event_ids: Sequence[str]) -> None:
