@@ -34,9 +34,9 @@ class WithdrawalStep(StrEnum):
     ERASE_CLIENT = "erase client"
     """Remove the client, its texts, edges, gradients and message parts; its ref is never reused."""
     REDUCE_MESSAGES = "reduce messages"
-    """Remove the message parts that came from the withdrawn interactions."""
+    """Remove message parts that came from withdrawn interactions, and of attributes that go."""
     CHANGE_ATTRIBUTES = "change attributes"
-    """Recount holders; remove lost attributes with their message parts, mappings and gradients."""
+    """Recount holders; remove lost attributes with their mappings and gradients."""
     CHANGE_MESSAGES = "change messages"
     """Store the messages' new texts, count their senders anew, and queue them for the index.
 

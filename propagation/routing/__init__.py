@@ -22,6 +22,7 @@ from propagation.routing.initial_clustering import (
     spherical_kmeans,
 )
 from propagation.routing.integration import (
+    STANDING_KEPT,
     integration_requests,
     largest_weights,
     mean_shares,
@@ -46,6 +47,7 @@ from propagation.routing.routing_table import (
 from propagation.routing.semantic_policy import SemanticPolicy
 
 __all__ = [
+    "STANDING_KEPT",
     "AdoptionPolicy",
     "Arrival",
     "ArrivalsByRouter",

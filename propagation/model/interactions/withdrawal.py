@@ -159,8 +159,8 @@ class AffectedMessage:
 
     Attributes:
         lost_parts: Parts that go.
-        remaining: Who sent the parts that stay, by attribute that loses a part: (ref, sequence),
-            the catalogue's first, as many as were asked for.
+        remaining: Who sent the parts that stay, by attribute that loses a part or that was searched
+            for: (ref, sequence), the catalogue's first, as many as were asked for.
     """
 
     message: RouterVersion
@@ -181,7 +181,8 @@ class Withdrawal:
         rewritten: Stored versions that change under their own numbers.
         texts: Next versions of changed current texts.
         messages: Messages as they are from now on.
-        reduced_messages: (router, version) of all messages that lose parts.
+        reduced_messages: Messages that lose parts, by (router, version): the attributes of which
+            they lose all parts.
         client_attributes: Attributes of changed clients, by ref.
         recounted: Attributes with new counts of their holders; one without holders goes.
         postponed: The blob POSTPONED_ARRIVALS from now on; None: as it is.
@@ -199,7 +200,7 @@ class Withdrawal:
     rewritten: Sequence[ClientText] = ()
     texts: Sequence[ClientText] = ()
     messages: Sequence[RouterVersion] = ()
-    reduced_messages: Sequence[tuple[int, int]] = ()
+    reduced_messages: Mapping[tuple[int, int], frozenset[str]] = field(default_factory=dict)
     client_attributes: Mapping[int, Sequence[str]] = field(default_factory=dict)
     recounted: Sequence[Attribute] = ()
     postponed: bytes | None = None

@@ -77,7 +77,8 @@ class ErasureStore(Protocol):
     ) -> Sequence[AffectedMessage]:
         """Find published messages that a withdrawal affects.
 
-        These messages rest on the withdrawal, or may name an erased client.
+        These messages rest on the withdrawal, or stand for an attribute of which a part goes, or
+        may name an erased client.
 
         Args:
             refs: Clients whose message parts of these `sequences` go.
@@ -86,7 +87,8 @@ class ErasureStore(Protocol):
             words: Also find messages with one of these words in name, text or attributes, and
                 messages whose text was withdrawn before (they may have held one).
             titles: Also find messages with one of these in their text.
-            limit: How many remaining senders to list for each attribute that loses a part.
+            limit: How many remaining senders to list for each attribute that loses a part or is one
+                of `words`.
 
         Returns:
             By router, then version.

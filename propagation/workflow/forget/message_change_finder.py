@@ -1,48 +1,40 @@
 """Finds the messages and reasons that a withdrawal changes, before anything is written."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from propagation.graph_rules.name_matching import OwnWords
 from propagation.model import (
     AffectedMessage,
-    ClientKind,
     EvolutionRun,
     RouterVersion,
-    kind_of,
 )
 from propagation.ports import GraphStore
 from propagation.routing import (
-    catalogue_attributes,
     is_catalogue,
     supported_names,
-    to_canonical,
 )
 from propagation.workflow.forget.redaction import (
     Key,
-    LostAttributes,
+    LostNames,
     Removal,
-    lost_attributes,
+    lost_names,
+    public_names,
     redact_message,
+    unsupported_parts,
 )
+from propagation.workflow.forget.standing_withdrawal import StandingWithdrawal
 from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
 
-MOST_HOLDERS = 64
 MOST_RUNS = MOST_MESSAGES = 1_000_000
 
 
 @dataclass
 class MessageChangeFinder:
-    """Finds what messages lose; redaction.py decides how.
-
-    Attributes:
-        canonical: The attribute that each mapped one stands for.
-    """
+    """Finds what messages lose; redaction.py decides how."""
 
     store: GraphStore
     min_support: int
-    canonical: Mapping[str, str]
     request: WithdrawalRequest
 
     async def find_titles(self) -> dict[int, OwnWords]:
@@ -51,9 +43,9 @@ class MessageChangeFinder:
         return {client.ref: OwnWords(client.title) for client in clients if client.title}
 
     async def find_unsupported(self, changes: TextChanges, erased: int) -> frozenset[str]:
-        """Find attributes that too few users, and too few items by their own texts, have now.
+        """Find attributes that clients still hold, but too few users.
 
-        Nobody may pass them on any more, though somebody still holds them.
+        Only what the catalogue brought of them may stay in messages.
         """
         brought = {
             part.attribute
@@ -62,46 +54,45 @@ class MessageChangeFinder:
         }
         known = await self.store.get_attributes(sorted(brought - changes.recounted.keys()))
         counted = {**known, **changes.recounted}
-        supported = supported_names(counted, self.min_support)
-        few = [name for name, one in counted.items() if one.holders > 0 and name not in supported]
-        refs = {ref for name in few for ref in await self.store.holders_of(name, MOST_HOLDERS)}
-        texts = await self.store.load_texts(
-            sorted(ref for ref in refs if kind_of(ref) == ClientKind.ITEM)
-        )
-        public = Counter(
-            name
-            for text in texts.values()
-            for name in to_canonical(catalogue_attributes(text), self.canonical)
-        )
-        return frozenset(name for name in few if public[name] < self.min_support)
+        held = {name for name, one in counted.items() if one.holders > 0}
+        return frozenset(held - supported_names(counted, self.min_support))
 
     async def change_messages(
         self,
         changes: TextChanges,
         affected: Sequence[AffectedMessage],
         removal: Removal,
-    ) -> LostAttributes:
+    ) -> dict[Key, LostNames]:
         """Add redacted messages to the changes; return what each lost."""
         names = sorted({name for one in affected for name in one.remaining})
         known = {**await self.store.get_attributes(names), **changes.recounted}
         supported = supported_names(known, removal.least)
-        lost: dict[Key, frozenset[str] | None] = {}
-        for one in affected:
-            key = (one.message.router, one.message.version)
-            after = redact_message(one, removal.message_words, supported, removal.least)
+        public = public_names(affected, removal.least)
+        corrected = StandingWithdrawal(await self.store.evolution_runs(MOST_RUNS))
+        own = removal.words.names
+        found: dict[Key, LostNames] = {}
+        for one in sorted(affected, key=lambda one: one.message.round):
+            message = one.message
+            key = (message.router, message.version)
+            lost = unsupported_parts(one, supported, public.get(message.round, frozenset()))
+            weights = corrected.standing(one, lost)
+            standing = tuple((name, weight) for name, weight in weights if name not in own)
+            after = redact_message(one, removal.message_words, lost | own, standing)
             for title in await self._private_titles(after, removal.titles):
-                after = redact_message(AffectedMessage(after), title, frozenset(), 1)
-            if one.lost_parts or after is not one.message:
-                changes.reduced_messages.append(key)
-            if after is not one.message:
+                after = redact_message(AffectedMessage(after), title, frozenset(), standing)
+            if after is not message:
                 changes.messages.append(after)
-                if after.name != one.message.name:
+            names_lost = lost_names(message, after)
+            if names_lost is not None:
+                found[key] = names_lost
+                if after.name != message.name:
                     changes.renamed_routers.add(after.router)
-                lost[key] = lost_attributes(one.message, after)
-            elif not one.message.text:
+            elif not message.text:
                 # It may have held a word before it was redacted, and its readers may hold it still.
-                lost[key] = frozenset()
-        return lost
+                found[key] = LostNames()
+            if one.lost_parts or names_lost is not None:
+                changes.reduced_messages[key] = frozenset(message.attributes) - {*after.attributes}
+        return found
 
     async def _private_titles(
         self, message: RouterVersion, titles: Mapping[int, OwnWords]

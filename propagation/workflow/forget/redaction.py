@@ -5,9 +5,10 @@ filter rule loses withdrawn evidence, and goes with the last of it. A message lo
 only the withdrawn parts brought. These are decisions only: nothing is loaded or stored.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 
 from propagation.graph_rules.name_matching import OwnWords, split_sentences
 from propagation.model import (
@@ -27,8 +28,20 @@ from propagation.model import (
 from propagation.routing import is_catalogue
 
 Key = tuple[int, int]
-LostAttributes = Mapping[Key, frozenset[str] | None]
 MOST_NAMED = 4
+
+
+@dataclass(frozen=True)
+class LostNames:
+    """What a changed message does not name any more.
+
+    Attributes:
+        names: Attributes that it brought or stood for.
+        emptied: It brings no attribute any more.
+    """
+
+    names: frozenset[str] = frozenset()
+    emptied: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,8 +52,9 @@ class Removal:
         sequences: Withdrawn interactions.
         least: How many distinct clients a line needs behind it after it lost a source.
         words: Words of an erased client.
-        unsupported: Attributes that too few users hold to be passed on.
-        messages: By (router, version), the attributes that a message lost; None: all of them.
+        unsupported: Attributes that too few users hold to be passed on, but for what the catalogue
+            brought.
+        messages: By (router, version), what a message lost.
         titles: Of items (refs) that too few users chose by now; changed messages may not quote
             them.
     """
@@ -48,8 +62,8 @@ class Removal:
     sequences: frozenset[int]
     least: int
     words: OwnWords = field(default_factory=OwnWords)
-    unsupported: OwnWords = field(default_factory=OwnWords)
-    messages: LostAttributes = field(default_factory=dict)
+    unsupported: frozenset[str] = frozenset()
+    messages: Mapping[Key, LostNames] = field(default_factory=dict)
     titles: Mapping[int, OwnWords] = field(default_factory=dict)
 
     @cached_property
@@ -59,8 +73,31 @@ class Removal:
 
     @cached_property
     def message_words(self) -> OwnWords:
-        """What messages, and lines that came from them, may not say."""
-        return OwnWords(self.words.title, self.words.names | self.unsupported.names)
+        """What a message, or a reason, may hold that has to be looked at."""
+        return OwnWords(self.words.title, self.words.names | self.unsupported)
+
+    @cached_property
+    def lost_names(self) -> frozenset[str]:
+        """Names that some message lost."""
+        return frozenset().union(*(lost.names for lost in self.messages.values()))
+
+    def words_from(self, messages: Iterable[Key]) -> OwnWords:
+        """Return what a text may not say that came from these messages."""
+        lost = (self.messages[key].names for key in messages if key in self.messages)
+        return _own_words(self.words.title, self.words.names.union(*lost))
+
+    @cached_property
+    def words_from_routers(self) -> Mapping[int, OwnWords]:
+        """What rules on a router may not say, by router."""
+        keys: dict[int, list[Key]] = defaultdict(list)
+        for key in self.messages:
+            keys[key[0]].append(key)
+        return {router: self.words_from(found) for router, found in keys.items()}
+
+
+@lru_cache(256)
+def _own_words(title: str, names: frozenset[str]) -> OwnWords:
+    return OwnWords(title, names)
 
 
 @dataclass(frozen=True)
@@ -129,10 +166,10 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
         return line
     remaining = tuple(source for source in line.sources if not _is_removed(source, line, removal))
     cites = len(remaining) < len(line.sources)
-    words = removal.message_words if line.author is Author.RECEPTION else removal.words
+    heard = [message_of(source) for source in line.sources if line.author is Author.RECEPTION]
+    words = removal.words_from(heard)
     has_own_name = any(name in words.names for name in line.attributes)
-    heard = any((source.router, source.version) in removal.messages for source in line.sources)
-    titles = removal.titles.values() if heard and line.author is Author.RECEPTION else ()
+    titles = () if removal.messages.keys().isdisjoint(heard) else removal.titles.values()
     named = [one for one in (words, *titles) if one.is_in(line.text, cites=cites)]
     if not (cites or named or has_own_name):
         return line
@@ -154,20 +191,23 @@ def _confirmed(times: int) -> float:
     return (1 - WEIGHT_KEPT**times) / (1 - WEIGHT_KEPT)
 
 
+def message_of(source: Source) -> Key:
+    """Return the message that a source is; (0, 0) if it is an interaction."""
+    return (source.router or 0, source.version or 0)
+
+
 def _is_removed(source: Source, line: Line, removal: Removal) -> bool:
     if source.sequence is not None:
         return source.sequence in removal.sequences
-    key = (source.router or 0, source.version or 0)
-    if key not in removal.messages:
-        return False
-    lost = removal.messages[key]
-    return lost is None or not lost.isdisjoint(line.attributes)
+    lost = removal.messages.get(message_of(source))
+    return lost is not None and (lost.emptied or not lost.names.isdisjoint(line.attributes))
 
 
 def _redact_rule(rule: FilterRule, removal: Removal) -> FilterRule | None:
     if rule.attribute in removal.words.names or removal.words.is_in(rule.text):
         return None
-    if rule.router is not None and removal.unsupported.is_in(rule.text):
+    words = removal.words_from_routers.get(rule.router) if rule.router is not None else None
+    if words is not None and words.is_in(rule.text):
         rule = replace(rule, text=f"On what the community of router {rule.router} passes on.")
     evidence = tuple(sequence for sequence in rule.evidence if sequence not in removal.sequences)
     if len(evidence) == len(rule.evidence):
@@ -175,35 +215,64 @@ def _redact_rule(rule: FilterRule, removal: Removal) -> FilterRule | None:
     return replace(rule, evidence=evidence) if evidence else None
 
 
+def public_names(affected: Sequence[AffectedMessage], least: int) -> dict[int, frozenset[str]]:
+    """Find by round the attributes that so many items' own texts brought."""
+    items: defaultdict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for one in affected:
+        for name, senders in one.remaining.items():
+            items[one.message.round][name] |= {
+                ref for ref, sequence in senders if is_catalogue(ref, sequence)
+            }
+    return {
+        round_: frozenset(name for name, refs in found.items() if len(refs) >= least)
+        for round_, found in items.items()
+    }
+
+
+def unsupported_parts(
+    affected: AffectedMessage, supported: frozenset[str], public: frozenset[str]
+) -> frozenset[str]:
+    """Find attributes of a message whose remaining parts do not suffice.
+
+    Args:
+        supported: Attributes that enough users hold.
+        public: Those that enough items' own texts brought in the message's round.
+    """
+    return frozenset(
+        name
+        for name, senders in affected.remaining.items()
+        if not (senders and name in supported)
+        and not (name in public and any(is_catalogue(*sender) for sender in senders))
+    )
+
+
 def redact_message(
-    affected: AffectedMessage, words: OwnWords, supported: frozenset[str], least: int
+    affected: AffectedMessage,
+    words: OwnWords,
+    lost: frozenset[str],
+    standing: Sequence[tuple[str, float]],
 ) -> RouterVersion:
     """Redact a message.
 
-    An attribute that lost a part stays if `least` items' own texts brought it too, or if another
-    client did and it is `supported`.
     The text keeps the sentences about attributes that stay; only a message without any attribute
     becomes empty.
 
     Args:
-        supported: Attributes that enough users hold.
-        least: How many users are enough.
+        words: What it may not say, unless it brings it or stands for it.
+        lost: Attributes that it brings no longer.
+        standing: What the router stands for now.
 
     Returns:
         The message, the same object if nothing changes.
     """
     message = affected.message
-    lost = {
-        name
-        for name, senders in affected.remaining.items()
-        if not (senders and name in supported)
-        and sum(is_catalogue(*sender) for sender in senders) < least
-    }
-    kept = tuple(
-        name for name in message.attributes if name not in lost and name not in words.names
-    )
-    standing = tuple((name, weight) for name, weight in message.standing if name not in words.names)
-    named = OwnWords(words.title, words.names | (lost - set(kept)))
+    stands = {name for name, _ in standing}
+    # An evolution wrote a message without parts: it brings what the router stands for.
+    evolved = not (message.integrated or affected.lost_parts)
+    brought = stands if evolved else set(message.attributes) - lost
+    kept = tuple(name for name in message.attributes if name in brought)
+    ended = {*message.attributes, *dict(message.standing)} - stands
+    named = OwnWords(words.title, (words.names - stands | lost | ended) - set(kept))
     text, name = message.text, message.name
     cites = bool(affected.lost_parts)
     if named.is_in(text, cites=cites):
@@ -212,14 +281,8 @@ def redact_message(
         text = ""
     if named.is_in(name):
         name = " and ".join(kept[:2])
-    if (kept, standing, text, name) == (
-        message.attributes,
-        message.standing,
-        message.text,
-        message.name,
-    ):
-        return message
-    return replace(message, attributes=kept, standing=standing, text=text, name=name)
+    after = replace(message, attributes=kept, standing=tuple(standing), text=text, name=name)
+    return message if after == message else after
 
 
 def _remaining_sentences(text: str, kept: Sequence[str], named: OwnWords, *, cites: bool) -> str:
@@ -236,6 +299,11 @@ def _remaining_sentences(text: str, kept: Sequence[str], named: OwnWords, *, cit
     return next((text for text in (whole, plain) if not named.is_in(text, cites=cites)), "")
 
 
-def lost_attributes(before: RouterVersion, after: RouterVersion) -> frozenset[str] | None:
-    """Return the attributes that a message lost; None: all of them."""
-    return frozenset(before.attributes) - frozenset(after.attributes) if after.attributes else None
+def lost_names(before: RouterVersion, after: RouterVersion) -> LostNames | None:
+    """Return what a message lost; None if its readers read the same."""
+    if (before.attributes, before.text, before.name) == (after.attributes, after.text, after.name):
+        return None
+    stands = dict(after.standing).keys()
+    ended = dict(before.standing).keys() - stands
+    names = frozenset(before.attributes) - frozenset(after.attributes) | ended
+    return LostNames(names - frozenset(after.attributes), not after.attributes)

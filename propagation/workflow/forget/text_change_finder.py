@@ -1,8 +1,8 @@
 """Finds the texts that a withdrawal changes, before anything is written."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from propagation.graph_rules.name_matching import OwnWords
 from propagation.model import (
@@ -25,10 +25,12 @@ from propagation.routing import (
 from propagation.workflow.concurrency import background_task
 from propagation.workflow.forget.message_change_finder import MessageChangeFinder
 from propagation.workflow.forget.redaction import (
-    LostAttributes,
+    Key,
+    LostNames,
     Redaction,
     Removal,
     Supporters,
+    message_of,
 )
 from propagation.workflow.forget.text_changes import TextChanges
 
@@ -36,8 +38,15 @@ LEAST_COUNTED = 8
 TEXTS_A_TURN = 32
 
 
+@dataclass
 class TextChangeFinder(MessageChangeFinder):
-    """Finds the texts, too, that a withdrawal changes; redaction.py decides how."""
+    """Finds the texts, too, that a withdrawal changes; redaction.py decides how.
+
+    Attributes:
+        canonical: The attribute that each mapped one stands for.
+    """
+
+    canonical: Mapping[str, str]
 
     async def find(self) -> TextChanges:
         """Find the changes of texts, of messages, and of their readers.
@@ -66,7 +75,7 @@ class TextChangeFinder(MessageChangeFinder):
                 removal,
                 words=OwnWords(removal.words.title, removal.words.names | unheld),
                 titles=await self.find_titles(),
-                unsupported=OwnWords(names=await self.find_unsupported(changes, erased.client.ref)),
+                unsupported=await self.find_unsupported(changes, erased.client.ref),
             )
         affected = await self.store.affected_messages(
             sorted(refs),
@@ -74,14 +83,14 @@ class TextChangeFinder(MessageChangeFinder):
             self.request.erased_ref,
             removal.message_words.search_words,
             removal.quotes,
-            LEAST_COUNTED,
+            max(LEAST_COUNTED, removal.least),
         )
         lost = await self.change_messages(changes, affected, removal)
         removal = replace(removal, messages=lost)
-        gone = removal.message_words.search_words
-        names = removal.message_words.names
-        async with background_task(self._rule_searches(changes.renamed_routers, names)) as of_rules:
-            searches = await self._reader_searches(lost, gone | removal.quotes)
+        lost_words = removal.words.search_words | removal.lost_names
+        renamed = changes.renamed_routers
+        async with background_task(self._rule_searches(renamed, lost_words)) as of_rules:
+            searches = await self._reader_searches(lost, lost_words | removal.quotes)
             if unheld:
                 searches += self._searches(removal.words)
             if searches:
@@ -114,7 +123,7 @@ class TextChangeFinder(MessageChangeFinder):
         return searches
 
     async def _reader_searches(
-        self, lost: LostAttributes, words: frozenset[str]
+        self, lost: Mapping[Key, LostNames], words: frozenset[str]
     ) -> list[CitationSearch]:
         """Return searches of the texts that may cite a changed message.
 
@@ -122,7 +131,8 @@ class TextChangeFinder(MessageChangeFinder):
         """
         merges = await self.store.merges_of_messages(sorted(lost)) if lost else ()
         citations = {
-            key: Citations(messages={key: names}, words=words) for key, names in lost.items()
+            key: Citations(messages={key: None if one.emptied else one.names}, words=words)
+            for key, one in lost.items()
         }
         return [
             CitationSearch(
@@ -188,7 +198,7 @@ class TextChangeFinder(MessageChangeFinder):
                 for source in sources
                 if source.router is not None
                 and source.version is not None
-                and removal.messages.get((source.router, source.version), frozenset()) is not None
+                and not removal.messages.get(message_of(source), LostNames()).emptied
             }
         )
         # Neither the erased client nor the line's owner counts.

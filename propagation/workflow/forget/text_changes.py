@@ -57,7 +57,7 @@ class TextChanges:
 
     versions: dict[Key, StoredText] = field(default_factory=dict)
     messages: list[RouterVersion] = field(default_factory=list)
-    reduced_messages: list[Key] = field(default_factory=list)
+    reduced_messages: dict[Key, frozenset[str]] = field(default_factory=dict)
     client_attributes: dict[int, Sequence[str]] = field(default_factory=dict)
     recounted: dict[str, Attribute] = field(default_factory=dict)
     reports: list[EvolutionRun] = field(default_factory=list)

@@ -104,7 +104,7 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
     done = await withdraw(
         store,
         await lease_of(store),
-        erasure(ANN, rows, reduced_messages=[(3, 1)]),
+        erasure(ANN, rows, reduced_messages={(3, 1): frozenset()}),
         checkpoint(3, barrier=True),
     )
     assert done.interactions == 3
@@ -277,6 +277,24 @@ async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_howev
         (frozenset({"blues"}), ("opera nights",)),
     ):
         assert (2, False) in await found(names, *words)
+
+
+async def test_later_messages_that_stand_for_a_lost_attribute_are_affected(store):
+    await lived(store)
+    later = replace(
+        message(3, 2, BOB),
+        attributes=("folk",),
+        integrated=(IntegratedAttribute("folk", BOB, 1, 1),),
+        standing=(("folk", 1.0), ("jazz", 0.95)),
+    )
+    await run_round(store, versions=(later,))
+    found = await store.affected_messages(
+        [ANN], frozenset(), ANN, frozenset({"folk"}), frozenset(), 8
+    )
+    assert [(one.message.version, one.remaining) for one in found] == [
+        (1, {"jazz": frozenset({(BOB, 1)})}),
+        (2, {"folk": frozenset({(BOB, 1)})}),
+    ]
 
 
 async def test_messages_of_a_client_say_who_else_brought_what(store):

@@ -225,7 +225,10 @@ async def test_a_text_goes_whose_only_part_was_taken_back(store):
         store,
         lease,
         Withdrawal(
-            kind=EntryKind.RETRACTION, refs=(ANN,), interactions=[row], reduced_messages=[(5, 1)]
+            kind=EntryKind.RETRACTION,
+            refs=(ANN,),
+            interactions=[row],
+            reduced_messages={(5, 1): frozenset()},
         ),
         checkpoint(3, barrier=True),
     )

@@ -152,19 +152,30 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         ):
             gone[router, version].append(IntegratedAttribute(*part))
         keys = set(gone)
-        if words or titles:
+        lost = {part.attribute for parts in gone.values() for part in parts}
+        if words or titles or lost:
             keys.update(
                 (router, version)
                 for router, version in await self._database.rows(
-                    "forget/search/messages_with_words", words=sorted(words), titles=sorted(titles)
+                    "forget/search/messages_with_words",
+                    words=sorted(words),
+                    titles=sorted(titles),
+                    lost=sorted(lost),
                 )
             )
-        losing = sorted({(*key, part.attribute) for key, parts in gone.items() for part in parts})
+        published = await self.brief(sorted(keys))
+        losing = {(*key, part.attribute) for key, parts in gone.items() for part in parts}
+        losing |= {
+            (*key, name)
+            for key, message in published.items()
+            if message.integrated
+            for name in words.intersection(message.attributes)
+        }
         left: dict[MessageKey, dict[str, frozenset[tuple[int, int]]]] = defaultdict(dict)
         for router, version, name, senders in (
             await self._database.rows(
                 "forget/search/remaining_senders",
-                rows=[list(row) for row in losing],
+                rows=[list(row) for row in sorted(losing)],
                 limit=limit,
                 **of,
             )
@@ -172,7 +183,6 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             else ()
         ):
             left[router, version][name] = frozenset((ref, sequence) for ref, sequence in senders)
-        published = await self.brief(sorted(keys))
         return [
             AffectedMessage(message, gone.get(key, ()), left.get(key, {}))
             for key, message in sorted(published.items())

@@ -218,8 +218,10 @@ class WithdrawalCommit:
     async def _reduce_messages(self) -> None:
         if self.withdrawal.reduced_messages:
             await self.transaction.execute(
-                "forget/withdrawal/delete_parts_of_interactions",
-                keys=[list(key) for key in self.withdrawal.reduced_messages],
+                "forget/withdrawal/reduce_messages",
+                rows=[
+                    [*key, sorted(names)] for key, names in self.withdrawal.reduced_messages.items()
+                ],
                 sequences=self.sequences,
             )
 

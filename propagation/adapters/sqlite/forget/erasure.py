@@ -5,6 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+import orjson
+
 from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, progress_of, reads, to_json
 from propagation.adapters.sqlite.forget.citation_search import (
     Needles,
@@ -30,6 +32,7 @@ from propagation.model import (
     InteractionRow,
     LearnedWeights,
     MessageMerge,
+    RouterVersion,
     StagedCheckpoint,
     StoredText,
     UserChoices,
@@ -144,13 +147,14 @@ class SqliteErasure(SqliteWiping):
                     IntegratedAttribute(attribute, ref, profile_version, sequence)
                 )
         keys = set(gone)
-        if words or titles:
-            keys.update(_messages_naming(connection, words, titles))
+        lost = {part.attribute for parts in gone.values() for part in parts}
+        if words or titles or lost:
+            keys.update(_messages_naming(connection, words, titles, lost))
         return [
             AffectedMessage(
                 message,
                 gone.get(key, ()),
-                _find_holders(connection, key, gone.get(key, ()), limit),
+                _find_holders(connection, message, gone.get(key, ()), words, limit),
             )
             for key, message in sorted(brief_versions(connection, sorted(keys)).items())
         ]
@@ -201,9 +205,13 @@ def _statuses(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Itera
 
 
 def _messages_naming(
-    connection: sqlite3.Connection, words: frozenset[str], titles: frozenset[str]
+    connection: sqlite3.Connection, words: frozenset[str], titles: frozenset[str], lost: set[str]
 ) -> Iterator[tuple[int, int]]:
-    """Yield messages that may name one of the words or titles, in one pass."""
+    """Yield messages that may name one of the words or titles, in one pass.
+
+    Args:
+        lost: Also yield messages whose routers stand for one of these attributes.
+    """
     for router, version, text, *rest in connection.execute(
         "SELECT router, version, text, name, attributes, standing FROM router_version"
     ):
@@ -212,23 +220,28 @@ def _messages_naming(
             not text
             or any(title in text for title in titles)
             or any(word in whole for word in words)
+            or any(name in lost for name, _ in orjson.loads(rest[-1]))
         ):
             yield router, version
 
 
 def _find_holders(
     connection: sqlite3.Connection,
-    key: tuple[int, int],
+    message: RouterVersion,
     gone: Sequence[IntegratedAttribute],
+    words: frozenset[str],
     limit: int,
 ) -> dict[str, frozenset[tuple[int, int]]]:
-    """Return who else brought each attribute that loses a part.
+    """Return who else brought each attribute that loses a part, or is one of the words.
 
     Only as much is read as is needed.
     """
-    left: dict[str, set[tuple[int, int]]] = {part.attribute: set() for part in gone}
     going = {(part.attribute, part.ref, part.sequence) for part in gone}
-    short = set(left)
+    short = {attribute for attribute, _, _ in going}
+    if message.integrated:
+        short |= words.intersection(message.attributes)
+    left: dict[str, set[tuple[int, int]]] = {attribute: set() for attribute in short}
+    key = message.router, message.version
     for attribute, ref, sequence in (
         connection.execute(PARTS, (*key, to_json(sorted(short)))) if short else ()
     ):

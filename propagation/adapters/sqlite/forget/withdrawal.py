@@ -91,9 +91,7 @@ class WithdrawalCommit:
             WithdrawalStep.APPEND_LOG_ENTRY: self._append_log_entry,
             WithdrawalStep.CHANGE_TEXTS: self._change_texts,
             WithdrawalStep.ERASE_CLIENT: self._erase_client,
-            WithdrawalStep.REDUCE_MESSAGES: lambda: self._delete_parts(
-                f"sequence {IN}", self.sequences
-            ),
+            WithdrawalStep.REDUCE_MESSAGES: self._reduce_messages,
             WithdrawalStep.CHANGE_ATTRIBUTES: self._change_attributes,
             WithdrawalStep.CHANGE_MESSAGES: self._change_messages,
             WithdrawalStep.PUBLISH_BARRIER: self._publish_barrier,
@@ -217,7 +215,6 @@ class WithdrawalCommit:
 
     def _change_attributes(self) -> None:
         gone = lost_attributes(self.withdrawal)
-        self._delete_parts(f"attribute {IN}", gone)
         drop_texts(self.connection, self.freed, progress_of(self.connection, OLDEST_KEPT))
         put(
             self.connection,
@@ -254,14 +251,14 @@ class WithdrawalCommit:
         if gone or self.withdrawal.unmapped:
             self._execute("REINDEX attribute")
 
-    def _delete_parts(self, which: str, values: Sequence[object]) -> None:
-        """Delete parts of the messages that lose some."""
-        for key in self.withdrawal.reduced_messages:
+    def _reduce_messages(self) -> None:
+        for key, names in self.withdrawal.reduced_messages.items():
             self.freed += self._execute(
-                f"DELETE FROM integrated WHERE router = ? AND version = ? AND {which}"
-                " RETURNING ref, profile_version",
+                "DELETE FROM integrated WHERE router = ? AND version = ?"
+                f" AND (sequence {IN} OR attribute {IN}) RETURNING ref, profile_version",
                 *key,
-                to_json(values),
+                to_json(self.sequences),
+                to_json(sorted(names)),
             )
 
     def _change_messages(self) -> None:

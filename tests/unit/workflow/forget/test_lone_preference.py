@@ -258,6 +258,44 @@ async def test_what_two_users_brought_leaves_with_both(engine):
     assert not any(SECRET in text for text in rules)
 
 
+@pytest.mark.parametrize("way", ["forget", "retract"])
+async def test_routers_do_not_stand_for_it_in_later_rounds(engine, way):
+    """A router's weight of an attribute outlives the round that brought it."""
+    await live(engine, 1, 60)
+    await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
+    await live(engine, 2, 60)
+    for user in (LONER, FRIEND):
+        if way == "forget":
+            await engine.forget(user_key(user))
+        else:
+            mine = await engine.store.interactions_of_clients([await find(engine, user_key(user))])
+            await engine.retract([row.event_id for row in mine])
+    await live(engine, 3, 60)
+    assert await mentions(engine, SECRET) == []
+
+
+async def test_one_user_is_left_who_has_it_of_an_item_like_others(engine):
+    """Enough items have the attribute, but what they brought went to other routers."""
+    shared = [ONLY, ONLY + 1, ONLY + 2]
+    await engine.upsert_clients(
+        [ClientChange(key=item_key(n), title=f"Tape {n}", attributes=(SECRET,)) for n in shared]
+    )
+    await engine.drain()
+    await engine.run_round()
+    await live(engine, 1, 60)
+    await choose(engine, 9_000, [LONER, FRIEND], [0, 4, 8, ONLY, ONLY + 1])
+    await engine.forget(user_key(LONER))
+    friend = await find(engine, user_key(FRIEND))
+    messages = await all_messages(engine)
+    parts = [part for one in messages for part in one.integrated if part.attribute == SECRET]
+    assert parts, "what the catalogue brought stays"
+    assert {part.sequence for part in parts} == {0}, "one user is too few"
+    public = {one.router for one in messages for part in one.integrated if part in parts}
+    named = {one.router for one in messages if SECRET in str((one.standing, one.text, one.name))}
+    assert named <= public
+    assert not [part for part in parts if part.ref == friend]
+
+
 async def test_a_past_rule_does_not_call_a_router_by_what_left(engine):
     """A later rule on the router calls it by another name, as routers are renamed."""
     await live(engine, 1, 60)

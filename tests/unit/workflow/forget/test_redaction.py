@@ -20,12 +20,15 @@ from propagation.model import (
     ref_of,
 )
 from propagation.workflow.forget.redaction import (
+    LostNames,
     Redaction,
     Removal,
     Supporters,
-    lost_attributes,
+    lost_names,
+    public_names,
     redact_line,
     redact_message,
+    unsupported_parts,
 )
 
 ANN, BOB, CID = (ref_of(ClientKind.USER, n) for n in range(3))
@@ -52,6 +55,17 @@ def line(*sources, text="Enjoys jazz.", attributes=("jazz",), author=Author.INTE
 
 def gone(*sequences, least=2, **fields):
     return Removal(frozenset(sequences), least, **fields)
+
+
+NO_WORDS = OwnWords()
+
+
+def redacted(affected, words=NO_WORDS, supported=(), least=2):
+    """Redact a message that stands for the rest of what it stood for."""
+    public = public_names([affected], least).get(affected.message.round, frozenset())
+    lost = unsupported_parts(affected, frozenset(supported), public) | words.names
+    standing = tuple(one for one in affected.message.standing if one[0] not in lost)
+    return redact_message(affected, words, lost, standing)
 
 
 def test_a_line_without_withdrawn_sources_is_the_same_object():
@@ -131,10 +145,16 @@ def test_a_title_of_one_word_counts_only_where_the_text_cites_the_client():
 
 def test_a_merged_line_goes_with_the_attributes_that_its_message_lost():
     heard = line((5, 1), (5, 2), author=Author.RECEPTION)
-    kept = redact_line(heard, ANN, gone(least=1, messages={(5, 2): None}), WHO)
+    kept = redact_line(heard, ANN, gone(least=1, messages={(5, 2): LostNames(emptied=True)}), WHO)
     assert kept.sources == (Source(router=5, version=1),)
-    assert redact_line(heard, ANN, gone(least=3, messages={(5, 2): None}), WHO) is None
-    assert redact_line(heard, ANN, gone(messages={(5, 1): frozenset({"opera"})}), WHO) is heard
+    assert (
+        redact_line(heard, ANN, gone(least=3, messages={(5, 2): LostNames(emptied=True)}), WHO)
+        is None
+    )
+    assert (
+        redact_line(heard, ANN, gone(messages={(5, 1): LostNames(frozenset({"opera"}))}), WHO)
+        is heard
+    )
 
 
 def test_rules_lose_evidence_and_go_with_the_last_of_it():
@@ -171,24 +191,21 @@ def test_a_message_loses_attributes_that_only_that_client_brought():
     )
     part = IntegratedAttribute("theremin", BLUE, 1, 1)
     sent = AffectedMessage(message, (part,), {"theremin": frozenset()})
-    after = redact_message(sent, OwnWords("Kind of Blue", frozenset({"theremin"})), frozenset(), 2)
+    after = redacted(sent, OwnWords("Kind of Blue", frozenset({"theremin"})))
     assert (after.attributes, after.standing, after.name, after.text) == (
         ("jazz",),
         (("jazz", 2.0),),
         "jazz",
         "A community drawn to jazz.",
     )
-    assert lost_attributes(message, after) == {"theremin"}
+    assert lost_names(message, after) == LostNames(frozenset({"theremin"}))
     supported = AffectedMessage(message, (part,), {"theremin": frozenset({(RED, 1)})})
-    after = redact_message(supported, OwnWords("Kind of Blue"), frozenset({"theremin"}), 2)
+    after = redacted(supported, OwnWords("Kind of Blue"), {"theremin"})
     assert (after.attributes, after.text) == (
         message.attributes,
         "A community drawn to jazz. It is now turning to theremin.",
     )
-    assert (
-        redact_message(supported, OwnWords("Sketches of Spain"), frozenset({"theremin"}), 2)
-        is message
-    )
+    assert redacted(supported, OwnWords("Sketches of Spain"), {"theremin"}) is message
 
 
 @pytest.mark.parametrize(
@@ -218,7 +235,7 @@ def test_a_message_keeps_the_sentences_without_the_words(text, want):
     sent = AffectedMessage(
         message, (IntegratedAttribute("theremin", BLUE, 1, 1),), {"theremin": frozenset()}
     )
-    after = redact_message(sent, OwnWords(), frozenset(), 2)
+    after = redacted(sent)
     assert (after.attributes, after.name, after.text) == (("jazz", "opera"), "jazz and opera", want)
 
 
@@ -235,7 +252,7 @@ def test_a_message_without_attributes_has_an_empty_text():
     sent = AffectedMessage(
         message, (IntegratedAttribute("theremin", BLUE, 1, 1),), {"theremin": frozenset()}
     )
-    assert redact_message(sent, OwnWords(), frozenset(), 2).text == ""
+    assert redacted(sent).text == ""
 
 
 @pytest.mark.parametrize(("items", "stays"), [(1, False), (2, True)])
@@ -245,15 +262,15 @@ def test_an_attribute_of_the_catalogue_stays_if_enough_items_brought_it(items, s
     )
     others = frozenset({(RED + 2 * n, 0) for n in range(items)})
     sent = AffectedMessage(message, (IntegratedAttribute("jazz", BLUE, 1, 1),), {"jazz": others})
-    after = redact_message(sent, OwnWords(), frozenset(), 2)
+    after = redacted(sent)
     assert after.attributes == (("jazz",) if stays else ())
 
 
-def test_a_rule_does_not_quote_a_name_that_too_few_hold():
+def test_a_rule_does_not_quote_what_a_message_of_its_router_lost():
     rule = FilterRule(
         2.0, "Welcome what the theremin community passes on.", router=3, evidence=(7,)
     )
-    removal = Removal(frozenset(), least=2, unsupported=OwnWords(names=frozenset({"theremin"})))
+    removal = Removal(frozenset(), least=2, messages={(3, 1): LostNames(frozenset({"theremin"}))})
     text = ClientText(Profile(RED, 1, ()), FilterMemory((rule,)))
     (after,) = Redaction(removal, Supporters()).redact(text).filter_memory.rules
     assert "theremin" not in after.text

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from propagation.model import ClientKey, ClientKind, LearnedBlock, RouterMap, RouterMaps
+from propagation.model import (
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    LearnedBlock,
+    NewInteraction,
+    RouterMap,
+    RouterMaps,
+)
 from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings
@@ -88,6 +96,42 @@ async def test_a_repeat_from_before_a_split_is_stored_in_the_numbers_of_its_own_
         if block.through <= before:
             assert block.routers[:, 1][block.weights[:, 1] > 0].max(initial=0) < routers
     await assert_sound(engine)
+
+
+async def all_messages(engine):
+    numbers = await engine.store.version_numbers(range(30))
+    return [
+        await engine.store.router_version(router, version)
+        for router, number in numbers.items()
+        for version in range(1, number + 1)
+    ]
+
+
+async def test_evolved_routers_do_not_stand_for_what_two_forgotten_users_brought(made, monkeypatch):
+    monkeypatch.setattr(Verdict, "published", True)
+    engine = await made(
+        STYLES[:3], 120, Told(lambda case: Restless(1)(case)), evolve_support=1, evolve_most=2
+    )
+    secret = ClientKey(kind=ClientKind.ITEM, id="tape")
+    await engine.upsert_clients([ClientChange(key=secret, attributes=("wuggawugga",))])
+    users = [ClientKey(kind=ClientKind.USER, id=f"loner-{n}") for n in range(2)]
+    for place, item in enumerate(("tape", "jazz1", "tape", "opera2")):
+        for user in users:
+            id_ = f"{user.id}-{place}"
+            await push(
+                engine,
+                [NewInteraction(event_id=id_, user_id=user.id, item_id=item, content_hash=id_)],
+            )
+            await engine.run_round()
+    for number in range(4):
+        await engine.evolve()
+        await push(engine, stream(STYLES[:3], 20, seed=70 + number))
+        await engine.run_round()
+    evolved = [one for one in await all_messages(engine) if not one.integrated]
+    assert any("wuggawugga" in dict(one.standing) for one in evolved)
+    for user in users:
+        await engine.forgetting.forget(user)
+    assert not [one for one in await all_messages(engine) if "wuggawugga" in str(one)]
 
 
 def test_only_the_runs_between_two_events_map_their_weights():

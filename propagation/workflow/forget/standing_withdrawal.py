@@ -1,0 +1,105 @@
+"""Standing withdrawal: takes withdrawn parts out of what routers stand for.
+
+A router's weight of an attribute holds the parts of all its messages, the older ones decayed
+(routing/integration.py). So what leaves one message leaves the weights of all later ones, and those
+of the routers that evolutions made of it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from propagation.model import AffectedMessage, EvolutionRun
+from propagation.routing import STANDING_KEPT
+
+LEAST_WEIGHT = 1e-4
+"""A weight that is less after a withdrawal is what rounding left of nothing."""
+
+
+@dataclass(frozen=True)
+class _Corrected:
+    """A message's weights as they were, and what is to be subtracted from them."""
+
+    round: int
+    version: int
+    weights: Mapping[str, float]
+    debts: Mapping[str, float]
+
+
+class StandingWithdrawal:
+    """Corrects the standing of affected messages, which come in the order of their rounds."""
+
+    def __init__(self, runs: Sequence[EvolutionRun]) -> None:
+        """Learn from which routers evolutions made others.
+
+        Args:
+            runs: All published runs.
+        """
+        rounds = {run.run: run.round for run in runs}
+        # An undo says again what the router said before the run that it undoes.
+        self._origins = {
+            (after, run.round): [(after, rounds[run.undoes])]
+            if run.undoes in rounds
+            else [(before, run.round) for before in change.before]
+            for run in runs
+            for change in run.changes
+            for after in change.after
+        }
+        self._corrected: dict[int, list[_Corrected]] = defaultdict(list)
+
+    def standing(
+        self, affected: AffectedMessage, lost: frozenset[str]
+    ) -> tuple[tuple[str, float], ...]:
+        """Return what a message's router stands for without the parts that go.
+
+        Args:
+            lost: Attributes of which the message brings nothing any more.
+        """
+        message = affected.message
+        weights = dict(message.standing)
+        origins = self._origins.get((message.router, message.round))
+        debts = (
+            self._added(affected, lost) if origins is None else self._inherited(origins, weights)
+        )
+        debts = {name: min(debt, weights[name]) for name, debt in debts.items() if name in weights}
+        self._corrected[message.router].append(
+            _Corrected(message.round, message.version, weights, debts)
+        )
+        left = {name: weight - debts.get(name, 0.0) for name, weight in weights.items()}
+        return tuple(
+            (name, round(left[name], 6) if name in debts else weight)
+            for name, weight in message.standing
+            if name not in debts or left[name] > LEAST_WEIGHT
+        )
+
+    def _added(self, affected: AffectedMessage, lost: frozenset[str]) -> dict[str, float]:
+        """Return what goes with this message's parts, and with those of the one before."""
+        message = affected.message
+        weights = dict(message.standing)
+        before = self._newest(message.router, message.round)
+        if before is None or before.version != message.version - 1:
+            before = _Corrected(0, 0, {}, {})
+        debts = {name: debt * STANDING_KEPT for name, debt in before.debts.items()}
+        for name, parts in Counter(part.attribute for part in affected.lost_parts).items():
+            debts[name] = debts.get(name, 0.0) + parts
+        for name in lost:
+            brought = weights.get(name, 0.0) - before.weights.get(name, 0.0) * STANDING_KEPT
+            debts[name] = before.debts.get(name, 0.0) * STANDING_KEPT + max(brought, 0.0)
+        return debts
+
+    def _inherited(
+        self, origins: Sequence[tuple[int, int]], weights: Mapping[str, float]
+    ) -> dict[str, float]:
+        """Return what goes from an evolved router's weights: the shares of its origins."""
+        found = [one for one in (self._newest(*origin) for origin in origins) if one is not None]
+        debts = {}
+        for name in {name for one in found for name in one.debts}:
+            owed = sum(one.debts.get(name, 0.0) for one in found)
+            total = sum(one.weights.get(name, 0.0) for one in found)
+            debts[name] = weights.get(name, 0.0) * owed / total
+        return debts
+
+    def _newest(self, router: int, before: int) -> _Corrected | None:
+        """Return a router's newest corrected message before a round."""
+        earlier = [one for one in self._corrected[router] if one.round < before]
+        return earlier[-1] if earlier else None

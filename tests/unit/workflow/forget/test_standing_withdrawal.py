@@ -1,0 +1,93 @@
+"""What a router stands for without parts that go: as if they had never arrived."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from propagation.model import (
+    AffectedMessage,
+    EvolutionChange,
+    EvolutionKind,
+    EvolutionRun,
+    IntegratedAttribute,
+    RouterVersion,
+)
+from propagation.routing.integration import updated_standing
+from propagation.workflow.forget.standing_withdrawal import StandingWithdrawal
+
+NOTHING = frozenset[str]()
+
+
+def message(version, standing, router=0, round_=None, lost=()):
+    parts = tuple(IntegratedAttribute(name, 0, 1, 1) for name in lost)
+    round_ = version if round_ is None else round_
+    one = RouterVersion(
+        router, version, round_, 0, "", "", tuple(standing), tuple(standing.items()), parts
+    )
+    return AffectedMessage(one, parts)
+
+
+def evolution(round_, kind, before, after, run=1, undoes=None):
+    change = EvolutionChange(kind=kind, before=before, after=after)
+    return EvolutionRun(run=run, round=round_, published=True, changes=(change,), undoes=undoes)
+
+
+rounds_of_arrivals = st.lists(
+    st.lists(st.tuples(st.sampled_from("abcde"), st.booleans()), max_size=6),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(rounds_of_arrivals)
+def test_it_stands_for_what_it_would_without_the_parts(rounds):
+    """Each arrival is a name, and whether it goes."""
+    corrected = StandingWithdrawal([])
+    before, clean = None, None
+    for version, arrivals in enumerate(rounds, start=1):
+        going = [name for name, goes in arrivals if goes]
+        standing = updated_standing(before, Counter(name for name, _ in arrivals))
+        expected = updated_standing(clean, Counter(name for name, goes in arrivals if not goes))
+        one = message(version, standing, lost=going)
+        before = one.message
+        clean = message(version, expected).message
+        found = dict(corrected.standing(one, NOTHING))
+        assert found == pytest.approx(expected, abs=1e-3)
+        assert found.keys() == expected.keys(), "nothing is left of what goes altogether"
+
+
+def test_an_attribute_that_nobody_may_pass_on_goes_with_all_parts_of_the_message():
+    corrected = StandingWithdrawal([])
+    corrected.standing(message(1, {"jazz": 2.0}), NOTHING)
+    one = message(2, {"jazz": 2.0 * 0.95 + 3}, lost=["jazz"])
+    assert dict(corrected.standing(one, frozenset(["jazz"]))) == pytest.approx({"jazz": 1.9})
+
+
+def test_both_halves_of_a_split_lose_it():
+    corrected = StandingWithdrawal([evolution(2, EvolutionKind.SPLIT, (0,), (0, 7))])
+    corrected.standing(message(1, {"jazz": 4.0, "folk": 2.0}, lost=["jazz", "folk"]), NOTHING)
+    for router, version in ((0, 2), (7, 1)):
+        half = message(version, {"jazz": 2.0, "folk": 1.0}, router, round_=2)
+        assert dict(corrected.standing(half, NOTHING)) == {"jazz": 1.5, "folk": 0.5}
+
+
+def test_a_merged_router_keeps_what_the_other_brought():
+    corrected = StandingWithdrawal([evolution(3, EvolutionKind.MERGE, (0, 1), (0,))])
+    corrected.standing(message(1, {"jazz": 1.0}, lost=["jazz"]), NOTHING)
+    corrected.standing(message(1, {"jazz": 3.0}, router=1, round_=2), NOTHING)
+    merged = message(2, {"jazz": 4.0}, round_=3)
+    assert dict(corrected.standing(merged, NOTHING)) == {"jazz": 3.0}
+
+
+def test_an_undo_loses_what_was_said_before_the_run():
+    runs = [
+        evolution(2, EvolutionKind.SPLIT, (0,), (0, 7)),
+        evolution(3, EvolutionKind.MERGE, (0, 7), (0,), run=2, undoes=1),
+    ]
+    corrected = StandingWithdrawal(runs)
+    corrected.standing(message(1, {"jazz": 1.0, "folk": 1.0}, lost=["jazz"]), NOTHING)
+    corrected.standing(message(2, {"folk": 1.0}), NOTHING)
+    undone = message(3, {"jazz": 1.0, "folk": 1.0})
+    assert dict(corrected.standing(undone, NOTHING)) == {"folk": 1.0}
