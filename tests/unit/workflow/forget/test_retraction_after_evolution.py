@@ -118,10 +118,10 @@ async def test_evolved_routers_do_not_stand_for_what_two_forgotten_users_brought
     for place, item in enumerate(("tape", "jazz1", "tape", "opera2")):
         for user in users:
             id_ = f"{user.id}-{place}"
-            await push(
-                engine,
-                [NewInteraction(event_id=id_, user_id=user.id, item_id=item, content_hash=id_)],
+            chosen = NewInteraction(
+                event_id=id_, user_id=user.id, item_id=item, time=place, content_hash=id_
             )
+            await push(engine, [chosen])
             await engine.run_round()
     for number in range(4):
         await engine.evolve()
