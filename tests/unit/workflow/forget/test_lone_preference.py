@@ -260,8 +260,15 @@ async def test_what_two_users_brought_leaves_with_both(engine):
 
 @pytest.mark.parametrize("way", ["forget", "retract"])
 async def test_routers_do_not_stand_for_it_in_later_rounds(engine, way):
-    """A router's weight of an attribute outlives the round that brought it."""
+    """A router's weight of an attribute outlives the round that brought it.
+
+    Another item has it, too, but brought it in a round of its own, which was too few.
+    """
     await live(engine, 1, 60)
+    await engine.upsert_clients([ClientChange(key=item_key(ONLY + 1), attributes=(SECRET,))])
+    await engine.drain()
+    await engine.run_round()
+    assert await mentions(engine, SECRET) == []
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
     await live(engine, 2, 60)
     for user in (LONER, FRIEND):

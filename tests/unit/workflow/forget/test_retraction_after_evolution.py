@@ -112,8 +112,11 @@ async def test_evolved_routers_do_not_stand_for_what_two_forgotten_users_brought
     engine = await made(
         STYLES[:3], 120, Told(lambda case: Restless(1)(case)), evolve_support=1, evolve_most=2
     )
-    secret = ClientKey(kind=ClientKind.ITEM, id="tape")
-    await engine.upsert_clients([ClientChange(key=secret, attributes=("wuggawugga",))])
+    for id_ in ("tape", "another tape"):
+        secret = ClientKey(kind=ClientKind.ITEM, id=id_)
+        await engine.upsert_clients([ClientChange(key=secret, attributes=("wuggawugga",))])
+        await engine.drain()
+        await engine.run_round()
     users = [ClientKey(kind=ClientKind.USER, id=f"loner-{n}") for n in range(2)]
     for place, item in enumerate(("tape", "jazz1", "tape", "opera2")):
         for user in users:
