@@ -40,17 +40,27 @@ from services.config.settings import Settings
 from services.runtime.console import print_error, print_table, print_text, progress_of
 from services.runtime.process import release
 
+# The arguments of print_table.
+Table = tuple[str, Sequence[str], Sequence[Sequence[str]], Sequence[str]]
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """A report with its table and, if it has one, its picture.
+    """A report with its tables, the notes below them and, if it has one, its picture.
 
     `draw` raises OSError if it cannot write.
     """
 
     report: Term
-    show: Callable[[], None]
+    tables: Sequence[Table]
+    notes: Sequence[str]
     draw: Callable[[Path], None] | None = None
+
+    def show(self) -> None:
+        """Print the tables and the notes."""
+        for table in self.tables:
+            print_table(*table)
+        print_text(*self.notes)
 
 
 def evaluation_settings(
@@ -84,18 +94,18 @@ def prequential(
 ) -> Outcome:
     """Predict, then learn, every event."""
     report = rank_stream(stream.name, stream, settings, options)
-
-    def show() -> None:
-        title = (
-            f"{report.dataset}: {pluralize(report.users, 'user')},"
-            f" {pluralize(report.items, 'item')}, {pluralize(report.events, 'event')}; reported on"
-            f" {report.ranked:,} from event {report.reported_from:,} on; median of"
-            f" {pluralize(len(report.settings.seeds), 'seed')}"
-        )
-        print_table(title, HEADERS, arm_rows(report, MEASURES, shown), HEADERS[1:])
-        print_cost(report.seconds, report.embedder)
-
-    return Outcome(report, show, lambda path: over_time(report, path))
+    title = (
+        f"{report.dataset}: {pluralize(report.users, 'user')},"
+        f" {pluralize(report.items, 'item')}, {pluralize(report.events, 'event')}; reported on"
+        f" {report.ranked:,} from event {report.reported_from:,} on; median of"
+        f" {pluralize(len(report.settings.seeds), 'seed')}"
+    )
+    return Outcome(
+        report,
+        [(title, HEADERS, arm_rows(report, MEASURES, shown), HEADERS[1:])],
+        cost_notes(report.seconds, report.embedder),
+        lambda path: over_time(report, path),
+    )
 
 
 def cold_start(
@@ -112,17 +122,18 @@ def cold_start(
         f"{report.dataset}: N@10 by what was known, {pluralize(report.ranked, 'event')} from "
         f"event {report.reported_from:,} on"
     )
-
-    def show() -> None:
-        print_table(
-            f"{title}; median of {pluralize(len(report.settings.seeds), 'seed')}",
-            SLICE_HEADERS,
-            slice_rows(report.slices),
-            SLICE_HEADERS[1:],
-        )
-        print_cost(report.seconds, report.embedder)
-
-    return Outcome(report, show, lambda path: draw(report.slices, title, path))
+    table = (
+        f"{title}; median of {pluralize(len(report.settings.seeds), 'seed')}",
+        SLICE_HEADERS,
+        slice_rows(report.slices),
+        SLICE_HEADERS[1:],
+    )
+    return Outcome(
+        report,
+        [table],
+        cost_notes(report.seconds, report.embedder),
+        lambda path: draw(report.slices, title, path),
+    )
 
 
 def leave_one_out(
@@ -137,30 +148,34 @@ def leave_one_out(
         report = asyncio.run(
             evaluate_leave_one_out(stream, embedder, options, commit=release(), progress=progress)
         )
-
-    def show() -> None:
-        for setting in report.known:
-            title = (
-                f"{report.dataset}, leave-last-one-out, {KNOWING[setting.name]}:"
-                f" {pluralize(setting.targets, 'target')}; median of"
-                f" {pluralize(len(report.settings.seeds), 'seed')}"
-            )
-            rows = arm_rows(setting, LEAVE_ONE_OUT_MEASURES, shown)
-            print_table(title, LEAVE_ONE_OUT_HEADERS, rows, LEAVE_ONE_OUT_HEADERS[1:])
-        print_table(
-            f"By what was known, {KNOWING['end']} (N@10 of 10)",
-            SLICE_HEADERS,
-            slice_rows(report.setting("end").slices),
-            SLICE_HEADERS[1:],
+    by_setting = [
+        (
+            f"{report.dataset}, leave-last-one-out, {KNOWING[setting.name]}:"
+            f" {pluralize(setting.targets, 'target')}; median of"
+            f" {pluralize(len(report.settings.seeds), 'seed')}",
+            LEAVE_ONE_OUT_HEADERS,
+            arm_rows(setting, LEAVE_ONE_OUT_MEASURES, shown),
+            LEAVE_ONE_OUT_HEADERS[1:],
         )
-        print_cost(report.seconds, report.embedder)
+        for setting in report.known
+    ]
+    by_slice = (
+        f"By what was known, {KNOWING['end']} (N@10 of 10)",
+        SLICE_HEADERS,
+        slice_rows(report.setting("end").slices),
+        SLICE_HEADERS[1:],
+    )
+    return Outcome(
+        report,
+        [*by_setting, by_slice],
+        cost_notes(report.seconds, report.embedder),
+        lambda path: draw_leave_one_out(report, path),
+    )
 
-    return Outcome(report, show, lambda path: draw_leave_one_out(report, path))
 
-
-def print_cost(seconds: float, embedder: str) -> None:
-    """Print a footnote to the figures, and the time that they took."""
-    print_text(FOOTNOTE, f"{seconds:.0f} s; {embedder}; {release()}")
+def cost_notes(seconds: float, embedder: str) -> list[str]:
+    """Return a footnote to the figures, and the time that they took."""
+    return [FOOTNOTE, f"{seconds:.0f} s; {embedder}; {release()}"]
 
 
 RANKER_HEADERS = ("candidates", "targets", "N@1", "N@5", "N@10", "ranked by numbers")
@@ -199,12 +214,11 @@ def by_reasoner(folder: Path, settings: Settings, seeds: int, first: int | None)
                 progress=progress,
             )
 
-    report = with_engine(settings, run, create=True)
-    return Outcome(report, lambda: show_by_reasoner(report))
+    return reasoner_outcome(with_engine(settings, run, create=True))
 
 
-def show_by_reasoner(report: ByReasonerReport) -> None:
-    """Print the report."""
+def reasoner_outcome(report: ByReasonerReport) -> Outcome:
+    """Return the report with its tables: the ranking, and what it cost."""
     rows = [
         (
             draw.name,
@@ -220,19 +234,29 @@ def show_by_reasoner(report: ByReasonerReport) -> None:
         f"{report.dataset}, leave-last-one-out by {report.reasoner}:"
         f" {pluralize(report.users, 'user')}, {pluralize(report.learned, 'event')} learned"
     )
-    print_table(title, RANKER_HEADERS, rows, RANKER_HEADERS[1:])
-    took = f"{report.seconds:.0f} s"
+    costs, took = {"What this run cost": report.cost}, f"{report.seconds:.0f} s"
     if report.runs > 1:
-        _print_costs(f"What all {report.runs} runs cost", report.cost_in_all)
-        _print_costs("What the last run cost", report.cost)
+        costs = {
+            f"What all {report.runs} runs cost": report.cost_in_all,
+            "What the last run cost": report.cost,
+        }
         took = f"{report.seconds_in_all:.0f} s in {report.runs} runs, {took} the last"
-    else:
-        _print_costs("What this run cost", report.cost)
-    print_text(f"{pluralize(report.dead_letters, 'dead letter')}; {took}; {report.commit}")
+    return Outcome(
+        report,
+        [
+            (title, RANKER_HEADERS, rows, RANKER_HEADERS[1:]),
+            *(
+                (heading, COST_HEADERS, _cost_rows(cost), COST_HEADERS[1:])
+                for heading, cost in costs.items()
+                if cost
+            ),
+        ],
+        [f"{pluralize(report.dead_letters, 'dead letter')}; {took}; {report.commit}"],
+    )
 
 
-def _print_costs(title: str, costs: Sequence[NamedPromptCost]) -> None:
-    rows = [
+def _cost_rows(costs: Sequence[NamedPromptCost]) -> list[tuple[str, ...]]:
+    return [
         (
             one.prompt,
             f"{one.calls:,}",
@@ -244,5 +268,3 @@ def _print_costs(title: str, costs: Sequence[NamedPromptCost]) -> None:
         )
         for one in costs
     ]
-    if rows:
-        print_table(title, COST_HEADERS, rows, COST_HEADERS[1:])

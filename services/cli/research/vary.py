@@ -27,10 +27,10 @@ from propagation.model import EvolutionKind, pluralize
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.cli.research.datasets import check_events
-from services.cli.research.protocols import Outcome, print_cost, rank_stream
+from services.cli.research.protocols import Outcome, cost_notes, rank_stream
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
-from services.runtime.console import print_table, print_text, progress_of
+from services.runtime.console import progress_of
 from services.runtime.process import release
 
 LOOP_EVENTS = 10_000
@@ -64,22 +64,22 @@ def measure(
         else _of_numbers(of, values, stream, settings, options)
     )
 
-    def show() -> None:
-        title = (
-            f"{effect.dataset}: the effect of {effect.of}; N@10,"
-            f" {pluralize(effect.events, 'event')}, {effect.ranked:,} ranked; median of"
-            f" {pluralize(effect.seeds, 'seed')}"
-        )
-        for named, (headers, rows) in (
+    title = (
+        f"{effect.dataset}: the effect of {effect.of}; N@10,"
+        f" {pluralize(effect.events, 'event')}, {effect.ranked:,} ranked; median of"
+        f" {pluralize(effect.seeds, 'seed')}"
+    )
+    tables = [
+        (name, headers, rows, headers)
+        for name, (headers, rows) in (
             (title, effect_levels(effect)),
             ("the same, paired", effect_gains(effect)),
-        ):
-            print_table(named, headers, rows, headers)
-        if of == "evolution" and not any(point.counts["published"] for point in effect.points):
-            print_text(NOTHING_EVOLVED)
-        print_cost(effect.seconds, HashedEmbedder(settings.workflow.seed).name)
-
-    return Outcome(effect, show, lambda path: plot_effect(effect, path))
+        )
+    ]
+    notes = cost_notes(effect.seconds, HashedEmbedder(settings.workflow.seed).name)
+    if of == "evolution" and not any(point.counts["published"] for point in effect.points):
+        notes.insert(0, NOTHING_EVOLVED)
+    return Outcome(effect, tables, notes, lambda path: plot_effect(effect, path))
 
 
 def _parse(vary: str) -> tuple[str, list[float | None]]:

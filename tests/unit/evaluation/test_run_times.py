@@ -7,7 +7,7 @@ import pytest
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.evaluation.protocols import by_reasoner as module
 from propagation.evaluation.protocols.by_reasoner import ByReasonerReport, NamedPromptCost, time_run
-from services.cli.research.protocols import show_by_reasoner
+from services.cli.research.protocols import reasoner_outcome
 from services.runtime.process import SystemClock
 
 
@@ -50,7 +50,7 @@ def test_the_text_says_what_is_of_all_runs_and_what_of_the_last(capsys, runs):
             )
         ]
 
-    show_by_reasoner(
+    reasoner_outcome(
         ByReasonerReport(
             dataset="small",
             reasoner="scripted",
@@ -65,7 +65,7 @@ def test_the_text_says_what_is_of_all_runs_and_what_of_the_last(capsys, runs):
             runs=runs,
             commit="abc",
         )
-    )
+    ).show()
     said = capsys.readouterr().out
     assert (
         "What all 3 runs cost" in said,
