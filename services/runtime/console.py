@@ -84,20 +84,29 @@ def print_json(value: object, *, line: bool = False) -> None:
     print(printable_json(json.dumps(plain, ensure_ascii=False, indent=indent)), flush=True)
 
 
-def print_result(document: object, sentence: str, *, json: bool) -> None:
-    """Print what a command did, as a sentence or as JSON."""
-    if json:
-        print_json(document)
-    else:
-        print_text(sentence)
-
-
 def print_answer(answer: T, show: Callable[[T], None], *, json: bool) -> None:
     """Print an answer of the service, by `show` or as JSON."""
     if json:
         print_json(answer)
     else:
         show(answer)
+
+
+def print_result(document: object, *lines: str, json: bool) -> None:
+    """Print what a command did, in lines of text or as JSON."""
+    print_answer(document, lambda _: print_text(*lines), json=json)
+
+
+def print_rows(
+    document: object,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    numbers: Sequence[str] = (),
+    *,
+    json: bool,
+) -> None:
+    """Print what a command found, as a table or as JSON."""
+    print_answer(document, lambda _: print_table("", columns, rows, numbers), json=json)
 
 
 def print_table(

@@ -25,7 +25,7 @@ from services.cli.access import (
     with_store,
 )
 from services.cli.exits import Command
-from services.runtime.console import print_json, print_result, print_table, print_text, progress_of
+from services.runtime.console import print_result, print_rows, print_text, progress_of
 
 if TYPE_CHECKING:
     from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
@@ -270,16 +270,11 @@ def list_dead_letters(
         settings_of(config, assignments, database=database),
         lambda engine: engine.store.dead_letters(count),
     )
-    if json:
-        print_json(
-            {
-                "dead_letters": [
-                    {"sequence": sequence, "reason": reason} for sequence, reason in letters
-                ]
-            }
+    documents = [{"sequence": sequence, "reason": reason} for sequence, reason in letters]
+    if letters or json:
+        print_rows(
+            {"dead_letters": documents}, ("sequence", "reason"), letters, ("sequence",), json=json
         )
-    elif letters:
-        print_table("", ("sequence", "reason"), letters, ("sequence",))
     else:
         print_text("No dead letters.")
 

@@ -22,7 +22,7 @@ from services.cli.access import (
 )
 from services.cli.exits import ExitCode
 from services.cli.operator.runs import round_in_words, run_in_words
-from services.runtime.console import print_answer, print_json, print_result, print_table
+from services.runtime.console import print_result, print_rows
 
 HEALTH_SECONDS = 3.0
 
@@ -83,14 +83,12 @@ def settings(config: Config = None, assignments: Assignments = None, json: AsJso
     JSON: {key: {"value", "source"}}.
     """
     rows = load_settings(config, assignments).rows()
-    if json:
-        print_json({key: {"value": value, "source": source} for key, value, source in rows})
-    else:
-        print_table(
-            "",
-            ("setting", "value", "from"),
-            [(key, "none" if value is None else value, source) for key, value, source in rows],
-        )
+    print_rows(
+        {key: {"value": value, "source": source} for key, value, source in rows},
+        ("setting", "value", "from"),
+        [(key, "none" if value is None else value, source) for key, value, source in rows],
+        json=json,
+    )
 
 
 def status(address: Address = LOOPBACK, json: AsJson = False) -> None:
@@ -99,7 +97,7 @@ def status(address: Address = LOOPBACK, json: AsJson = False) -> None:
     JSON: the proto's GetStatusResponse.
     """
     answer = ask(address, lambda stub: stub.GetStatus(pb.GetStatusRequest()))
-    print_answer(answer, lambda found: print_table("", ("", ""), _facts(found)), json=json)
+    print_rows(answer, ("", ""), _facts(answer), json=json)
 
 
 def _facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:

@@ -10,7 +10,7 @@ import typer
 from services.cli.access import AsJson, Assignments, Config, settings_of
 from services.cli.exits import Command
 from services.client.errors import UsageProblem
-from services.runtime.console import print_json, print_table, print_text
+from services.runtime.console import print_json, print_rows, print_text
 from services.security.roles import Role
 from services.security.tokens import NAME, Token, new_token, parse_moment, read_tokens, write_tokens
 
@@ -80,13 +80,12 @@ def list_(
     documents = [
         _document(entry) for entry in read_tokens(_file(tokens, config, assignments)).values()
     ]
-    if json:
-        print_json(documents)
-    else:
-        rows = [
-            (one["name"], ", ".join(one["roles"]), one["expires"] or "never") for one in documents
-        ]
-        print_table("", ("name", "roles", "expires"), rows)
+    print_rows(
+        documents,
+        ("name", "roles", "expires"),
+        [(one["name"], ", ".join(one["roles"]), one["expires"] or "never") for one in documents],
+        json=json,
+    )
 
 
 @token.command(cls=Command)

@@ -16,7 +16,7 @@ from services.cli.access import (
     client_key,
     kind_name,
 )
-from services.runtime.console import print_answer, print_table, print_text
+from services.runtime.console import print_answer, print_rows, print_table, print_text
 
 HEADINGS = {
     pb.AUTHOR_CATALOGUE: "From the catalogue:",
@@ -103,12 +103,14 @@ def similar(
     """
     by = pb.SIMILARITY_ROUTERS if by_routers else pb.SIMILARITY_PROFILE
     request = pb.SimilarClientsRequest(key=client_key(kind, client), by=by, limit=count)
-
-    def show(answer: pb.SimilarClientsResponse) -> None:
-        rows = [(near.key.id, near.title, f"{near.similarity:.3f}") for near in answer.neighbours]
-        print_table("", (kind, "title", "similarity"), rows, ("similarity",))
-
-    print_answer(ask(address, lambda stub: stub.SimilarClients(request)), show, json=json)
+    answer = ask(address, lambda stub: stub.SimilarClients(request))
+    print_rows(
+        answer,
+        (kind, "title", "similarity"),
+        [(near.key.id, near.title, f"{near.similarity:.3f}") for near in answer.neighbours],
+        ("similarity",),
+        json=json,
+    )
 
 
 Names = Annotated[

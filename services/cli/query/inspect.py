@@ -11,7 +11,7 @@ import typer
 
 from services.cli.access import AsJson, Assignments, Config, settings_of
 from services.inspection.queries import format_parameters, load_queries, load_query
-from services.runtime.console import print_error, print_json, print_table, printable
+from services.runtime.console import print_error, print_json, print_rows, print_table, printable
 from services.runtime.errors import NotInstalled
 
 # A spreadsheet reads such a text as a formula; white space and quotes before it do not help.
@@ -49,26 +49,18 @@ def inspect(
     """
     if name is None:
         known = load_queries().values()
-        if json:
-            print_json(
-                [
-                    {"name": found.name, "about": found.about, "parameters": found.sample}
-                    for found in known
-                ]
-            )
-        else:
-            print_table(
-                "",
-                ("question", "answers", "parameters"),
-                [
-                    (
-                        found.name,
-                        found.about.splitlines()[0],
-                        format_parameters(found.sample),
-                    )
-                    for found in known
-                ],
-            )
+        print_rows(
+            [
+                {"name": found.name, "about": found.about, "parameters": found.sample}
+                for found in known
+            ],
+            ("question", "answers", "parameters"),
+            [
+                (found.name, found.about.splitlines()[0], format_parameters(found.sample))
+                for found in known
+            ],
+            json=json,
+        )
         return
     question = load_query(name)
     parameters = question.parameters(param or [])

@@ -18,7 +18,7 @@ from services.cli.access import (
 )
 from services.cli.query.clients import bank_name
 from services.client.errors import UsageProblem
-from services.runtime.console import print_answer, print_json, print_table, print_text
+from services.runtime.console import print_answer, print_rows, print_table, print_text
 
 NOTHING_LEFT = "Nothing is left of what it said: that was taken back."
 
@@ -45,35 +45,27 @@ def routers(
         from services.client.stub import list_routers
 
         found = ask(address, lambda stub: list_routers(stub, banks[bank], as_of))
-        print_json({"routers": found}) if json else _print_all(found, past=as_of is not None)
+        print_rows(
+            {"routers": found},
+            ("router", "name", "members", "mass", "what it says"),
+            [
+                (
+                    router.number,
+                    router.name,
+                    router.members,
+                    f"{router.mass:,.0f}" if as_of is None else "",  # the past has no numbers
+                    router.text,
+                )
+                for router in found
+            ],
+            ("router", "members", "mass"),
+            json=json,
+        )
     else:
         request = pb.GetRouterRequest(
             number=number, bank=banks[bank], page_size=members, as_of=as_of
         )
         print_answer(ask(address, lambda stub: stub.GetRouter(request)), _print_one, json=json)
-
-
-def _print_all(routers: list[pb.Router], *, past: bool) -> None:
-    """Print a table of the routers.
-
-    Args:
-        past: Of the past there are texts and tables, and no numbers.
-    """
-    print_table(
-        "",
-        ("router", "name", "members", "mass", "what it says"),
-        [
-            (
-                router.number,
-                router.name,
-                router.members,
-                "" if past else f"{router.mass:,.0f}",
-                router.text,
-            )
-            for router in routers
-        ],
-        ("router", "members", "mass"),
-    )
 
 
 def _print_one(answer: pb.GetRouterResponse) -> None:

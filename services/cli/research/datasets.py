@@ -24,12 +24,7 @@ from services.cli.access import (
 )
 from services.cli.exits import ExitCode
 from services.client.errors import UsageProblem
-from services.runtime.console import (
-    print_error,
-    print_json,
-    print_text,
-    progress_of,
-)
+from services.runtime.console import print_error, print_result, progress_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -67,20 +62,19 @@ def import_(
 
     dataset = load_dataset(folder, seed).first(first)
     report = _upload(dataset, address)
-    if json:
-        print_json(
-            {
-                "name": dataset.name,
-                "clients": report.clients,
-                "clients_changed": report.clients_changed,
-                **{name: report.outcomes[name] for name in OUTCOMES},
-                "examples": report.examples,
-                "sequence": report.sequence,
-                "notes": dataset.notes,
-            }
-        )
-    else:
-        print_text(*in_words(dataset, report))
+    print_result(
+        {
+            "name": dataset.name,
+            "clients": report.clients,
+            "clients_changed": report.clients_changed,
+            **{name: report.outcomes[name] for name in OUTCOMES},
+            "examples": report.examples,
+            "sequence": report.sequence,
+            "notes": dataset.notes,
+        },
+        *in_words(dataset, report),
+        json=json,
+    )
     if report.outcomes["rejected"]:
         raise typer.Exit(ExitCode.WRONG)
 
@@ -142,24 +136,21 @@ def replay(
     report = with_engine(settings, lambda engine: _replay(engine, dataset, step), create=True)
     seconds = time.monotonic() - started
     outcomes = {str(status): count for status, count in report.outcomes.items()}
-    if json:
-        print_json(
-            {
-                "name": dataset.name,
-                "clients": report.clients,
-                "events": report.events,
-                "rounds": report.rounds,
-                "outcomes": outcomes,
-                "seconds": round(seconds, 3),
-            }
-        )
-    else:
-        counts = ", ".join(f"{count:,} {status}" for status, count in outcomes.items()) or "none"
-        print_text(
-            f"{dataset.name}: {pluralize(report.clients, 'client')},"
-            f" {pluralize(report.rounds, 'round')}; events: {counts}; {seconds:.1f} s; in"
-            f" {settings.graph}"
-        )
+    counts = ", ".join(f"{count:,} {status}" for status, count in outcomes.items()) or "none"
+    print_result(
+        {
+            "name": dataset.name,
+            "clients": report.clients,
+            "events": report.events,
+            "rounds": report.rounds,
+            "outcomes": outcomes,
+            "seconds": round(seconds, 3),
+        },
+        f"{dataset.name}: {pluralize(report.clients, 'client')},"
+        f" {pluralize(report.rounds, 'round')}; events: {counts}; {seconds:.1f} s; in"
+        f" {settings.graph}",
+        json=json,
+    )
 
 
 async def _replay(engine: "Engine", dataset: "Dataset", step: int) -> "ReplayReport":
