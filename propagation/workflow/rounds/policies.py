@@ -33,18 +33,13 @@ class PolicyPorts:
     leases: Leases
 
 
-def _adoption(ports: PolicyPorts) -> AdoptionPolicy:
-    weights = LiveTasteWeights(ports.numbers, ports.store)
-    return AdoptionPolicy(weights, ports.settings.table_edges)
-
-
-def _semantic(ports: PolicyPorts) -> SemanticPolicy:
-    return SemanticPolicy(ports.embedder, ports.index, EpochThreshold(ports))
-
-
 ROUTING_POLICIES: dict[str, Callable[[PolicyPorts], RoutingPolicy]] = {
-    AdoptionPolicy.name: _adoption,
-    SemanticPolicy.name: _semantic,
+    AdoptionPolicy.name: lambda ports: AdoptionPolicy(
+        LiveTasteWeights(ports.numbers, ports.store), ports.settings.table_edges
+    ),
+    SemanticPolicy.name: lambda ports: SemanticPolicy(
+        ports.embedder, ports.index, EpochThreshold(ports)
+    ),
 }
 """One row for each value of the setting `policy`."""
 
