@@ -44,9 +44,8 @@ class CommitLock:
     """
 
     def __init__(self) -> None:
-        self._lock = asyncio.Lock()
+        self._lock = asyncio.Condition()
         self._reserved: set[int] = set()
-        self._released = asyncio.Event()
 
     @asynccontextmanager
     async def hold(
@@ -58,17 +57,11 @@ class CommitLock:
             refs: The clients; waits until none of them is reserved by another caller.
             reserved: The caller's own reservation.
         """
-        while True:
-            await self._lock.acquire()
-            if not self._reserved.intersection(refs).difference(reserved):
-                break
-            self._released.clear()
-            self._lock.release()
-            await self._released.wait()
-        try:
+        async with self._lock:
+            await self._lock.wait_for(
+                lambda: self._reserved.intersection(refs) <= frozenset(reserved)
+            )
             yield
-        finally:
-            self._lock.release()
 
     @asynccontextmanager
     async def reserve(self, refs: Collection[int]) -> AsyncIterator[None]:
@@ -79,7 +72,8 @@ class CommitLock:
             yield
         finally:
             self._reserved.difference_update(refs)
-            self._released.set()
+            async with self._lock:
+                self._lock.notify_all()
 
 
 class Resource(IntEnum):
