@@ -46,6 +46,11 @@ def document(data: Mapping[str, Any]) -> str:
     )
 
 
+def given(**fields: Any) -> dict[str, Any]:
+    """Leave out the fields that are None: a prompt names only what there is."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def lines_of(profile: Profile, most: int | None = None) -> dict[str, str]:
     """Return a profile's lines by their number from 1.
 
@@ -63,30 +68,35 @@ def show_party(party: Party, letters: "Letters | None" = None) -> dict[str, Any]
 
     Its messages, if there are any, are named by their letters.
     """
-    out: dict[str, Any] = {}
-    if party.client.key.kind == ClientKind.ITEM and party.client.title:
-        out["title"] = as_data(party.client.title, TITLE_CHARS)
-    out["profile"] = lines_of(party.profile)
-    if letters is not None and party.messages:
-        out["messages"] = list(letters.heard_by(party))
-        rules = _show_rules(party, letters)
-        if rules:
-            out["rules"] = rules
-    return out
+    heard = letters.heard_by(party) if letters else {}
+    return given(
+        title=_item_title(party.client),
+        profile=lines_of(party.profile),
+        messages=list(heard) or None,
+        rules=(_show_rules(party, heard) or None) if heard else None,
+    )
 
 
 def brief(of: Party, lines: int) -> dict[str, Any]:
     """Show a candidate of a ranking: its title and first lines."""
-    title = {"title": as_data(of.client.title, TITLE_CHARS)} if of.client.title else {}
-    return {**title, "profile": list(lines_of(of.profile, lines).values())}
+    return given(
+        title=as_data(of.client.title, TITLE_CHARS) if of.client.title else None,
+        profile=list(lines_of(of.profile, lines).values()),
+    )
 
 
-def _show_rules(party: Party, letters: "Letters") -> list[str]:
+def _item_title(client: Client) -> str | None:
+    """Show an item's title; a user's name is never shown."""
+    is_shown = client.title and client.key.kind == ClientKind.ITEM
+    return as_data(client.title, TITLE_CHARS) if is_shown else None
+
+
+def _show_rules(party: Party, heard: Mapping[str, RouterVersion]) -> list[str]:
     """Show rules with what each is about and which way it weighs.
 
     Rules about a router without a message in this prompt are left out.
     """
-    by_router = {message.router: letter for letter, message in letters.heard_by(party).items()}
+    by_router = {message.router: letter for letter, message in heard.items()}
     out = []
     for rule in party.filter_memory.rules:
         about = (
@@ -167,19 +177,17 @@ def own_text(client: Client) -> dict[str, Any]:
 
     No user's name is shown.
     """
-    out: dict[str, Any] = {"kind": client.key.kind.name.lower()}
-    if client.title and client.key.kind == ClientKind.ITEM:
-        out["title"] = as_data(client.title, TITLE_CHARS)
-    names = list(
-        dict.fromkeys(
-            as_data(name, TITLE_CHARS) for name in (*client.attributes, *client.categories)
-        )
+    names = dict.fromkeys(
+        as_data(name, TITLE_CHARS) for name in (*client.attributes, *client.categories)
     )
-    if names:
-        out["listed_under"] = names[:NAMES]
-    if client.description:
-        out["description"] = as_data(client.description, DESCRIPTION_CHARS)
-    return out
+    return given(
+        kind=client.key.kind.name.lower(),
+        title=_item_title(client),
+        listed_under=list(names)[:NAMES] or None,
+        description=(
+            as_data(client.description, DESCRIPTION_CHARS) if client.description else None
+        ),
+    )
 
 
 def tokens_in(text: str) -> int:

@@ -14,6 +14,7 @@ from propagation.adapters.openai.prompting import (
     Letters,
     Prompt,
     Question,
+    given,
     own_edits,
     show_party,
 )
@@ -76,11 +77,11 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
         parts["messages"] = ExpectedPart(
             Messages, lambda answer: of_messages(work, letters, answer)
         )
-    data: dict[str, Any] = {
-        "outcome": outcome(reward),
-        **({"messages": letters.show()} if heard else {}),
+    data = given(
+        outcome=outcome(reward),
+        messages=letters.show() or None,
         **{name: show_party(party, letters) for name, party in parties.items()},
-    }
+    )
     return Question(PROMPT, data, parts, CLIENT_TOKENS * len(parties) + TOKENS_A_MESSAGE * heard)
 
 

@@ -18,6 +18,7 @@ from propagation.adapters.openai.prompting import (
     Words,
     as_data,
     at_most,
+    given,
     show_counts,
     words,
 )
@@ -89,20 +90,18 @@ def read_decision(answer: Decision, case: RouterCase) -> RouterDecision:
 
 
 def _show(case: RouterCase) -> dict[str, Any]:
-    out: dict[str, Any] = {
-        "says": as_data(case.router.text, MESSAGE_CHARS),
-        "helped": case.praised,
-        "misled": case.blamed,
-        "gradients": [as_data(one.text, MESSAGE_CHARS) for one in case.gradients[:GRADIENTS]],
-        "chose": show_counts(case.choices, NAMES),
-        "missing": case.missing,
-    }
-    if case.halves is not None:
-        out["halves"] = [
-            {"share": round(half.share, 2), "chose": show_counts(half.choices, NAMES)}
-            for half in case.halves
-        ]
-    if case.nearest is not None:
-        out["nearest"] = as_data(case.nearest.text, MESSAGE_CHARS)
-        out["likeness"] = round(case.similarity, 2)
-    return out
+    halves = [
+        {"share": round(half.share, 2), "chose": show_counts(half.choices, NAMES)}
+        for half in case.halves or ()
+    ]
+    return given(
+        says=as_data(case.router.text, MESSAGE_CHARS),
+        helped=case.praised,
+        misled=case.blamed,
+        gradients=[as_data(one.text, MESSAGE_CHARS) for one in case.gradients[:GRADIENTS]],
+        chose=show_counts(case.choices, NAMES),
+        missing=case.missing,
+        halves=halves or None,
+        nearest=as_data(case.nearest.text, MESSAGE_CHARS) if case.nearest else None,
+        likeness=round(case.similarity, 2) if case.nearest else None,
+    )

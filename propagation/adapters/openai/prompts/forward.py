@@ -12,6 +12,7 @@ from propagation.adapters.openai.prompting import (
     Letters,
     Prompt,
     Question,
+    given,
     show_party,
 )
 from propagation.adapters.openai.prompts import merge, predict
@@ -42,13 +43,13 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
         tokens += predict.TOKENS
     return Question(
         PROMPT if letters.messages else predict.PROMPT,
-        {
-            **({"messages": letters.show()} if letters.messages else {}),
+        given(
+            messages=letters.show() or None,
             **{
                 name: show_party(party, letters)
                 for name, party in zip(NAMES, parties, strict=False)
             },
-        },
+        ),
         parts,
         tokens,
     )

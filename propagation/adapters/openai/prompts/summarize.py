@@ -13,6 +13,7 @@ from propagation.adapters.openai.prompting import (
     Prompt,
     Question,
     as_data,
+    given,
     most,
     show_counts,
     words,
@@ -56,17 +57,13 @@ def build_question(routers: Sequence[Integration]) -> Question:
 
 
 def _show(one: Integration) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    if one.before is not None:
-        out["before"] = as_data(one.before.text, MESSAGE_CHARS)
-    out["stands_for"] = [
-        as_data(name, TITLE_CHARS)
-        for name in rank_by_distinctiveness(one.standing, one.common)[:STANDING]
-    ]
-    out["arrived"] = show_counts(one.arrived, ARRIVED)
-    if one.examples:
-        out["seen_around"] = [as_data(title, TITLE_CHARS) for title in one.examples[:EXAMPLES]]
-    return out
+    distinctive = rank_by_distinctiveness(one.standing, one.common)[:STANDING]
+    return given(
+        before=as_data(one.before.text, MESSAGE_CHARS) if one.before else None,
+        stands_for=[as_data(name, TITLE_CHARS) for name in distinctive],
+        arrived=show_counts(one.arrived, ARRIVED),
+        seen_around=[as_data(title, TITLE_CHARS) for title in one.examples[:EXAMPLES]] or None,
+    )
 
 
 def read_summary(answer: Router) -> Summary:
