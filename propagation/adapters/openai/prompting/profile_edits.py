@@ -146,18 +146,14 @@ def heard_edits(
 
     Source: RecNet, eq. 5.
     """
-
-    def write(answer: EditAnswer, old: Line | None) -> Line:
-        return Line(
-            id=old.id if old else 0,
-            text=words(letters.spell(answer.text), LINE_MAX_WORDS),
-            attributes=names(answer.attributes),
-            weight=weight,
-            author=Author.RECEPTION,
-            sources=tuple(sources[:SOURCES]),
-        )
-
-    return _edits(profile, answers, frozenset({Author.RECEPTION}), write)
+    return _edits(
+        profile,
+        answers,
+        letters,
+        Author.RECEPTION,
+        frozenset({Author.RECEPTION}),
+        lambda old: (weight, sources[:SOURCES]),
+    )
 
 
 def own_edits(
@@ -180,30 +176,34 @@ def own_edits(
         raise ValueError(
             f"there is no line {wrong[0]}: give a line's number (1 to {count}), or add one"
         )
-
-    def write(answer: EditAnswer, old: Line | None) -> Line:
-        before = old.sources if old else ()
-        return Line(
-            id=old.id if old else 0,
-            text=words(letters.spell(answer.text), LINE_MAX_WORDS),
-            attributes=names(answer.attributes),
-            weight=old.weight * WEIGHT_KEPT + OWN_WEIGHT if old else OWN_WEIGHT,
-            author=Author.INTERACTION,
-            sources=(*before, Source(sequence=sequence))[-SOURCES:],
-        )
-
-    return _edits(profile, answers, frozenset(Author) - {Author.CATALOGUE}, write)
+    return _edits(
+        profile,
+        answers,
+        letters,
+        Author.INTERACTION,
+        frozenset(Author) - {Author.CATALOGUE},
+        lambda old: (
+            old.weight * WEIGHT_KEPT + OWN_WEIGHT if old else OWN_WEIGHT,
+            (*(old.sources if old else ()), Source(sequence=sequence))[-SOURCES:],
+        ),
+    )
 
 
 def _edits(
     profile: Profile,
     answers: Sequence[EditAnswer],
+    letters: Letters,
+    author: Author,
     editable: Collection[Author],
-    write: Callable[[EditAnswer, Line | None], Line],
+    rests_on: Callable[[Line | None], tuple[float, Sequence[Source]]],
 ) -> list[Edit]:
     """Edit lines of the `editable` authors, each line once.
 
     A line without text is left out.
+
+    Args:
+        author: The author of the new lines.
+        rests_on: Returns a new line's weight and sources, given the line that it replaces.
     """
     out: list[Edit] = []
     edited: set[int] = set()
@@ -212,7 +212,15 @@ def _edits(
     }
     for answer in answers[:EDITS]:
         old = by_number.get(answer.line) if answer.op != "add" else None
-        line = write(answer, old)
+        weight, sources = rests_on(old)
+        line = Line(
+            id=old.id if old else 0,
+            text=words(letters.spell(answer.text), LINE_MAX_WORDS),
+            attributes=names(answer.attributes),
+            weight=weight,
+            author=author,
+            sources=tuple(sources),
+        )
         if old is None:
             if line.text and answer.op != "drop":
                 out.append(AddLine(line=line))
