@@ -22,7 +22,6 @@ from propagation.adapters.openai.prompts import (
 from propagation.model import (
     NO_USAGE,
     Client,
-    Gradient,
     ReasonerFailed,
     ReasonerUnavailable,
     ReasonWork,
@@ -37,7 +36,6 @@ from propagation.ports import (
     ForwardAnswer,
     Integration,
     MergeAnswer,
-    OptimizeAnswer,
     Party,
     RankAnswer,
     SummarizeAnswer,
@@ -98,19 +96,20 @@ class OpenAIReasoner(EndpointAdapter):
     ) -> BackwardAnswer:
         parties = name_parties(user, positive, negative)
         answered = await self._asker.ask(backward.build_question(work, reward, parties))
-        gradients: list[Gradient] = []
-        clients: list[AnswerPart[OptimizeAnswer]] = []
-        for name in parties:
-            part = answered.parts[name]
-            if isinstance(part, ReasonerFailed):
-                clients.append(part)
-            else:
-                gradients.extend(part[0])
-                clients.append(part[1])
+        # Each part of a client holds its gradients, then its edits and rules.
+        of_clients = [answered.parts[name] for name in parties]
+        gradients = [
+            gradient
+            for part in of_clients
+            if not isinstance(part, ReasonerFailed)
+            for gradient in part[0]
+        ]
         heard = answered.parts.get("messages", ())
-        if reward is not None and not isinstance(heard, ReasonerFailed):
-            gradients.extend(heard)
-        return BackwardAnswer(gradients, clients, answered.usage)
+        return BackwardAnswer(
+            [*gradients, *(() if isinstance(heard, ReasonerFailed) else heard)],
+            [part if isinstance(part, ReasonerFailed) else part[1] for part in of_clients],
+            answered.usage,
+        )
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
         return SummarizeAnswer(

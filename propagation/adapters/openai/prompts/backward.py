@@ -75,7 +75,7 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
     }
     if heard:
         parts["messages"] = ExpectedPart(
-            Messages, lambda answer: of_messages(work, letters, answer)
+            Messages, lambda answer: [] if reward is None else of_messages(work, letters, answer)
         )
     data = given(
         outcome=outcome(reward),
