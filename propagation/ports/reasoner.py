@@ -82,7 +82,6 @@ class Prediction:
     """
 
     chose_first: bool
-    explanation: str = ""
 
 
 @value

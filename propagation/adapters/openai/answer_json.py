@@ -85,7 +85,7 @@ class ParsedAnswer:
 
 
 def parse_answer(
-    text: str | None, finish: str | None, refusal: str | None, names: Collection[str] = ()
+    text: str | None, finish: str | None, refusal: str | None, names: Collection[str]
 ) -> ParsedAnswer:
     """Find the JSON object in an answer.
 
@@ -205,10 +205,8 @@ def _count_expected(value: Mapping[str, Any], expected: Collection[str]) -> int:
 def _best_object(objects: Sequence[dict[str, Any]], expected: Collection[str]) -> dict[str, Any]:
     """Choose the object with the most of the expected names.
 
-    Of equals, the last one is chosen. Without expected names, the longest object is.
+    Of equals, the last one is chosen.
     """
-    if not expected:
-        return max(objects, key=lambda one: len(str(one)))
     return max(reversed(objects), key=lambda one: _count_expected(one, expected))
 
 

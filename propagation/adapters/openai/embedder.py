@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 
 import numpy as np
 from cachetools import TTLCache
@@ -42,8 +41,8 @@ class OpenAIEmbedder(EndpointAdapter):
         self.name = f"openai:{options.model}"
         self.dimension = options.dimension
         self._cache = BlobCache(store, "embedding", options.cached)
-        # Digests, so that the text of a client that is forgotten does not stay in memory.
-        self._refused: TTLCache[bytes, bool] = TTLCache(MOST_REFUSED, REFUSED_SECONDS, clock)
+        # Hashes, so that the text of a client that is forgotten does not stay in memory.
+        self._refused: TTLCache[int, bool] = TTLCache(MOST_REFUSED, REFUSED_SECONDS, clock)
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts.
@@ -96,7 +95,7 @@ class OpenAIEmbedder(EndpointAdapter):
                 len(part[0]),
                 error,
             )
-            self._refused[_digest(part[0])] = True
+            self._refused[hash(part[0])] = True
             return np.zeros((1, self.dimension), np.float32)
         await asyncio.gather(
             *(
@@ -140,7 +139,7 @@ class OpenAIEmbedder(EndpointAdapter):
         return unit_rows(vectors)
 
     async def _look_up(self, text: str) -> NDArray[np.float32] | None:
-        if _digest(text) in self._refused:
+        if hash(text) in self._refused:
             return np.zeros(self.dimension, np.float32)
         blob = await self._cache.get(self._key(text))
         if blob is None or len(blob) != 4 * self.dimension:
@@ -149,10 +148,6 @@ class OpenAIEmbedder(EndpointAdapter):
 
     def _key(self, text: str) -> bytes:
         return f"{self._model}\n{text}".encode()
-
-
-def _digest(text: str) -> bytes:
-    return blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
 
 
 def openai_embedder(endpoint: Endpoint, store: BlobStore) -> OpenAIEmbedder:

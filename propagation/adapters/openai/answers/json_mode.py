@@ -136,7 +136,7 @@ class JsonModeDetector:
             reply = await self._endpoint.chat(LABEL, ASKED, TOKENS, response_format, attempts=1)
         except ReasonerGaveUp:
             return {}
-        found = parse_answer(reply.text, reply.finish, reply.refusal)
+        found = parse_answer(reply.text, reply.finish, reply.refusal, ["word"])
         return {} if found.fault else found.value
 
     async def _keep(self, mode: Mode) -> Mode:

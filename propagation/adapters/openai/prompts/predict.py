@@ -50,7 +50,7 @@ def read_prediction(answer: Choice) -> Prediction:
     """Turn the answer into a prediction."""
     if answer.choice not in (1, 2):
         raise ValueError(f"choice is {answer.choice}; the candidates are 1 and 2")
-    return Prediction(chose_first=answer.choice == 1, explanation=answer.why[:WHY_CHARS])
+    return Prediction(chose_first=answer.choice == 1)
 
 
 CHOICE = ExpectedPart(Choice, read_prediction)

@@ -30,7 +30,7 @@ NAMES = ["prediction", "user", "candidate_1"]
     ],
 )
 def test_an_object_is_found_in_prose_fences_and_thoughts(text):
-    answer = parse_answer(text, None, None)
+    answer = parse_answer(text, None, None, ["choice"])
     assert answer.fault is None
     assert answer.value["choice"] == 1
 
@@ -99,7 +99,7 @@ def test_what_could_mean_two_things_is_not_read(text):
     ],
 )
 def test_an_answer_without_an_object_has_a_named_fault(text, finish, refusal, fault):
-    assert parse_answer(text, finish, refusal).fault is fault
+    assert parse_answer(text, finish, refusal, ["choice"]).fault is fault
 
 
 @pytest.mark.parametrize("finish", ["length", "max_tokens", "stop", None])
@@ -137,10 +137,12 @@ def test_of_several_objects_the_last_with_the_expected_names_is_the_answer():
 @pytest.mark.parametrize("finish", ["stop", None])
 def test_a_number_that_is_not_finite_spoils_only_the_part_that_it_is_in(number, finish):
     for fields in (f'"certainty": {number}, "choice": 1', f'"choice": 1, "certainty": [{number}]'):
-        answer = parse_answer(f'{{"prediction": {{{fields}}}, "user": {{}}}}', finish, None)
+        answer = parse_answer(f'{{"prediction": {{{fields}}}, "user": {{}}}}', finish, None, NAMES)
         assert answer.fault is None
         assert check_part(answer, "prediction", predict.CHOICE).chose_first is True
-    answer = parse_answer(f'{{"prediction": {{"choice": {number}}}, "user": {{}}}}', finish, None)
+    answer = parse_answer(
+        f'{{"prediction": {{"choice": {number}}}, "user": {{}}}}', finish, None, NAMES
+    )
     assert answer.fault is None
     assert answer.value["user"] == {}
     assert "finite" in str(check_part(answer, "prediction", predict.CHOICE))
@@ -186,7 +188,7 @@ def test_a_model_that_repeats_itself_is_read_quickly(piece, end):
 
 def test_characters_that_break_stores_are_replaced():
     text = '{"text": "a\\u0000b\\ud800c\\ufffdd\\u001be\nf"}'
-    answer = parse_answer(text, "stop", None)
+    answer = parse_answer(text, "stop", None, NAMES)
     assert answer.value == {"text": "a b c d e\nf"}
     answer.value["text"].encode()
 
@@ -194,7 +196,7 @@ def test_characters_that_break_stores_are_replaced():
 @given(st.text(max_size=300))
 def test_parsing_never_fails(text):
     for finish in (None, "stop", "length"):
-        answer = parse_answer(text, finish, None)
+        answer = parse_answer(text, finish, None, NAMES)
         assert isinstance(answer.value, dict)
         repr(answer.value).encode()
 
