@@ -2,8 +2,6 @@
 
 import fnmatch
 import json
-import math
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -72,7 +70,7 @@ class EventObject(JsonObject):
     event_id: Id | None = None
     negative_item_id: Id | None = None
     time: int | float | str | None = None
-    weight: int | float | None = None
+    weight: float | None = None
 
     def milliseconds(self, place: Place) -> int | None:
         """Check the time and return it in milliseconds since 1970."""
@@ -81,14 +79,6 @@ class EventObject(JsonObject):
         if isinstance(self.time, str):
             return place.iso_time(self.time, "time")
         return place.unix_time(repr(self.time), "time")
-
-    def read_weight(self, place: Place) -> float:
-        """Check the weight; it is 1 if missing."""
-        if self.weight is None:
-            return 1.0
-        # An integer of hundreds of digits does not fit into a float, and is above the limit.
-        fits = abs(self.weight) < sys.float_info.max
-        return place.check(check_weight, float(self.weight) if fits else math.inf, "weight")
 
 
 Kind = TypeVar("Kind", bound=JsonObject)
@@ -190,7 +180,7 @@ def _events(folder: Path, ids: IdChecker) -> Events:
             row.metadata_texts(place),
             event_id=event_id,
             negative=place.check(partial(check_negative, item), negative, "negative_item_id"),
-            weight=row.read_weight(place),
+            weight=place.check(check_weight, 1.0 if row.weight is None else row.weight, "weight"),
         )
     log.timed = timed is not False
     return log

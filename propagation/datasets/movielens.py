@@ -262,14 +262,12 @@ def _most_given(tags: dict[str, set[str]]) -> tuple[str, ...]:
 
 
 def _genres_of_100k(folder: Path) -> dict[int, str]:
-    if find(folder, "u.genre") is None:
-        return dict(enumerate(GENRES))
     found = {}
     for place, (name, number) in _rows(folder, "u.genre", ("genre", "number"), "|"):
         if not number.strip().isdecimal():
             raise place.refusal("number", f"{number[:40]!r} is not a whole number")
         found[int(number)] = name
-    return found
+    return found or dict(enumerate(GENRES))
 
 
 def _films_of_100k(
@@ -278,7 +276,7 @@ def _films_of_100k(
     genres = _genres_of_100k(folder)
     names = (
         *BEFORE_GENRES,
-        *(genres.get(number, f"genre {number}") for number in range(max(genres, default=-1) + 1)),
+        *(genres.get(number, f"genre {number}") for number in range(max(genres) + 1)),
     )
     items: dict[str, ClientChange] = {}
     for place, values in _rows(folder, "u.item", names, "|"):
