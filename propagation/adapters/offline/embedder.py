@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from functools import lru_cache
+from itertools import filterfalse
 from typing import Self
 
 import numpy as np
@@ -22,7 +23,6 @@ from propagation.ports import unit_rows
 
 DIMENSION = 48
 BUCKETS = 1 << 15
-NO_BUCKET = -1
 POWER_ROUNDS = 4
 OVERSAMPLING = 16
 ROUNDING = 1e-12
@@ -64,15 +64,12 @@ STOP = frozenset(
 
 @lru_cache(maxsize=1 << 16)
 def _bucket(token: str) -> int:
-    return (
-        NO_BUCKET if token in STOP else zlib.crc32(token.encode("utf-8", "surrogatepass")) % BUCKETS
-    )
+    return zlib.crc32(token.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
 def _counts(text: str) -> dict[int, int]:
-    counts = Counter(map(_bucket, TOKEN.findall(text.casefold())))
-    counts.pop(NO_BUCKET, None)
-    return counts
+    telling = filterfalse(STOP.__contains__, TOKEN.findall(text.casefold()))
+    return Counter(map(_bucket, telling))
 
 
 def _frequencies(
