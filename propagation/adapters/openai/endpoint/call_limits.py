@@ -44,7 +44,6 @@ class RateLimiter:
         self._tokens = tokens_per_minute
         self._clock = clock
         self._recent: deque[tuple[float, int]] = deque()
-        self._recent_tokens = 0
         self._not_before = 0.0
         self.running = 0
 
@@ -62,7 +61,6 @@ class RateLimiter:
             while (wait := self._wait(tokens)) > 0:  # noqa: ASYNC110 - time is what is waited for
                 await asyncio.sleep(wait)
             self._recent.append((self._clock(), tokens))
-            self._recent_tokens += tokens
             self.running += 1
         try:
             yield
@@ -108,13 +106,13 @@ class RateLimiter:
         """Return the seconds until the next call may begin; 0: now."""
         now = self._clock()
         while self._recent and self._recent[0][0] <= now - MINUTE:
-            self._recent_tokens -= self._recent.popleft()[1]
+            self._recent.popleft()
         wait = self._not_before - now
         calls_full = self._calls is not None and len(self._recent) >= self._calls
         tokens_full = (
             self._tokens is not None
             and self._recent
-            and self._recent_tokens + tokens > self._tokens
+            and sum(spent for _, spent in self._recent) + tokens > self._tokens
         )
         if calls_full or tokens_full:
             wait = max(wait, self._recent[0][0] + MINUTE - now)
