@@ -68,20 +68,9 @@ class MergeAnswer:
         outcomes: By message (router, version): "merged", or why it was dropped.
     """
 
-    edits: Sequence[Edit]
+    edits: Sequence[Edit] = ()
     outcomes: Mapping[tuple[int, int], str] = field(default_factory=dict)
     usage: Usage = NO_USAGE
-
-
-@value
-class Prediction:
-    """Which of two candidates the user would choose (eq. 6).
-
-    Attributes:
-        chose_first: The first candidate as they were shown.
-    """
-
-    chose_first: bool
 
 
 @value
@@ -90,11 +79,12 @@ class ForwardAnswer:
 
     Attributes:
         merges: Eq. 5 for the user, then each candidate; empty for a client without messages.
-        prediction: Eq. 6; None if there was one candidate only.
+        chose_first: Eq. 6: whether the user would choose the first candidate, as they were
+            shown; None if there was one candidate only.
     """
 
     merges: Sequence[AnswerPart[MergeAnswer]]
-    prediction: AnswerPart[Prediction] | None
+    chose_first: AnswerPart[bool] | None
     usage: Usage = NO_USAGE
 
 

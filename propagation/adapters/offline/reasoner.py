@@ -28,13 +28,10 @@ from propagation.ports import (
     MergeAnswer,
     OptimizeAnswer,
     Party,
-    Prediction,
     RankAnswer,
     SummarizeAnswer,
     Summary,
 )
-
-EMPTY = MergeAnswer(edits=())
 
 
 class OfflineReasoner:
@@ -78,12 +75,13 @@ class OfflineReasoner:
         The prediction is by the learner's scores, or without them by shared attributes.
         """
         merges: list[AnswerPart[MergeAnswer]] = [
-            await self.merge(party) if party.messages else EMPTY for party in (user, *candidates)
+            await self.merge(party) if party.messages else MergeAnswer()
+            for party in (user, *candidates)
         ]
         if len(candidates) == 1:
             return ForwardAnswer(merges, None)
         first, second = scores or (_overlap(user, candidates[0]), _overlap(user, candidates[1]))
-        return ForwardAnswer(merges, Prediction(chose_first=first > second))
+        return ForwardAnswer(merges, first > second)
 
     async def backward(
         self,

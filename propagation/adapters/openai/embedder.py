@@ -116,8 +116,7 @@ class OpenAIEmbedder(EndpointAdapter):
         answer = await self.endpoint.embeddings(self._model, part)
         count = len(part)
         by_place = {
-            place if one.place is None else one.place: one.vector
-            for place, one in enumerate(answer)
+            place if told is None else told: vector for place, (told, vector) in enumerate(answer)
         }
         if len(answer) != count or by_place.keys() != set(range(count)):
             raise ReasonerGaveUp(f"{len(answer)} embeddings came for {count} texts")

@@ -15,7 +15,7 @@ from propagation.adapters.openai.prompts import (
     optimizer,
     predict,
 )
-from propagation.adapters.openai.reasoner import EMPTY, OpenAIReasoner, name_parties, total_usage
+from propagation.adapters.openai.reasoner import OpenAIReasoner, name_parties, total_usage
 from propagation.model import Gradient, Module, ReasonerFailed, ReasonWork
 from propagation.ports import (
     AnswerPart,
@@ -48,7 +48,7 @@ class PaperReasoner(OpenAIReasoner):
             party.client.ref: answered.parts["client"]
             for party, answered in zip(hearing, answers, strict=True)
         }
-        merges = [merged.get(party.client.ref, EMPTY) for party in parties]
+        merges = [merged.get(party.client.ref, MergeAnswer()) for party in parties]
         if len(candidates) == 1:
             return ForwardAnswer(merges, None, total_usage(answers))
         after = [_after(party, part) for party, part in zip(parties, merges, strict=True)]

@@ -43,7 +43,6 @@ from propagation.ports import (
 
 CLIENTS_A_CALL = 10
 SHARE_FOR_DATA = 0.5
-EMPTY = MergeAnswer(edits=())
 T = TypeVar("T")
 
 
@@ -83,7 +82,9 @@ class OpenAIReasoner(EndpointAdapter):
     ) -> ForwardAnswer:
         question = forward.build_question(user, candidates)
         answered = await self._asker.ask(question) if question.parts else Answered({}, NO_USAGE)
-        merges = [answered.parts.get(name, EMPTY) for name in forward.NAMES[: 1 + len(candidates)]]
+        merges = [
+            answered.parts.get(name, MergeAnswer()) for name in forward.NAMES[: 1 + len(candidates)]
+        ]
         return ForwardAnswer(merges, answered.parts.get("prediction"), answered.usage)
 
     async def backward(

@@ -69,8 +69,10 @@ class QdrantWriter:
                     offset=offset,
                     with_payload=fields,
                 )
-                for record in records:
-                    found[key_of(record.id, record.payload)] = (record.payload or {})[VERSION]
+                found |= {
+                    key_of(record.id, record.payload): (record.payload or {})[VERSION]
+                    for record in records
+                }
                 if offset is None:
                     return found
 

@@ -7,7 +7,6 @@ import pytest
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model import ReasonerFailed
 from propagation.optimization.prediction import receive_and_predict
-from propagation.ports import Prediction
 from tests.unit.parties import NEGATIVE, item, line, message, party, user, work
 
 
@@ -21,7 +20,7 @@ class AlwaysFirst(OfflineReasoner):
     async def forward(self, work, user, candidates, scores):
         self.shown.append((candidates[0].client.ref, scores))
         answer = await super().forward(work, user, candidates, scores)
-        return replace(answer, prediction=Prediction(chose_first=True))
+        return replace(answer, chose_first=True)
 
 
 async def predict(reasoner, step):
@@ -78,7 +77,7 @@ class Speechless(OfflineReasoner):
 
     async def forward(self, work, user, candidates, scores):
         answer = await super().forward(work, user, candidates, scores)
-        return replace(answer, prediction=ReasonerFailed("no choice"))
+        return replace(answer, chose_first=ReasonerFailed("no choice"))
 
 
 async def test_a_failed_prediction_is_neither_right_nor_wrong():

@@ -22,7 +22,7 @@ from propagation.adapters.openai.prompting import (
     Question,
     build_schema,
     check_part,
-    describe_shape,
+    describe_schema,
     document,
     list_answer_names,
     match_parts,
@@ -209,7 +209,7 @@ def _messages(exchange: Exchange, mode: Mode) -> Messages:
     """
     instructions, before = exchange.question.prompt.instructions, exchange.before
     if mode not in ENFORCED or before:
-        shape = describe_shape(exchange.missing)
+        shape = describe_schema(build_schema(exchange.missing, bounded=False))
         instructions += f"\nAnswer with one JSON object and nothing else, in this form:\n{shape}"
     else:
         instructions += "\nAnswer in JSON."

@@ -25,21 +25,13 @@ class NoAnswer(ValueError):
 
 
 @dataclass(frozen=True)
-class Embedding:
-    """A vector as the server sent it, with its text's place."""
-
-    place: object
-    vector: Any
-
-
-@dataclass(frozen=True)
 class Response:
     """The answer to a call.
 
     Attributes:
         prompt_tokens: None if the server does not tell them; so are `completion_tokens`.
         text: Of a chat; None if the answer has none.
-        vectors: Of embeddings, unchecked.
+        vectors: Of embeddings, unchecked: each with the place of its text, if the server tells it.
         usage: What the call cost with all retries; the endpoint adds it.
     """
 
@@ -49,7 +41,7 @@ class Response:
     text: str | None = None
     finish: str | None = None
     refusal: str | None = None
-    vectors: Sequence[Embedding] = ()
+    vectors: Sequence[tuple[object, Any]] = ()
     usage: Usage = NO_USAGE
 
 
@@ -110,9 +102,7 @@ class ModelClient:
         data = getattr(answer, "data", None)
         if not isinstance(data, list):
             _raise_error(answer, "data")
-        vectors = [
-            Embedding(getattr(one, "index", None), getattr(one, "embedding", None)) for one in data
-        ]
+        vectors = [(getattr(one, "index", None), getattr(one, "embedding", None)) for one in data]
         return Response(_tokens(answer, "prompt_tokens"), 0, response.headers, vectors=vectors)
 
 

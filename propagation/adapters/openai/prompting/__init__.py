@@ -30,7 +30,7 @@ from propagation.adapters.openai.prompting.prompt import (
     Question,
     build_schema,
     check_part,
-    describe_shape,
+    describe_schema,
     list_answer_names,
     match_parts,
 )
@@ -77,7 +77,7 @@ __all__ = [
     "brief",
     "build_schema",
     "check_part",
-    "describe_shape",
+    "describe_schema",
     "document",
     "given",
     "heard_edits",

@@ -112,23 +112,20 @@ def _those(node: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: node[name] for name in names if name in node}
 
 
-def describe_shape(parts: Mapping[str, ExpectedPart]) -> str:
+def describe_schema(schema: Mapping[str, Any]) -> str:
     """Describe the answer's form in words, for models without a grammar."""
-    return _describe(build_schema(parts, bounded=False))
-
-
-def _describe(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return " | ".join(f'"{value}"' for value in schema["enum"])
     kinds: Mapping[str, Callable[[], str]] = {
         "object": lambda: (
             "{"
             + ", ".join(
-                f'"{name}": {_describe(value)}' for name, value in schema["properties"].items()
+                f'"{name}": {describe_schema(value)}'
+                for name, value in schema["properties"].items()
             )
             + "}"
         ),
-        "array": lambda: f"[{_describe(schema['items'])}, ...]",
+        "array": lambda: f"[{describe_schema(schema['items'])}, ...]",
     }
     return kinds.get(schema["type"], lambda: str(schema["type"]))()
 

@@ -126,12 +126,13 @@ class Letters:
     """
 
     def __init__(self, parties: Iterable[Party]) -> None:
-        self._letters: dict[tuple[int, int], str] = {}
-        self.messages: dict[str, RouterVersion] = {}
-        for message in (message for party in parties for message in party.messages):
-            key = (message.router, message.version)
-            letter = self._letters.setdefault(key, f"M{len(self._letters) + 1}")
-            self.messages[letter] = message
+        messages = {
+            (message.router, message.version): message
+            for party in parties
+            for message in party.messages
+        }
+        self._letters = {key: f"M{place}" for place, key in enumerate(messages, 1)}
+        self.messages = dict(zip(self._letters.values(), messages.values(), strict=True))
 
     def show(self) -> dict[str, Any]:
         """Show the messages by their letters."""

@@ -16,7 +16,7 @@ from propagation.adapters.openai.prompting import (
     most,
     show_party,
 )
-from propagation.ports import Party, Prediction
+from propagation.ports import Party
 
 TOKENS, WHY_CHARS = 200, 600
 HOW = """`prediction`: which of the two candidates the user would choose next, by the profiles. First `why`, 40 to 60 words that
@@ -46,11 +46,11 @@ def build_question(user: Party, first: Party, second: Party) -> Question:
     )
 
 
-def read_prediction(answer: Choice) -> Prediction:
-    """Turn the answer into a prediction."""
+def read_prediction(answer: Choice) -> bool:
+    """Return whether the user would choose the first candidate."""
     if answer.choice not in (1, 2):
         raise ValueError(f"choice is {answer.choice}; the candidates are 1 and 2")
-    return Prediction(chose_first=answer.choice == 1)
+    return answer.choice == 1
 
 
 CHOICE = ExpectedPart(Choice, read_prediction)

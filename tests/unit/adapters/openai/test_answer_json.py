@@ -139,7 +139,7 @@ def test_a_number_that_is_not_finite_spoils_only_the_part_that_it_is_in(number, 
     for fields in (f'"certainty": {number}, "choice": 1', f'"choice": 1, "certainty": [{number}]'):
         answer = parse_answer(f'{{"prediction": {{{fields}}}, "user": {{}}}}', finish, None, NAMES)
         assert answer.fault is None
-        assert check_part(answer, "prediction", predict.CHOICE).chose_first is True
+        assert check_part(answer, "prediction", predict.CHOICE) is True
     answer = parse_answer(
         f'{{"prediction": {{"choice": {number}}}, "user": {{}}}}', finish, None, NAMES
     )
