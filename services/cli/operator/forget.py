@@ -114,9 +114,8 @@ def export_client(
     user: User = None,
     item: Item = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write there; default: stdout."),
-    ] = None,
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Write there; - is stdout.")
+    ] = Path("-"),
     force: Force = False,
     address: Address = LOOPBACK,
 ) -> None:
@@ -132,7 +131,7 @@ def export_client(
         ask(address, lambda stub: _write(stub.ExportClient(request), file))
 
 
-def _open_output(output: Path | None, force: bool) -> AbstractContextManager[TextIO]:
+def _open_output(output: Path, force: bool) -> AbstractContextManager[TextIO]:
     """Open stdout, a file, or a pipe or link.
 
     A file gets its name when it is complete.
@@ -141,7 +140,7 @@ def _open_output(output: Path | None, force: bool) -> AbstractContextManager[Tex
         UsageProblem: The folder does not exist.
         PropagationError: The file exists, and --force was not given.
     """
-    if output is None:
+    if str(output) == "-":
         return nullcontext(sys.stdout)
     if output.is_symlink() or (output.exists() and not output.is_file()):
         return output.open("w", encoding="utf-8")

@@ -20,6 +20,7 @@ from services.cli.access import (
     Database,
     Force,
     database_in_file,
+    file_to_write,
     settings_of,
     with_engine,
     with_store,
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Target = Annotated[
-    Path, typer.Argument(metavar="FILE", help="The file to write; its folder must be there.")
+    Path,
+    typer.Argument(
+        metavar="FILE", callback=file_to_write, help="The file to write; its folder must be there."
+    ),
 ]
 MIB = 1 << 20
 NICE = 5

@@ -17,6 +17,7 @@ from services.cli.access import (
     Config,
     Database,
     ask,
+    file_to_write,
     load_settings,
     settings_of,
 )
@@ -220,7 +221,10 @@ def health(address: Address = LOOPBACK) -> None:
 
 def report(
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="Where the page is written.")
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", callback=file_to_write, help="Where the page is written."
+        ),
     ] = Path("propagation-report.html"),
     address: Address = LOOPBACK,
     json: AsJson = False,

@@ -5,9 +5,17 @@ from typing import Annotated, Literal
 
 import typer
 
-from services.cli.access import AsJson, Assignments, Config, First, Folder, settings_of
+from services.cli.access import (
+    AsJson,
+    Assignments,
+    Config,
+    First,
+    Folder,
+    file_to_write,
+    settings_of,
+)
 from services.client.errors import UsageProblem
-from services.runtime.console import print_error, print_json
+from services.runtime.console import print_error, print_json, printable_json
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -49,12 +57,20 @@ def evaluate(
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", dir_okay=False, help="Write the whole report as JSON."),
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            callback=file_to_write,
+            help="Write the whole report as JSON.",
+        ),
     ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", dir_okay=False, help="Draw what the protocol shows (.png, .svg)."
+            metavar="FILE",
+            dir_okay=False,
+            callback=file_to_write,
+            help="Draw what the protocol shows (.png, .svg).",
         ),
     ] = None,
     config: Config = None,
@@ -83,7 +99,10 @@ def evaluate(
     from services.cli.research import vary as effects
 
     settings = settings_of(config, assignments)
-    _can_be_written(save, plot)
+    if plot is not None and plot.suffix.lower() not in PICTURES:
+        raise UsageProblem(
+            f"--plot {plot}: ends in {plot.suffix or 'nothing'}; give one of {', '.join(PICTURES)}"
+        )
     if vary and protocol != "prequential":
         raise UsageProblem(
             f"--vary is measured on the prequential stream; leave out --protocol {protocol}"
@@ -112,21 +131,10 @@ def evaluate(
             }[protocol]
             outcome = measure(stream, settings, options, shown)
     if save:
-        save.write_text(outcome.report.model_dump_json(indent=2), encoding="utf-8")
+        save.write_text(printable_json(outcome.report.model_dump_json(indent=2)), encoding="utf-8")
     if plot and outcome.draw:
         outcome.draw(plot)
     print_json(outcome.report.model_dump(mode="json")) if json else outcome.show()
-
-
-def _can_be_written(save: Path | None, plot: Path | None) -> None:
-    """Before minutes of measuring, not after. Raises UsageProblem."""
-    for option, path in (("--save", save), ("--plot", plot)):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise UsageProblem(f"{option} {path}: there is no folder {path.absolute().parent}")
-    if plot is not None and plot.suffix.lower() not in PICTURES:
-        raise UsageProblem(
-            f"--plot {plot}: ends in {plot.suffix or 'nothing'}; give one of {', '.join(PICTURES)}"
-        )
 
 
 def _arms(text: str | None) -> set[str]:
