@@ -3,13 +3,12 @@
 The serialiser escapes all text; no other code writes markup.
 """
 
-import re
 from collections.abc import Iterable
 from xml.etree.ElementTree import Element, tostring
 
+from services.runtime.console import printable_lines
+
 Child = Element | str | None
-# XML cannot write these and HTML forbids them: controls, and halves of surrogate pairs.
-UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def element(tag: str, *children: Child | Iterable[Child], **attributes: object) -> Element:
@@ -23,7 +22,7 @@ def element(tag: str, *children: Child | Iterable[Child], **attributes: object) 
     made = Element(
         tag,
         {
-            key.rstrip("_").replace("_", "-"): _printable(str(value))
+            key.rstrip("_").replace("_", "-"): printable_lines(str(value))
             for key, value in attributes.items()
             if value is not None
         },
@@ -88,14 +87,10 @@ def table(
     )
 
 
-def _printable(text: str) -> str:
-    return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
 def _append(parent: Element, child: Child) -> None:
     if isinstance(child, Element):
         parent.append(child)
     elif child and len(parent):
-        parent[-1].tail = (parent[-1].tail or "") + _printable(child)
+        parent[-1].tail = (parent[-1].tail or "") + printable_lines(child)
     elif child:
-        parent.text = (parent.text or "") + _printable(child)
+        parent.text = (parent.text or "") + printable_lines(child)

@@ -34,6 +34,11 @@ def printable(text: str) -> str:
     return _escape(text, lambda letter: ascii(letter)[1:-1])
 
 
+def printable_lines(text: str) -> str:
+    """Return foreign text as it may appear on a terminal, with its line breaks."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def _escape(text: str, escaped: Callable[[str], str]) -> str:
     if text.isascii() and text.isprintable():
         return text

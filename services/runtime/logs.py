@@ -7,7 +7,7 @@ from typing import Literal, TextIO
 
 import structlog
 
-from services.runtime.console import printable
+from services.runtime.console import printable, printable_lines
 
 
 def configure_logging(log_format: Literal["console", "json"]) -> None:
@@ -62,4 +62,4 @@ def _escape_texts(
 def _escaped_traceback(stream: TextIO, error: structlog.typing.ExcInfo) -> None:
     lines = io.StringIO()
     structlog.dev.plain_traceback(lines, error)
-    stream.write("\n".join(map(printable, lines.getvalue().split("\n"))))
+    stream.write(printable_lines(lines.getvalue()))

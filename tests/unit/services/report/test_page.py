@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from propagation.v1 import propagation_pb2 as pb
 from services.report.collect import ReportData
-from services.report.html import UNPRINTABLE, element, to_html
+from services.report.html import element, to_html
 from services.report.page import render_page
+from services.runtime.console import printable_lines
 
 HOSTILE = (
     "</title></style></svg><script>alert(1)</script><img src=x onerror=alert(1)>\"' "
@@ -150,12 +151,18 @@ def test_markup_in_texts_is_escaped():
 
 @given(st.text(max_size=40))
 @settings(max_examples=40, deadline=None)
-def test_any_text_is_preserved_except_for_unprintable_characters(words):
+def test_any_text_is_preserved_and_is_escaped_where_it_would_not_show(words):
     read = ParsedPage(to_html(element("p", words, title=words)))
-    expected = UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", words)
+    expected = printable_lines(words)
     assert read.tags == ["p"]
     assert "".join(read.texts) == f"\n{expected}\n", "a line break after doctype and page"
     assert dict(read.attributes) == {"title": expected}
+
+
+def test_what_would_turn_or_hide_a_text_is_escaped():
+    page = render_page(report_data("a\u202eb\u2066c\u200fd\x9be\u200bf"))
+    assert r"a\u202eb\u2066c\u200fd\x9be\u200bf" in page
+    assert not set("\u202e\u2066\u200f\x9b\u200b") & set(page)
 
 
 def test_the_first_sentence_says_what_propagation_is_worth():
