@@ -36,7 +36,7 @@ KINDS = {number: kind for kind, number in CLIENT_KINDS.items()}
 ITEMS_A_CALL = 1_000
 LIMIT_MAX = 1_000
 PAGE_SIZE = 100
-PAGE_TOKEN = re.compile(r"[\w-]{16}\.([1-9][0-9]{0,17})", re.ASCII)
+TOKEN_NUMBER = re.compile("-1|[0-9]{1,18}")
 SHOWN_CHARS = 60
 CLIENT_FIELDS: dict[str, Callable[[Any, str], object]] = {
     "title": check_text,
@@ -196,12 +196,8 @@ class Page:
         return self.start + self.size
 
     def next_token(self, start: int) -> str:
-        """Make the token of another page of the same list.
-
-        A digest of both makes an altered token, or one of another list, show.
-        """
-        digest = blake2b(f"{self.question}|{start}".encode(), digest_size=12).digest()
-        return base64.urlsafe_b64encode(digest).decode() + f".{start}"
+        """Make the token of another page of the same list."""
+        return make_token(self.question, start)
 
 
 def parse_page(request: Any, question: str) -> Page:
@@ -217,11 +213,31 @@ def parse_page(request: Any, question: str) -> Page:
     size = parse_limit(request, "page_size", PAGE_SIZE)
     if not request.page_token:
         return Page(question, 0, size)
-    if match := PAGE_TOKEN.fullmatch(request.page_token):
-        page = Page(question, int(match[1]), size)
-        if page.next_token(page.start) == request.page_token:
-            return page
-    raise InvalidInput(
-        "page_token",
-        "does not belong to this question; give next_page_token of the last answer, or nothing",
-    )
+    (start,) = read_token(request.page_token, "page_token", question, 1)
+    return Page(question, start, size)
+
+
+def make_token(question: str, *numbers: int) -> str:
+    """Make the opaque token of a place in what answers `question`.
+
+    A digest of both makes an altered token, or one of another question, show.
+    """
+    place = ".".join(map(str, numbers))
+    digest = blake2b(f"{question}|{place}".encode(), digest_size=12).digest()
+    return f"{base64.urlsafe_b64encode(digest).decode()}.{place}"
+
+
+def read_token(token: str, field: str, question: str, count: int) -> list[int]:
+    """Return the numbers of a token.
+
+    Raises:
+        InvalidInput: The token was not made of this question and so many numbers.
+    """
+    numbers = [int(number) for number in TOKEN_NUMBER.findall(token.partition(".")[2])]
+    if len(numbers) != count or make_token(question, *numbers) != token:
+        raise InvalidInput(
+            field,
+            "does not belong to this question; give the token of an answer to a request with the"
+            " same fields (kinds, bank, as_of), or nothing",
+        )
+    return numbers

@@ -109,7 +109,7 @@ class Tracer:
         attribute = normalize_name(name)
         known = (await self.store.get_attributes([attribute])).get(attribute)
         if known is None or known.users < least_users:
-            raise NotFound("attribute", name)
+            raise NotFound("attribute", attribute)
         for ref in await self.store.holders_of(attribute, CONTRIBUTIONS):
             async for path in self.trace_client(ref, attribute):
                 yield path

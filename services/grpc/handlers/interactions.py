@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 from propagation.model import (
+    ID_MAX_BYTES,
     InvalidInput,
     NewInteraction,
     RecordStatus,
@@ -162,7 +163,7 @@ class InteractionsHandler(Servicer):
         for place, event in enumerate(events):
             if place and place % EVENTS_A_TURN == 0:
                 await asyncio.sleep(0)
-            outcome = pb.InteractionOutcome(event_id=event.event_id)
+            outcome = pb.InteractionOutcome(event_id=event.event_id[:ID_MAX_BYTES])
             outcomes.append(outcome)
             try:
                 interactions.append(parse_interaction(event, now))

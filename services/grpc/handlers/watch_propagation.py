@@ -4,12 +4,9 @@ Tokens stay valid for as long as the graph exists.
 """
 
 import asyncio
-import base64
 from collections.abc import AsyncGenerator, Collection
 from dataclasses import astuple, dataclass, fields
 from functools import partial
-
-import orjson
 
 from propagation.model import (
     EvolutionRun,
@@ -40,11 +37,9 @@ from services.grpc.convert import (
     round_to_proto,
 )
 from services.grpc.handlers.servicer import Context, Servicer
-from services.grpc.requests import parse_choice
+from services.grpc.requests import check_count, make_token, parse_choice, read_token
 from services.runtime.tasks import wait_for_event
 from services.security.roles import admitted_caller
-
-FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -58,10 +53,13 @@ class ResumeTokens:
     kinds: Collection[WatchEventKind]
     created: int
 
+    @property
+    def _question(self) -> str:
+        return f"watch {' '.join(sorted(self.kinds))}"
+
     def encode(self, position: Position) -> str:
         """Make the token of a position."""
-        content = [FORMAT, sorted(self.kinds), self.created, *astuple(position)]
-        return base64.urlsafe_b64encode(orjson.dumps(content)).decode()
+        return make_token(self._question, self.created, *astuple(position))
 
     def decode(self, token: str, newest: Position) -> Position:
         """Read the position of a token.
@@ -71,26 +69,13 @@ class ResumeTokens:
             newest: The graph's newest position; a later one is from another graph.
 
         Raises:
-            InvalidInput: The token is malformed, or belongs to other kinds or another graph.
+            InvalidInput: The token was altered, or belongs to other kinds or another graph.
         """
-        try:
-            format_, kinds, created, *numbers = orjson.loads(
-                base64.b64decode(token.encode(), altchars=b"-_", validate=True)
-            )
-            position = Position(*numbers)
-            valid = (
-                format_ == FORMAT
-                and len(numbers) == len(fields(Position))
-                and kinds == sorted({WatchEventKind(kind) for kind in kinds})
-                and all(type(number) is int and number >= -1 for number in (created, *numbers))
-            )
-        except (ValueError, TypeError):
-            valid = False
-        if not valid:
-            problem = "is malformed; give resume_token of an answer of this stream, or nothing"
-        elif kinds != sorted(self.kinds):
-            problem = f"belongs to the kinds {', '.join(kinds)}; ask for the same ones"
-        elif created not in (0, self.created):
+        created, *numbers = read_token(
+            token, "resume_token", self._question, 1 + len(fields(Position))
+        )
+        position = Position(*numbers)
+        if created not in (0, self.created):
             problem = "belongs to another graph; start again without it"
         elif (
             position.round > newest.round
@@ -163,6 +148,7 @@ class WatchPropagationHandler(Servicer):
     async def WatchPropagation(
         self, request: pb.WatchPropagationRequest, context: Context
     ) -> AsyncGenerator[pb.WatchPropagationResponse, None]:
+        check_count(request.kinds, "kinds", len(KINDS))
         kinds = frozenset(
             parse_choice(
                 kind, f"kinds[{place}]", KINDS, "ROUND, MESSAGE, MERGE or EVOLUTION, or no kinds"

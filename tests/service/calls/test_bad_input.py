@@ -67,6 +67,23 @@ async def test_a_bad_event_is_rejected_and_a_good_one_is_recorded(service, field
     assert (good.status, good.sequence > 0) == (ACCEPTED, True)
 
 
+async def test_an_id_that_is_too_long_is_not_sent_back_whole(service):
+    longest, outcome = await record(
+        service, event(event_id="x" * 256, weight=-1.0), event(event_id="x" * 3_000_000)
+    )
+    assert longest.event_id == "x" * 256
+    assert (outcome.field, outcome.event_id) == ("event_id", "x" * 256)
+    assert outcome.ByteSize() < 500
+
+
+async def test_an_attribute_that_nobody_has_is_not_sent_back_whole(service):
+    """Trailers of more than some kilobytes do not reach a caller."""
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await service.stub.TracePropagation(pb.TracePropagationRequest(attribute="名" * 8_000))
+    assert refused.value.code() == grpc.StatusCode.NOT_FOUND
+    assert len(refused.value.details()) < 200
+
+
 IDS = [
     "O'Brien",
     '"; DROP TABLE client; --',

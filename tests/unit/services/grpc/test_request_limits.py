@@ -9,7 +9,7 @@ from propagation.model import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.watch import Position, WatchEventKind
 from services.grpc.handlers.watch_propagation import ResumeTokens
-from services.grpc.requests import parse_field_mask, parse_page
+from services.grpc.requests import make_token, parse_field_mask, parse_page
 
 
 def page_of(token, question="routers 1 None"):
@@ -44,12 +44,27 @@ def test_altered_forged_and_other_tokens_are_refused():
             page_of(token)
 
 
-def test_a_resume_token_with_a_negative_number_is_refused():
+def test_an_altered_resume_token_is_refused():
     tokens = ResumeTokens(frozenset(WatchEventKind), 5)
-    newest = Position(9, 9, 9, 9, 9)
-    assert tokens.decode(tokens.encode(Position()), newest) == Position()
-    with pytest.raises(InvalidInput, match="malformed"):
-        tokens.decode(tokens.encode(Position(-7, 0, -1, 0, 0)), newest)
+    newest, position = Position(9, 9, 9, 9, 9), Position(3, 2, -1, 7, 1)
+    good = tokens.encode(position)
+    assert tokens.decode(good, newest) == position
+    negative = tokens.encode(Position(-7, 0, -1, 0, 0))
+    other_kinds = ResumeTokens({WatchEventKind.ROUND}, 5).encode(position)
+    rounds = make_token("routers 1 None", 5, 3, 2, -1, 7, 1)
+    for token in (
+        negative,
+        other_kinds,
+        rounds,
+        good[:-1] + "2",
+        good.replace(".3.", ".2."),
+        f"{good}.1",
+        good.rpartition(".")[0],
+        "A" * 16 + good[16:],
+        "WzIsWyJyb3VuZCJdLDUsMywyLC0xLDcsMV0=",
+    ):
+        with pytest.raises(InvalidInput, match=r"resume_token.*kinds"):
+            tokens.decode(token, newest)
 
 
 def test_a_long_path_is_cut_in_the_message():
