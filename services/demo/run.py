@@ -106,7 +106,8 @@ async def demo_service(script: DemoScript, *, scripted: bool) -> AsyncIterator[s
                     f"openai.base_url={model.base_url}",
                     "openai.in_flight=20",
                 ]
-            loaded = load_settings(None, os.environ, parse_assignments(assignments))
+            # Not the operator's: they may name a server's graph, a taken port or a paid model.
+            loaded = load_settings(Path(os.devnull), {}, parse_assignments(assignments))
             _log_to_file()
             try:
                 async with running(loaded.settings) as service:

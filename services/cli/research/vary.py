@@ -186,7 +186,16 @@ async def _rank_in_loop(
 ) -> tuple[LoopRanking, dict[str, int]]:
     events = list(check_events(dataset.events))
     with temporary_folder("propagation-effect-") as folder:
-        engine = build_engine(settings.model_copy(update={"database": folder / "loop.db"}))
+        engine = build_engine(
+            settings.model_copy(
+                update={
+                    "store": "sqlite",
+                    "database": folder / "loop.db",
+                    "index": "numpy",
+                    "reasoner": "offline",
+                }
+            )
+        )
         await engine.open()
         try:
             looped = await rank_in_loop(

@@ -4,7 +4,9 @@ import asyncio
 import os
 import signal
 import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -79,6 +81,27 @@ async def test_a_service_that_cannot_start_says_why(tmp_path, monkeypatch):
     with pytest.raises(SettingsError, match="nothing-of-the-kind"):
         async with run.demo_service(script, scripted=False):
             pass
+
+
+async def test_the_operators_settings_are_left_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "propagation.toml").write_text('index = "qdrant"\nserver.host = "0.0.0.0"\n')
+    for name in ("STORE=neo4j", "REASONER=openai", "MONITORING__PORT=9464", "SERVER__TOKENS=none"):
+        monkeypatch.setenv(*f"PROPAGATION_{name}".split("="))
+    used = []
+
+    @asynccontextmanager
+    async def running(settings):
+        used.append(settings)
+        yield SimpleNamespace(address="")
+
+    monkeypatch.setattr(run, "running", running)
+    async with run.demo_service(make_script(None, 7), scripted=False):
+        (settings,) = used
+    assert (settings.store, settings.index, settings.reasoner) == ("sqlite", "numpy", "offline")
+    assert (settings.server.host, settings.server.port) == ("127.0.0.1", 0)
+    assert settings.monitoring.port is None
+    assert settings.database.parent.name.startswith("propagation-demo-")
 
 
 @pytest.mark.slow

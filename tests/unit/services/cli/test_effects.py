@@ -54,6 +54,25 @@ def test_above_every_cosine_nothing_is_routed(dataset):
     assert unreachable.n10["semantic"] == pytest.approx(unreachable.n10["off"], abs=1e-9)
 
 
+def test_the_loop_has_a_temporary_file_of_its_own_and_asks_no_model(dataset, monkeypatch):
+    class Built(Exception):
+        pass
+
+    def build(settings):
+        raise Built(settings.graph_file.parent.name, settings.index, settings.reasoner)
+
+    monkeypatch.setattr("services.cli.research.vary.build_engine", build)
+    servers = SETTINGS.model_copy(
+        update={"store": "neo4j", "index": "qdrant", "reasoner": "openai"}
+    )
+    options = evaluation_settings(servers, seeds=1)
+    with pytest.raises(Built) as built:
+        measure("buffer=1", dataset, stream_of(dataset), servers, options, 60)
+    folder, *others = built.value.args
+    assert folder.startswith("propagation-effect-")
+    assert others == ["numpy", "offline"]
+
+
 @pytest.mark.slow
 def test_a_smaller_buffer_lets_more_fall_out(dataset):
     small, large = vary("buffer=1,8", dataset, first=200).report.points
