@@ -67,7 +67,7 @@ imports: $(READY)  ## imports run one way
 
 containers: $(READY)  ## docker-compose.yml as Docker Compose reads it, and the Dockerfile's linter; neither needs a Docker engine
 	$(BIN)/hadolint Dockerfile
-	NEO4J_PASSWORD=x QDRANT_API_KEY=x GRAFANA_PASSWORD=x $(BIN)/docker-compose --profile '*' config --quiet
+	$(BIN)/docker-compose --profile '*' config --quiet
 
 docs: $(READY)  ## the documentation as a site, in build/docs; a broken link is an error
 	$(BIN)/sphinx-build -W --keep-going -n -q -b html docs build/docs
@@ -102,23 +102,33 @@ bench-neo4j: $(COMPILED)  ## the service on a Neo4j server, which is started her
 bench-life-short: $(COMPILED)  ## the same programs for a few seconds each
 	$(BIN)/python -m benchmarks --life --short
 
-up: .env secrets  ## what docker-compose.yml holds
+up: secrets  ## what docker-compose.yml holds
 	docker compose up --detach --build --wait
 
-.env:
-	@echo "Passwords come from .env, which is not committed: cp .env.example .env, and set them."; exit 2
+# The passwords of docker-compose.yml, and a folder for each container that has more. Only this user gets
+# into secrets/; the files below it are readable, because the containers run as other users.
+secrets: secrets/passwords/propagation.toml secrets/prometheus/clients.pem secrets/service/health.token secrets/prometheus/prometheus.token  ## passwords, tokens and key pairs of the containers, made once
 
-# A folder for each connection of docker-compose.yml. Only this user gets into secrets/; the files below
-# it are readable, because the containers run as other users.
-secrets: secrets/dashboard/pair.pem secrets/service/health.token secrets/metrics/prometheus.token  ## tokens and a key pair for the containers' calls, made once
-
-secrets/dashboard/pair.pem:
+secrets/passwords/propagation.toml:
 	@mkdir -p -m 700 secrets && mkdir -p -m 755 $(@D)
-	openssl req -x509 -newkey rsa:3072 -nodes -days 3650 -subj /CN=prometheus -addext subjectAltName=DNS:prometheus,IP:127.0.0.1 \
-		-keyout $(@D)/pair.key -out $@ 2> /dev/null
+	@neo4j=$$(openssl rand -hex 24); qdrant=$$(openssl rand -hex 24); cd $(@D); \
+		openssl rand -hex 24 > grafana; \
+		echo "neo4j/$$neo4j" > neo4j; \
+		printf 'service:\n  api_key: %s\n' $$qdrant > qdrant.yaml; \
+		printf '[neo4j]\npassword = "%s"\n[qdrant]\napi_key = "%s"\n' $$neo4j $$qdrant > $(@F)
 	@chmod 644 $(@D)/*
 
-secrets/service/health.token secrets/metrics/prometheus.token: | $(RUNS)
+# Each shows its own certificate, which the other trusts.
+secrets/prometheus/clients.pem: PAIR = openssl req -x509 -newkey rsa:3072 -nodes -days 3650 2> /dev/null
+secrets/prometheus/clients.pem:
+	@mkdir -p -m 700 secrets && mkdir -p -m 755 $(@D) secrets/grafana
+	$(PAIR) -subj /CN=prometheus -addext subjectAltName=DNS:prometheus,IP:127.0.0.1 -keyout $(@D)/prometheus.key -out $(@D)/prometheus.pem
+	$(PAIR) -subj /CN=grafana -keyout secrets/grafana/grafana.key -out secrets/grafana/grafana.pem
+	cp $(@D)/prometheus.pem secrets/grafana/
+	cat $(@D)/prometheus.pem secrets/grafana/grafana.pem > $@
+	@chmod 644 $(@D)/* secrets/grafana/*
+
+secrets/service/health.token secrets/prometheus/prometheus.token: | $(RUNS)
 	@mkdir -p -m 700 secrets && mkdir -p -m 755 secrets/service $(@D)
 	$(BIN)/propagation token new $(basename $(@F)) --role read --tokens secrets/service/tokens > $@
 	@chmod 644 $@ secrets/service/tokens

@@ -40,12 +40,13 @@ async def started(tmp_path):
     environment = SERVICES["propagation"]["environment"] | HERE
     environment = {name: in_folder(value, tmp_path) for name, value in environment.items()}
     environment["PROPAGATION_DATABASE"] = str(tmp_path / "graph.db")
+    (tmp_path / "propagation").write_text('neo4j.password = "secret"\n')
     async with running(load_settings(None, environment, {}).settings) as service:
         yield service, secrets["prometheus"][0]
 
 
 def in_folder(text, folder):
-    return text.replace("/secrets/", f"{folder}/")
+    return text.replace("/run/secrets/", f"{folder}/").replace("/secrets/", f"{folder}/")
 
 
 async def test_the_health_check_fails_where_its_token_is_refused(started, tmp_path):

@@ -1,9 +1,7 @@
 """docker-compose.yml, Dockerfile and the monitoring files, checked without a Docker engine."""
 
 import json
-import os
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -40,6 +38,7 @@ KNOWN = {
     "networks",
     "user",
     "pids_limit",
+    "secrets",
 }
 VARIABLE = re.compile(r"\$\{(\w+)(?::([?-])([^}]*))?\}")
 SIZE = re.compile(r"\d+[mg]")
@@ -83,15 +82,27 @@ def test_data_is_in_named_volumes():
     assert all((ROOT / file).exists() for file in files if not file.startswith("./secrets/"))
 
 
-def test_passwords_come_from_the_environment_and_have_no_default():
-    text = (ROOT / "docker-compose.yml").read_text()
-    asked = {name: kind for name, kind, _ in VARIABLE.findall(text)}
-    assert asked["NEO4J_PASSWORD"] == asked["QDRANT_API_KEY"] == asked["GRAFANA_PASSWORD"] == "?"
+def test_no_secret_is_a_variable():
+    for service in SERVICES.values():
+        for name, value in service.get("environment", {}).items():
+            secret = re.search("PASSWORD|AUTH|API_KEY|TOKEN", name)
+            assert not secret or value.startswith(("/run/secrets/", "/secrets/"))
+    asked = {name for name, *_ in VARIABLE.findall((ROOT / "docker-compose.yml").read_text())}
+    assert asked == {"PROPAGATION_INSECURE", "PROPAGATION_PORTS", "PROPAGATION_REPLICAS"}
     example = (ROOT / ".env.example").read_text()
-    assert {name for name in asked if name != "PROPAGATION_INSECURE"} <= set(
-        re.findall(r"^(?:# )?(\w+)=", example, re.M)
+    assert asked - {"PROPAGATION_INSECURE"} == set(re.findall(r"^# (\w+)=", example, re.M))
+
+
+def test_each_secret_is_of_one_container_or_of_one_connection():
+    used = [
+        secret if isinstance(secret, str) else secret["source"]
+        for service in SERVICES.values()
+        for secret in service.get("secrets", ())
+    ]
+    assert sorted(used) == sorted(COMPOSE["secrets"])
+    assert all(
+        secret["file"].startswith("./secrets/passwords/") for secret in COMPOSE["secrets"].values()
     )
-    assert not re.search(r"^\w*(?:PASSWORD|KEY)=\S", example, re.M)
     assert {".env", "secrets/"} <= set((ROOT / ".gitignore").read_text().splitlines())
     assert {".env", "secrets"} <= set((ROOT / ".dockerignore").read_text().splitlines())
 
@@ -100,6 +111,7 @@ def test_every_variable_of_the_service_is_a_setting():
     told = {name for name in SERVICES["propagation"]["environment"] if name.startswith(PREFIX)}
     told |= set(re.findall(rf"# ({PREFIX}\w+):", (ROOT / "docker-compose.yml").read_text()))
     told -= {
+        f"{PREFIX}CONFIG",
         stub.CA,
         stub.CERTIFICATE,
         stub.KEY,
@@ -109,12 +121,14 @@ def test_every_variable_of_the_service_is_a_setting():
     )
 
 
-def test_passwords_are_sent_without_tls_only_because_both_settings_allow_it():
+def test_passwords_are_sent_without_tls_only_because_both_settings_allow_it(tmp_path):
+    passwords = tmp_path / "passwords.toml"
+    passwords.write_text('neo4j.password = "very-secret"\nqdrant.api_key = "very-secret"\n')
     environment = {
-        name: VARIABLE.sub("very-secret", value)
+        name: value
         for name, value in SERVICES["propagation"]["environment"].items()
         if name.startswith(f"{PREFIX}NEO4J__") or name.startswith(f"{PREFIX}QDRANT__")
-    }
+    } | {f"{PREFIX}CONFIG": str(passwords)}
     settings = load_settings(None, environment, {}).settings
     assert settings.neo4j.credentials() == ("neo4j", "very-secret")
     qdrant_index(settings, sqlite_store(settings))
@@ -169,22 +183,6 @@ def test_the_lock_of_the_image_is_part_of_the_whole_lock():
         "make lock writes both"
     )
     assert names.isdisjoint({"pytest", "mypy", "ruff", "grpcio-tools", "py2neo"})
-
-
-def test_make_up_names_missing_variables(tmp_path):
-    """Before Docker is asked for anything."""
-    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
-    done = subprocess.run(
-        ["make", "up"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=20,
-        env={"PATH": os.environ["PATH"]},
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "cp .env.example .env" in done.stdout
 
 
 def test_monitoring_files_are_valid():

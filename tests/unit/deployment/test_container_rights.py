@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from services.config.sources import load_settings
 from services.security.roles import ROLES_BY_CALL
 from services.security.tokens import find_token, read_tokens
 
@@ -74,8 +75,10 @@ def test_a_container_reaches_those_that_it_calls_and_no_others():
     internal = {
         name for name, options in COMPOSE["networks"].items() if options == {"internal": True}
     }
-    assert internal == {"index", "metrics"}
-    assert set(COMPOSE["networks"]) - internal == {"graph", "dashboard"} <= published
+    assert internal == {"graph", "index", "metrics", "dashboard"}
+    outer = set(COMPOSE["networks"]) - internal
+    assert outer == published - internal, "a published port needs a network that is not internal"
+    assert all(sum(one in joined for joined in networks.values()) == 1 for one in outer)
 
 
 def test_a_container_sees_the_secrets_of_its_own_calls_only():
@@ -91,8 +94,8 @@ def test_a_container_sees_the_secrets_of_its_own_calls_only():
         "neo4j": set(),
         "qdrant": set(),
         "propagation": {"service"},
-        "prometheus": {"metrics", "dashboard"},
-        "grafana": {"dashboard"},
+        "prometheus": {"prometheus"},
+        "grafana": {"grafana"},
     }
 
 
@@ -109,15 +112,14 @@ def test_kernels_are_compiled_for_any_processor_before_the_image_is_done():
 
 def test_every_health_check_of_what_is_called_presents_the_callers_secret():
     checks = {name: " ".join(service["healthcheck"]["test"]) for name, service in SERVICES.items()}
-    assert "NEO4J_AUTH#neo4j/" in checks["neo4j"]
-    assert "$$QDRANT__SERVICE__API_KEY" in checks["qdrant"]
+    assert "/run/secrets/neo4j" in checks["neo4j"]
+    assert "/qdrant/config/local.yaml" in checks["qdrant"]
     assert "/secrets/health.token" in checks["propagation"]
     assert "--http.config.file=/etc/prometheus/client.yml" in checks["prometheus"]
-    assert SERVICES["grafana"]["networks"] == ["dashboard"], "no other container calls Grafana"
 
 
-async def test_the_health_check_of_qdrant_sends_the_key_and_fails_without():
-    asked = []
+async def test_the_health_check_of_qdrant_sends_the_key_and_fails_without(tmp_path):
+    asked, settings = [], tmp_path / "local.yaml"
 
     async def answer(reader, writer):
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
@@ -133,9 +135,11 @@ async def test_the_health_check_of_qdrant_sends_the_key_and_fails_without():
     codes = []
     async with server:
         for key in ("se%cret", "another"):
+            settings.write_text(f"service:\n  api_key: {key}\n")
             check = await asyncio.create_subprocess_shell(
-                command.replace("6333", str(port)),
-                env={"PATH": os.environ["PATH"], "QDRANT__SERVICE__API_KEY": key},
+                command.replace("6333", str(port)).replace(
+                    "/qdrant/config/local.yaml", str(settings)
+                )
             )
             codes.append(await asyncio.wait_for(check.wait(), 20))
     assert (codes[0], codes[1] != 0) == (0, True)
@@ -166,20 +170,41 @@ def test_secrets_are_closed_to_other_users_of_the_host_and_open_to_those_in_cont
     }
     assert stat.S_IMODE(made.stat().st_mode) == 0o700
     assert modes == {
+        "passwords": 0o755,
+        "passwords/neo4j": 0o644,
+        "passwords/qdrant.yaml": 0o644,
+        "passwords/propagation.toml": 0o644,
+        "passwords/grafana": 0o644,
         "service": 0o755,
         "service/tokens": 0o644,
         "service/health.token": 0o644,
-        "metrics": 0o755,
-        "metrics/prometheus.token": 0o644,
-        "dashboard": 0o755,
-        "dashboard/pair.pem": 0o644,
-        "dashboard/pair.key": 0o644,
+        "prometheus": 0o755,
+        "prometheus/prometheus.token": 0o644,
+        "prometheus/prometheus.pem": 0o644,
+        "prometheus/prometheus.key": 0o644,
+        "prometheus/clients.pem": 0o644,
+        "grafana": 0o755,
+        "grafana/prometheus.pem": 0o644,
+        "grafana/grafana.pem": 0o644,
+        "grafana/grafana.key": 0o644,
     }
+
+
+def test_both_sides_of_a_connection_have_its_password_and_no_two_are_equal(made):
+    settings = load_settings(made / "passwords" / "propagation.toml", {}, {}).settings
+    neo4j = settings.neo4j.password.get_secret_value()
+    qdrant = settings.qdrant.api_key.get_secret_value()
+    assert (made / "passwords" / "neo4j").read_text() == f"neo4j/{neo4j}\n"
+    told = yaml.safe_load((made / "passwords" / "qdrant.yaml").read_text())
+    assert told == {"service": {"api_key": qdrant}}
+    grafana = (made / "passwords" / "grafana").read_text().strip()
+    assert len({neo4j, qdrant, grafana}) == 3
+    assert all(len(secret) == 48 for secret in (neo4j, qdrant, grafana))
 
 
 def test_each_caller_has_a_token_of_its_own_with_the_role_that_it_needs(made):
     tokens = read_tokens(made / "service" / "tokens")
-    for file in ("service/health.token", "metrics/prometheus.token"):
+    for file in ("service/health.token", "prometheus/prometheus.token"):
         found = find_token((made / file).read_text().strip(), tokens)
         assert found.name == Path(file).stem
         assert found.roles == set(ROLES_BY_CALL["GetStatus"])
@@ -200,33 +225,47 @@ def test_a_new_token_leaves_the_file_readable_for_the_container(made):
     assert [file.name for file in tokens.parent.iterdir() if "partial" in file.name] == []
 
 
-async def test_prometheus_answers_only_the_key_pair_of_its_connection(made):
-    """The pair is certificate, authority and client certificate, as both files name it."""
+async def test_prometheus_answers_only_grafana_and_its_own_health_check(made):
+    """Each has a key pair of its own, in the files that the settings name."""
     web = yaml.safe_load((MONITORING / "prometheus-web.yml").read_text())["tls_server_config"]
-    client = yaml.safe_load((MONITORING / "prometheus-client.yml").read_text())["tls_config"]
-    assert web.pop("client_auth_type") == "RequireAndVerifyClientCert"
-    pair, key = (made / "dashboard" / name for name in ("pair.pem", "pair.key"))
-    named = {"/secrets/dashboard/pair.pem", "/secrets/dashboard/pair.key"}
-    assert set(web.values()) == set(client.values()) == named
+    check = yaml.safe_load((MONITORING / "prometheus-client.yml").read_text())["tls_config"]
     source = yaml.safe_load((MONITORING / "grafana-sources.yml").read_text())["datasources"][0]
     assert source["url"] == "https://prometheus:9090"
     assert source["jsonData"] == {"tlsAuth": True, "tlsAuthWithCACert": True}
-    secure = set(source["secureJsonData"].values())
-    assert secure == {f"$__file{{{file}}}" for file in named}
+    grafana = {
+        name: text.removeprefix("$__file{").removesuffix("}")
+        for name, text in source["secureJsonData"].items()
+    }
+    assert web["client_auth_type"] == "RequireAndVerifyClientCert"
 
-    serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=pair)
-    serving.load_cert_chain(pair, key)
+    def file_of(container, named):
+        return made / container / Path(named).relative_to("/secrets")
+
+    serving = ssl.create_default_context(
+        ssl.Purpose.CLIENT_AUTH, cafile=file_of("prometheus", web["client_ca_file"])
+    )
+    serving.load_cert_chain(
+        *(file_of("prometheus", web[name]) for name in ("cert_file", "key_file"))
+    )
     serving.verify_mode = ssl.CERT_REQUIRED
+    callers = [
+        [file_of("prometheus", check[name]) for name in ("ca_file", "cert_file", "key_file")],
+        [
+            file_of("grafana", grafana[name])
+            for name in ("tlsCACert", "tlsClientCert", "tlsClientKey")
+        ],
+    ]
+    assert callers[0][2].read_bytes() != callers[1][2].read_bytes()
 
     async def answer(_, writer):
         writer.write(b"ready")
         await writer.drain()
         writer.close()
 
-    async def ask(name, with_pair):
-        context = ssl.create_default_context(cafile=pair)
-        if with_pair:
-            context.load_cert_chain(pair, key)
+    async def ask(name, authority, *pair):
+        context = ssl.create_default_context(cafile=authority)
+        if pair:
+            context.load_cert_chain(*pair)
         reader, writer = await asyncio.open_connection(
             "127.0.0.1", port, ssl=context, server_hostname=name
         )
@@ -238,15 +277,15 @@ async def test_prometheus_answers_only_the_key_pair_of_its_connection(made):
     server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=serving)
     port = server.sockets[0].getsockname()[1]
     async with server:
-        for name in ("prometheus", "127.0.0.1"):
-            assert await ask(name, with_pair=True) == b"ready"
+        for name, caller in zip(("127.0.0.1", "prometheus"), callers, strict=True):
+            assert await ask(name, *caller) == b"ready"
         with suppress(ssl.SSLError, ConnectionError):  # or the connection just ends
-            assert await ask("prometheus", with_pair=False) == b""
+            assert await ask("prometheus", callers[1][0]) == b""
 
 
 def test_prometheus_presents_its_token_to_the_service():
     job = yaml.safe_load((MONITORING / "prometheus.yml").read_text())["scrape_configs"][0]
-    assert job["authorization"] == {"credentials_file": "/secrets/metrics/prometheus.token"}
+    assert job["authorization"] == {"credentials_file": "/secrets/prometheus.token"}
     environment = SERVICES["propagation"]["environment"]
     assert environment["PROPAGATION_SERVER__TOKENS"] == "/secrets/tokens"
 
