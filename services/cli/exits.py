@@ -1,6 +1,7 @@
 """Exit codes, and how an error becomes a line and a code."""
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typer.exceptions import TyperException
 from propagation.errors import NotFound, NotReached, PropagationError, StoreBusy, StoreUnreachable
 from services.client.errors import Refused, Unreachable, UsageProblem
 from services.runtime.console import print_error
+from services.runtime.interruption import STOP_SIGNALS, interruption
 
 
 class ExitCode(IntEnum):
@@ -47,22 +49,20 @@ CODES: tuple[tuple[type[Exception], ExitCode], ...] = (
 )
 
 
-def code_of(error: PropagationError) -> ExitCode:
-    """Return the exit code of an error."""
-    return next(code for kind, code in CODES if isinstance(error, kind))
-
-
 def run_command(command: Callable[[], int | None], debug: bool) -> int:
     """Run a command, and return its exit code.
 
-    An error becomes one line on stderr and an exit code.
+    An error becomes one line on stderr and an exit code. Signals interrupt the command, and not
+    Python's own end after it.
     """
     try:
+        interruption.start()
         return command() or ExitCode.DONE
     except TyperException as error:
         return _report_error(_usage(error), ExitCode.USAGE, debug)
     except PropagationError as error:
-        return _report_error(str(error), code_of(error), debug)
+        code = next(code for kind, code in CODES if isinstance(error, kind))
+        return _report_error(str(error), code, debug)
     except BrokenPipeError:
         # `| head` closed the pipe: what is still buffered goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -81,6 +81,9 @@ def run_command(command: Callable[[], int | None], debug: bool) -> int:
             ExitCode.FAULT,
             debug,
         )
+    finally:
+        for number in STOP_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
 
 
 class Command(TyperCommand):

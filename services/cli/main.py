@@ -1,8 +1,8 @@
 """The entry point of `propagation`."""
 
+import os
+import signal
 import sys
-
-from services.runtime.interruption import INTERRUPTED, interruption
 
 
 def run() -> None:
@@ -10,15 +10,16 @@ def run() -> None:
 
     --debug may stand anywhere.
     """
-    try:
-        interruption.start()
-        from services.runtime.kernel_cache import use_kernel_cache
+    # A signal that comes within the imports ends the process: as an exception it would end in a
+    # stack trace, or in none if a callback of an import swallows it.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda *_: os._exit(130))
+    from services.runtime.kernel_cache import use_kernel_cache
 
-        use_kernel_cache()
-        from services.cli.app import app
-        from services.cli.exits import run_command
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    use_kernel_cache()
+    from services.cli.app import app
+    from services.cli.exits import run_command
 
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1

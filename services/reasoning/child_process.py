@@ -37,12 +37,7 @@ log = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """Draft claims until the service closes the pipe.
-
-    Signals to the process group are ignored: the service ends this process last.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    """Draft claims until the service closes the pipe."""
     os.nice(NICENESS)  # calls go first
     collect_garbage_rarely()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

@@ -48,5 +48,8 @@ def _watch_parent(parent: int) -> None:
 if __name__ == "__main__":
     _, number, name, *rest = sys.argv
     sys.argv = [name, *rest]
+    # They come to a whole process group; the parent ends this process, or the kernel does.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     bind_to_parent(int(number))
     runpy.run_module(name, run_name="__main__", alter_sys=True)

@@ -40,6 +40,8 @@ class Interruption:
         os.set_blocking(write, False)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         signal.signal(signal.SIGTERM, _handle_as_ctrl_c)
+        if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Thread(target=self._watch, args=(read,), daemon=True).start()
 
     def drain(self, seconds: float) -> None:

@@ -5,6 +5,7 @@ import atexit
 import hashlib
 import os
 import shutil
+import signal
 import sys
 import time
 from contextlib import ExitStack
@@ -12,7 +13,6 @@ from pathlib import Path
 
 from propagation.forced_exit import temporary_folder
 from services.runtime.bound_process import bound_command
-from services.runtime.interruption import INTERRUPTED, interruption
 
 KERNELS = ("evaluation/kernels", "numbers")
 
@@ -107,8 +107,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        interruption.start()
-        main()
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # it ends at once; while it compiles, Python waits
+    main()

@@ -22,6 +22,19 @@ LIMIT_SECONDS, BEGUN_SECONDS = 2.0, 120.0
 # CPython ends itself by SIGINT if that came while it ran a string; a shell shows 130 for both.
 INTERRUPTED = (ExitCode.INTERRUPTED, -signal.SIGINT)
 PROGRAM = (sys.executable, "-m", "services.cli.main")
+FIRST_LINE = """
+import os, signal
+from services.cli import main
+
+set_handler = signal.signal
+def say_first(*arguments):
+    set_handler(*arguments)
+    if arguments[0] == signal.SIGINT:
+        signal.signal = set_handler
+        os.write(1, b"\\n")
+signal.signal = say_first
+main.run()
+"""
 
 
 def start(folder, *arguments, **environment):
@@ -61,6 +74,32 @@ def wait_until(true, seconds=BEGUN_SECONDS):
     while not true():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+@pytest.mark.parametrize("command", [("status",), ("serve", "--port", "0"), ("--version",)])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_the_command_line_is_loaded_ends_it_without_a_stack_trace(
+    tmp_path, command, number
+):
+    """The process says first that Python has come to our first line."""
+    for turn in range(15):
+        early = subprocess.Popen(
+            [sys.executable, "-c", FIRST_LINE, *command],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": os.getcwd()},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert early.stdout.readline() == "\n"
+        time.sleep(0.02 * turn)
+        early.send_signal(number)
+        _, errors = early.communicate(timeout=60)
+        assert "Traceback" not in errors
+        assert early.returncode in (
+            *INTERRUPTED,
+            *(ExitCode.DONE, ExitCode.UNREACHABLE),  # the command's own, when it was done already
+        )
 
 
 @pytest.mark.parametrize("after", [0.5, 2.0, 4.0, 7.0])

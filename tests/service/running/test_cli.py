@@ -19,6 +19,7 @@ import pytest
 
 from services import server
 from services.cli import main
+from services.runtime.interruption import STOP_SIGNALS
 
 COMMAND = [sys.executable, "-m", "services.cli.main"]
 STORED = ("users", "items", "recorded_through")
@@ -37,6 +38,7 @@ SETTINGS = [
 def run(*arguments):
     """A finished command: its exit code, stdout and stderr."""
     out, err, thresholds = io.StringIO(), io.StringIO(), gc.get_threshold()
+    handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
     with (
         patch.object(sys, "argv", ["propagation", *map(str, arguments)]),
         redirect_stdout(out),
@@ -46,6 +48,8 @@ def run(*arguments):
     ):  # a process has one log: pytest's here
         main.run()
     gc.set_threshold(*thresholds)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
     return SimpleNamespace(
         returncode=ended.value.code, stdout=out.getvalue(), stderr=err.getvalue()
     )
@@ -483,6 +487,23 @@ def test_a_client_is_exported_to_a_new_file_or_with_force(at, tmp_path):
         "what is there stays where there is nothing new"
     )
     assert [file.name for file in tmp_path.iterdir()] == [to.name], "no partial file stays"
+
+
+def test_a_dash_is_stdout_or_refused_and_never_a_file(at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exported = run("export-client", "--user", "cid", "-o", "-", *at)
+    assert exported.stdout == run("export-client", "--user", "cid", *at).stdout != ""
+    for command in (
+        ("report", *at, "-o"),
+        ("backup",),
+        ("export",),
+        ("evaluate", ".", "--save"),
+        ("evaluate", ".", "--plot"),
+    ):
+        for file, problem in (("-", "name a file"), ("gone/x.png", "is no folder")):
+            refused = run(*command, file)
+            assert (refused.returncode, problem in refused.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_export_follows_a_link_to_a_file(at, tmp_path):
