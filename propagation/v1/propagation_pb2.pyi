@@ -1115,7 +1115,7 @@ class InteractionOutcome(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     DETAIL_FIELD_NUMBER: _builtins.int
     event_id: _builtins.str
-    """The event's id."""
+    """The event's id; of one that is too long, the first 256 characters."""
     status: Global___InteractionStatus.ValueType
     """Accepted, duplicate or rejected."""
     sequence: _builtins.int

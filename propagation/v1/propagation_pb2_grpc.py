@@ -281,8 +281,9 @@ class PropagationServiceServicer:
         token still finds the unread ones. The stream's first token is in its initial metadata,
         propagation-resume-token. The stream ends with OK when the service stops. Role: read.
 
-        INVALID_ARGUMENT: a kind is unknown, or the token is malformed, or belongs to other kinds or
-        another graph. UNAUTHENTICATED, PERMISSION_DENIED: the token was withdrawn meanwhile.
+        INVALID_ARGUMENT: a kind is unknown, there are more than four, or the token was altered, or
+        belongs to other kinds or another graph. UNAUTHENTICATED, PERMISSION_DENIED: the token was
+        withdrawn meanwhile.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -179,8 +179,9 @@ class PropagationServiceStub:
     token still finds the unread ones. The stream's first token is in its initial metadata,
     propagation-resume-token. The stream ends with OK when the service stops. Role: read.
 
-    INVALID_ARGUMENT: a kind is unknown, or the token is malformed, or belongs to other kinds or
-    another graph. UNAUTHENTICATED, PERMISSION_DENIED: the token was withdrawn meanwhile.
+    INVALID_ARGUMENT: a kind is unknown, there are more than four, or the token was altered, or
+    belongs to other kinds or another graph. UNAUTHENTICATED, PERMISSION_DENIED: the token was
+    withdrawn meanwhile.
     """
     RunRound: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.RunRoundRequest, _propagation_pb2.RunRoundResponse]
     """Run a propagation round now; the schedule runs them otherwise.
@@ -349,8 +350,9 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     token still finds the unread ones. The stream's first token is in its initial metadata,
     propagation-resume-token. The stream ends with OK when the service stops. Role: read.
 
-    INVALID_ARGUMENT: a kind is unknown, or the token is malformed, or belongs to other kinds or
-    another graph. UNAUTHENTICATED, PERMISSION_DENIED: the token was withdrawn meanwhile.
+    INVALID_ARGUMENT: a kind is unknown, there are more than four, or the token was altered, or
+    belongs to other kinds or another graph. UNAUTHENTICATED, PERMISSION_DENIED: the token was
+    withdrawn meanwhile.
     """
     RunRound: _aio.UnaryUnaryMultiCallable[_propagation_pb2.RunRoundRequest, _propagation_pb2.RunRoundResponse]  # type: ignore[assignment]
     """Run a propagation round now; the schedule runs them otherwise.
@@ -582,8 +584,9 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         token still finds the unread ones. The stream's first token is in its initial metadata,
         propagation-resume-token. The stream ends with OK when the service stops. Role: read.
 
-        INVALID_ARGUMENT: a kind is unknown, or the token is malformed, or belongs to other kinds or
-        another graph. UNAUTHENTICATED, PERMISSION_DENIED: the token was withdrawn meanwhile.
+        INVALID_ARGUMENT: a kind is unknown, there are more than four, or the token was altered, or
+        belongs to other kinds or another graph. UNAUTHENTICATED, PERMISSION_DENIED: the token was
+        withdrawn meanwhile.
         """
 
     @_abc_1.abstractmethod
