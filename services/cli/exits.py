@@ -1,7 +1,5 @@
 """Exit codes, and how an error becomes a line and a code."""
 
-import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -15,7 +13,7 @@ from typer.exceptions import TyperException
 from propagation.errors import NotFound, NotReached, PropagationError, StoreBusy, StoreUnreachable
 from services.client.errors import Refused, Unreachable, UsageProblem
 from services.runtime.console import print_error
-from services.runtime.interruption import STOP_SIGNALS, interruption
+from services.runtime.interruption import interruption
 
 
 class ExitCode(IntEnum):
@@ -52,21 +50,21 @@ CODES: tuple[tuple[type[Exception], ExitCode], ...] = (
 def run_command(command: Callable[[], int | None], debug: bool) -> int:
     """Run a command, and return its exit code.
 
-    An error becomes one line on stderr and an exit code. Signals interrupt the command, and not
-    Python's own end after it.
+    An error becomes one line on stderr and an exit code.
     """
     try:
         interruption.start()
-        return command() or ExitCode.DONE
+        try:
+            return command() or ExitCode.DONE
+        finally:
+            sys.stdout.flush()
     except TyperException as error:
         return _report_error(_usage(error), ExitCode.USAGE, debug)
     except PropagationError as error:
         code = next(code for kind, code in CODES if isinstance(error, kind))
         return _report_error(str(error), code, debug)
     except BrokenPipeError:
-        # `| head` closed the pipe: what is still buffered goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.DONE
+        return ExitCode.DONE  # `| head` closed the pipe
     except (KeyboardInterrupt, typer.Abort):
         return ExitCode.INTERRUPTED
     except OSError as error:
@@ -81,9 +79,6 @@ def run_command(command: Callable[[], int | None], debug: bool) -> int:
             ExitCode.FAULT,
             debug,
         )
-    finally:
-        for number in STOP_SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
 
 
 class Command(TyperCommand):

@@ -18,17 +18,19 @@ def run() -> None:
     from services.runtime.kernel_cache import use_kernel_cache
 
     use_kernel_cache()
+    from propagation.forced_exit import clean_up_now
     from services.cli.app import app
     from services.cli.exits import run_command
 
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
-    sys.exit(
-        run_command(
-            lambda: app(arguments or ["--help"], prog_name="propagation", standalone_mode=False),
-            debug,
-        )
+    code = run_command(
+        lambda: app(arguments or ["--help"], prog_name="propagation", standalone_mode=False), debug
     )
+    # Python's own end takes two seconds on a busy machine, stops the thread that counts them, and
+    # turns a signal into a stack trace.
+    clean_up_now()
+    os._exit(code)
 
 
 if __name__ == "__main__":

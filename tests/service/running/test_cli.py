@@ -44,6 +44,7 @@ def run(*arguments):
         redirect_stdout(out),
         redirect_stderr(err),
         patch.object(server, "configure_logging"),
+        patch.object(os, "_exit", sys.exit),
         pytest.raises(SystemExit) as ended,
     ):  # a process has one log: pytest's here
         main.run()
