@@ -18,7 +18,9 @@ from propagation.routing import (
 )
 from propagation.workflow.concurrency import ROUND_LEASE, Leases
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views import NumbersOwner
+from propagation.workflow.views import NumbersOwner, NumbersView
+
+CLIENTS_A_READ = 256
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,13 @@ class LiveTasteWeights:
     store: GraphStore
 
     async def of_clients(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
-        return await self.numbers.taste_weights(refs, count) if refs else []
+        """Read the weights of some clients at a time; other reads run in between."""
+        found: list[Weights] = []
+        for start in range(0, len(refs), CLIENTS_A_READ):
+            found += await self.numbers.run(
+                NumbersView.taste_weights, refs[start : start + CLIENTS_A_READ], count
+            )
+        return found
 
     async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
         written = await self.store.taste_written(

@@ -6,10 +6,9 @@ Learning and reading take turns on the view.
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Concatenate, ParamSpec, TypeVar
 
 from propagation.model import NotReached
@@ -42,13 +41,11 @@ class CorePool:
             kernel(0, blocks)
             return
         bounds = [blocks * part // parts for part in range(parts + 1)]
-        others = [self._others.submit(kernel, begin, end) for begin, end in pairwise(bounds[1:])]
+        others = self._others.map(kernel, bounds[1:-1], bounds[2:])
         try:
             kernel(bounds[0], bounds[1])
         finally:
-            wait(others)
-        for other in others:
-            other.result()
+            list(others)  # waits for all of them, and raises what they raised
 
     def close(self) -> None:
         self._others.shutdown()
@@ -59,7 +56,6 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-CLIENTS_A_CALL = 256
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -122,17 +118,6 @@ class NumbersOwner:
                     await self._progress.wait()
         except TimeoutError:
             raise NotReached(sequence, self.view.applied_through) from None
-
-    async def taste_weights(
-        self, refs: Sequence[int], count: int
-    ) -> Sequence[Sequence[tuple[int, float]]]:
-        """Call NumbersView.taste_weights for some clients at a time; reads run in between."""
-        found: list[list[tuple[int, float]]] = []
-        for start in range(0, len(refs), CLIENTS_A_CALL):
-            found += await self.run(
-                NumbersView.taste_weights, refs[start : start + CLIENTS_A_CALL], count
-            )
-        return found
 
     def close(self) -> None:
         self._thread.shutdown()
