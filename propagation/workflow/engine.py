@@ -39,7 +39,6 @@ from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.repair import OnProgress, no_progress
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.learn.gauge import read_gauge
 from propagation.workflow.learn.item_embedding import RefusedTexts
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild
@@ -505,7 +504,7 @@ class Engine:
 
         None before the first interaction with a negative.
         """
-        return await self.compute(read_gauge)
+        return await self.compute(NumbersView.gauge)
 
     @property
     def expenses(self) -> Expenses:

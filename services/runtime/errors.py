@@ -8,8 +8,6 @@ class NotAllowed(PropagationError):
 
     def __init__(self, what: str, role: str) -> None:
         super().__init__(f"{what} needs the role {role}; call with a token that has it")
-        self.what = what
-        self.role = role
 
 
 class NotLoopback(PropagationError):

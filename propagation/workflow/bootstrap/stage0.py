@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model import Client, ClientKind, Epoch, LearnedBlock, LeaseHeld
+from propagation.model import Client, Epoch, LearnedBlock, LeaseHeld
 from propagation.ports import Embedder, FittableEmbedder, GraphStore, Lease
 from propagation.routing import SemanticPolicy, own_attributes, spherical_kmeans
 from propagation.workflow.concurrency import ROUND_LEASE, WAIT_SECONDS, Activity, Exclusion, Leases
@@ -33,7 +33,7 @@ from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views import NumbersOwner, NumbersView
+from propagation.workflow.views import NumbersOwner, NumbersView, scan_items
 
 PAGE = 5_000
 ENTRIES_A_BLOCK = 2_048
@@ -43,12 +43,7 @@ log = logging.getLogger(__name__)
 
 async def catalogue_of(store: GraphStore) -> list[Client]:
     """Return all items that have text, by ref."""
-    found: list[Client] = []
-    after = -1
-    while page := await store.scan_clients(ClientKind.ITEM, after, PAGE):
-        found.extend(client for client in page if client.has_text)
-        after = page[-1].ref
-    return found
+    return [item async for items in scan_items(store) for item in items if item.has_text]
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Views that a process holds in memory, fed by the log."""
 
-from propagation.workflow.views.catalogue import Catalogue
+from propagation.workflow.views.catalogue import Catalogue, scan_items
 from propagation.workflow.views.client_memory import ClientMemory, erased_clients
 from propagation.workflow.views.numbers_owner import CorePool, NumbersOwner, usable_cores
 from propagation.workflow.views.numbers_view import OFF, ON, NumbersView, seeded_directions
@@ -18,6 +18,7 @@ __all__ = [
     "PendingEvents",
     "ReasonedWatermark",
     "erased_clients",
+    "scan_items",
     "seeded_directions",
     "usable_cores",
 ]

@@ -2,7 +2,7 @@
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -22,6 +22,14 @@ CACHED_LABELS = 1 << 16
 Label = tuple[str, str]
 
 
+async def scan_items(store: ClientStore) -> AsyncIterator[Sequence[Client]]:
+    """Read every item of the store, by ref, some at a time."""
+    after = -1
+    while items := await store.scan_clients(ClientKind.ITEM, after, ITEMS_A_READ):
+        yield items
+        after = items[-1].ref
+
+
 class Catalogue:
     """Items by row, and inverted lists by normalised attribute and category.
 
@@ -39,10 +47,8 @@ class Catalogue:
 
     async def load(self, store: ClientStore) -> None:
         """Load every item of the store."""
-        after = -1
-        while clients := await store.scan_clients(ClientKind.ITEM, after, ITEMS_A_READ):
-            self.take(clients)
-            after = clients[-1].ref
+        async for items in scan_items(store):
+            self.take(items)
 
     def take(self, clients: Iterable[Client]) -> None:
         """Apply new items and new texts.

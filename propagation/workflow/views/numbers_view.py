@@ -9,6 +9,8 @@ from propagation.model import (
     NEGATIVES,
     WRITTEN,
     ClientKind,
+    Gauge,
+    GaugePoint,
     Interactions,
     LearnedBlock,
     index_of,
@@ -338,6 +340,39 @@ class NumbersView:
             for place in order
             if not is_retired[routers[place]]
         ]
+
+    def gauge(self) -> Gauge | None:
+        """Read the live gauge: the ranking with and without propagation.
+
+        Returns:
+            None before the first interaction with a negative.
+        """
+        sums = self.combiner.gauge
+        counts = sums.course[:, 0]
+        through = np.cumsum(counts)
+        course = [
+            GaugePoint(
+                through=int(through[place]),
+                interactions=int(counts[place]),
+                with_propagation=float(sums.course[place, 1 + ON] / counts[place]),
+                without=float(sums.course[place, 1 + OFF] / counts[place]),
+            )
+            for place in np.flatnonzero(counts)
+        ]
+        if not course:
+            return None
+        weight, squares = sums.weight.tolist()
+        on, off = (float(sums.recent[arm, 0]) / weight for arm in (ON, OFF))
+        spread = max(float(sums.recent[OFF, 1]) / weight - (on - off) ** 2, 0.0)
+        ranked = course[-1].through
+        return Gauge(
+            interactions=ranked,
+            with_propagation=on,
+            without=off,
+            course=course,
+            # One interaction has no spread.
+            standard_error=float(np.sqrt(spread * squares) / weight) if ranked > 1 else None,
+        )
 
     def adopt(self, other: "NumbersView") -> None:
         """Take over another view's numbers.
