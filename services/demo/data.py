@@ -170,8 +170,10 @@ async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
     """
     active = Counter(event.user_id for event in script.dataset.between(0, script.after))
     users = [user for user, _ in active.most_common(MOST_USERS)]
-    routers = await list_routers(stub, pb.BANK_TASTE)
-    names = {router.number: router.name or f"router {router.number}" for router in routers}
+    names = {
+        router.number: router.name or f"router {router.number}"
+        for router in await list_routers(stub, pb.BANK_TASTE)
+    }
     tables = await _tables(stub, names, frozenset(active))
     if script.groups:
         groups, order = script.groups, sorted(set(script.groups.values()))
@@ -212,14 +214,14 @@ def _by_router(
 def _flows(
     profiles: Mapping[str, pb.Profile], groups: Mapping[str, str]
 ) -> Counter[tuple[str, int, str]]:
-    flows: Counter[tuple[str, int, str]] = Counter()
-    for user, profile in profiles.items():
-        for line in profile.lines:
-            if line.author == pb.AUTHOR_RECEPTION and user in groups:
-                flows.update(
-                    (source, router, groups[user]) for source, router in _sources(line, groups)
-                )
-    return flows
+    return Counter(
+        (source, router, groups[user])
+        for user, profile in profiles.items()
+        if user in groups
+        for line in profile.lines
+        if line.author == pb.AUTHOR_RECEPTION
+        for source, router in _sources(line, groups)
+    )
 
 
 def _sources(line: pb.Line, groups: Mapping[str, str]) -> set[tuple[str, int]]:
@@ -238,11 +240,11 @@ def _sources(line: pb.Line, groups: Mapping[str, str]) -> set[tuple[str, int]]:
 
 async def profiles_of(stub: Stub, users: Sequence[str]) -> dict[str, pb.Profile]:
     """Fetch profiles with their waiting messages merged."""
-    found = {}
-    for user in users:
-        request = pb.GetProfileRequest(key=user_key(user), freshness=pb.FRESHNESS_MERGED)
-        found[user] = (await stub.GetProfile(request)).profile
-    return found
+    requests = {
+        user: pb.GetProfileRequest(key=user_key(user), freshness=pb.FRESHNESS_MERGED)
+        for user in users
+    }
+    return {user: (await stub.GetProfile(request)).profile for user, request in requests.items()}
 
 
 def user_key(user: str) -> pb.ClientKey:

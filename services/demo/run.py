@@ -83,8 +83,11 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
             await _with_events(stub, script, ranking, seed)
         else:
             await search(stub, script.dataset, loaded.sequence)
-    took = f"{time.monotonic() - started:.0f} s"
-    print_text("", f"Done in {took}; the service is stopped and its database removed.")
+    print_text(
+        "",
+        f"Done in {time.monotonic() - started:.0f} s; the service is stopped and its database"
+        " removed.",
+    )
 
 
 @asynccontextmanager
@@ -230,10 +233,12 @@ async def search(stub: Stub, dataset: Dataset, sequence: int) -> None:
     heading("Searched")
     titled = [item for item in dataset.items if item.title]
     for item in titled[:: max(1, len(titled) // SEARCHES)][:SEARCHES]:
-        key = pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=item.key.id)
         answer = await stub.SimilarClients(
             pb.SimilarClientsRequest(
-                key=key, by=pb.SIMILARITY_PROFILE, limit=SHOWN, min_sequence=sequence
+                key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=item.key.id),
+                by=pb.SIMILARITY_PROFILE,
+                limit=SHOWN,
+                min_sequence=sequence,
             )
         )
         listed = f" ({', '.join(item.categories)})" if item.categories else ""
