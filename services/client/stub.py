@@ -175,8 +175,9 @@ async def list_routers(
     stub: Stub, bank: "pb.Bank.ValueType", as_of: pb.AsOf | None = None
 ) -> list[pb.Router]:
     """Fetch the routers of all pages."""
-    request = pb.ListRoutersRequest(bank=bank, page_size=PAGE_SIZE, as_of=as_of)
-    pages = all_pages(stub.ListRouters, request)
+    pages = all_pages(
+        stub.ListRouters, pb.ListRoutersRequest(bank=bank, page_size=PAGE_SIZE, as_of=as_of)
+    )
     return [router async for page in pages for router in page.routers]
 
 

@@ -87,8 +87,10 @@ class LoadedSettings:
 @cache
 def setting_fields() -> Mapping[str, Field]:
     """Return every setting by the key that a person writes."""
-    fields = _fields_below(Settings, ())
-    return {".".join(field.path).removeprefix("workflow."): field for field in fields}
+    return {
+        ".".join(field.path).removeprefix("workflow."): field
+        for field in _fields_below(Settings, ())
+    }
 
 
 def _fields_below(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[Field]:
@@ -198,8 +200,10 @@ def _with_preset(entries: Mapping[str, Entry]) -> dict[str, Entry]:
         raise SettingsError(
             f"{PRESET} is {chosen.value!r} ({chosen.source}); presets are: {', '.join(PRESETS)}"
         )
-    values = PRESETS[str(chosen.value)]
-    return {key: Entry(value, f"preset {chosen.value}") for key, value in values.items()} | others
+    return {
+        key: Entry(value, f"preset {chosen.value}")
+        for key, value in PRESETS[str(chosen.value)].items()
+    } | others
 
 
 def _refuse_unknown(entries: Mapping[str, Entry]) -> None:

@@ -125,9 +125,10 @@ class Monitor:
         """Instrument both ports, before the engine is built from them."""
         metrics = self._metrics
         traces = self._traces.by_call if self._traces else {}
-        timed_store = InstrumentedPort(store, "store", metrics, traces)
-        timed_index = InstrumentedPort(index, "index", metrics, {})
-        return cast(GraphStore, timed_store), cast(VectorIndex, timed_index)
+        return (
+            cast(GraphStore, InstrumentedPort(store, "store", metrics, traces)),
+            cast(VectorIndex, InstrumentedPort(index, "index", metrics, {})),
+        )
 
     def observe_call(self, rpc: str, code: str, seconds: float) -> None:
         """Add a call that has ended to the histogram of RPCs.

@@ -1,5 +1,6 @@
 """`propagation round`, `evolve` and `watch`: rounds and evolutions, by hand and as they happen."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from services.runtime.console import (
     print_answer,
     print_json,
     print_result,
+    print_rows,
     print_table,
     print_text,
 )
@@ -157,8 +159,7 @@ def evolve(
         if dry_run or undo is not None:
             raise UsageProblem("--list only shows runs; leave out --dry-run and --undo")
         answer = ask(address, lambda stub: stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest()))
-        runs = list(answer.runs)
-        print_json({"runs": runs}) if json else _print_runs(runs)
+        _print_runs(answer.runs, json=json)
         return
     run = ask(
         address,
@@ -186,10 +187,10 @@ def _print_run(run: pb.EvolutionRun) -> None:
         )
 
 
-def _print_runs(runs: list[pb.EvolutionRun]) -> None:
+def _print_runs(runs: Sequence[pb.EvolutionRun], *, json: bool) -> None:
     undone = {run.undoes: run.run for run in runs if run.published and run.HasField("undoes")}
-    print_table(
-        "",
+    print_rows(
+        {"runs": list(runs)},
         ("run", "time (UTC)", "published", "changes", "verdict"),
         [
             (
@@ -202,6 +203,7 @@ def _print_runs(runs: list[pb.EvolutionRun]) -> None:
             for run in runs
         ],
         ("run", "changes"),
+        json=json,
     )
 
 
