@@ -51,8 +51,9 @@ class AdoptionPolicy:
         without = sorted(
             {arrival.ref for arrival, weights in zip(arrivals, written, strict=True) if not weights}
         )
-        found = await self.weights.of_clients(without, ROUTERS_AN_ARRIVAL)
-        own = dict(zip(without, found, strict=True))
+        own = dict(
+            zip(without, await self.weights.of_clients(without, ROUTERS_AN_ARRIVAL), strict=True)
+        )
         return [
             [router for router, _ in (weights or own[arrival.ref])[:ROUTERS_AN_ARRIVAL]]
             for arrival, weights in zip(arrivals, written, strict=True)

@@ -35,7 +35,7 @@ class CentrePerception:
 
     async def nearest(self, names: Sequence[str]) -> list[int | None]:
         """Find the router of each attribute; None for one without a vector."""
-        vectors = await self.embedder.embed(names)
         return [
-            int(np.argmax(self.centres @ vector)) if vector.any() else None for vector in vectors
+            int(np.argmax(self.centres @ vector)) if vector.any() else None
+            for vector in await self.embedder.embed(names)
         ]

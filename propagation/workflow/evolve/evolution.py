@@ -149,9 +149,13 @@ class Evolution:
 
         Gradients up to there have done their work.
         """
-        runs = await self.store.evolution_runs(NEWEST_RUNS)
         return next(
-            (run.judged_from for run in runs if run.published and run.judged_from is not None), 0
+            (
+                run.judged_from
+                for run in await self.store.evolution_runs(NEWEST_RUNS)
+                if run.published and run.judged_from is not None
+            ),
+            0,
         )
 
     async def _synchronize(self) -> int:

@@ -172,8 +172,6 @@ def _grow(mass: F64, items: I64, weights: F64) -> F64:
 
     It becomes longer where an item is newer than the mass.
     """
-    if not len(items):
-        return mass
     out = sum_by_place(items, weights, len(mass))
     out[: len(mass)] += mass
     return out

@@ -93,8 +93,11 @@ class Publisher:
                 await self.learner.synchronize()
                 view = self.numbers.view
                 decided = await catch_up(self.store, decided, view.applied_through)
-                shares = decided.shares(view.state.taste.total)
-                change = replace(change, through=decided.through, start_shares=shares)
+                change = replace(
+                    change,
+                    through=decided.through,
+                    start_shares=decided.shares(view.state.taste.total),
+                )
                 state = await asyncio.to_thread(_evolve, view.state, change, decided, centres)
                 evolved = NumbersView.of_state(
                     state, view.combiner, epoch.number + 1, decided.through

@@ -118,8 +118,11 @@ class IndexRepair:
         point.
         """
         if collection == Collection.ATTRIBUTES:
-            attributes = await self.store.all_attributes()
-            return {one.name: ATTRIBUTE_VERSION for one in attributes if one.canonical is None}
+            return {
+                attribute.name: ATTRIBUTE_VERSION
+                for attribute in await self.store.all_attributes()
+                if attribute.canonical is None
+            }
         if collection == Collection.ROUTERS:
             routers = self.vectors.routers
             written = await self._current_versions(routers)
@@ -180,8 +183,7 @@ class IndexRepair:
         return [*unwritten, *written]
 
     async def _current_versions(self, routers: Sequence[int]) -> dict[int, RouterVersion]:
-        versions = await self.store.router_versions(routers)
-        return {version.router: version for version in versions}
+        return {version.router: version for version in await self.store.router_versions(routers)}
 
 
 def _later(versions: Mapping[Key, int], others: Mapping[Key, int]) -> dict[Key, int]:

@@ -208,10 +208,9 @@ class VectorSync:
 
     async def points_of_attributes(self, names: Sequence[str]) -> list[Point]:
         """Make points of canonical attributes."""
-        vectors = await self._embedder.embed(names)
         return [
             Point(key=name, version=ATTRIBUTE_VERSION, vector=vector)
-            for name, vector in zip(names, vectors, strict=True)
+            for name, vector in zip(names, await self._embedder.embed(names), strict=True)
         ]
 
     async def points_of_routers(self, versions: Sequence[RouterVersion]) -> list[Point]:

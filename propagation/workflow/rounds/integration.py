@@ -109,8 +109,9 @@ class RouterIntegration:
         users.
         """
         by_event = {arrival.ref for arrival in arrivals if arrival.sequence > 0}
-        refs = {arrival.ref for arrival in arrivals}
-        items = sorted(ref for ref in refs if kind_of(ref) == ClientKind.ITEM)
+        items = sorted(
+            {arrival.ref for arrival in arrivals if kind_of(arrival.ref) == ClientKind.ITEM}
+        )
         adopters = await self.numbers.run(NumbersView.adopters_of, items)
         quoted = [
             ref

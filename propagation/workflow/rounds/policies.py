@@ -126,10 +126,11 @@ class LiveTasteWeights:
         return found
 
     async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
-        written = await self.store.taste_written(
-            [arrival.sequence for arrival in arrivals if arrival.sequence]
+        written = await self._in_current_routers(
+            await self.store.taste_written(
+                [arrival.sequence for arrival in arrivals if arrival.sequence]
+            )
         )
-        written = await self._in_current_routers(written)
         return [written.get(arrival.sequence, ()) for arrival in arrivals]
 
     async def _in_current_routers(self, written: Mapping[int, Weights]) -> Mapping[int, Weights]:
