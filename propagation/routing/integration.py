@@ -108,12 +108,9 @@ def mean_shares(standings: Iterable[Mapping[str, float]]) -> dict[str, float]:
     This is how common the attribute is.
     """
     shares: dict[str, float] = {}
-    count = 0
-    for standing in standings:
+    known = [standing for standing in standings if sum(standing.values()) > 0]
+    for standing in known:
         total = sum(standing.values())
-        if total <= 0:
-            continue
-        count += 1
         for name, weight in standing.items():
             shares[name] = shares.get(name, 0.0) + weight / total
-    return {name: share / count for name, share in shares.items()}
+    return {name: share / len(known) for name, share in shares.items()}

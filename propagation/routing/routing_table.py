@@ -46,15 +46,18 @@ def table_changes(
     An edge whose score moved by at most `score_step` stays as it is: writes follow change.
     """
     old = {(edge.router, edge.ref): edge.score for edge in standing}
-    closed = [key for key in old if key not in table.scores]
-    opened = []
-    for key, score in table.scores.items():
-        if key in old:
-            if abs(old[key] - score) <= score_step:
-                continue
-            closed.append(key)
-        opened.append(RoutingEdge(router=key[0], ref=key[1], score=score, from_sequence=0))
-    return TableChange(sorted(closed), opened)
+    changed = {
+        key: score
+        for key, score in table.scores.items()
+        if key not in old or abs(old[key] - score) > score_step
+    }
+    return TableChange(
+        closed=sorted(key for key in old if key not in table.scores or key in changed),
+        opened=[
+            RoutingEdge(router=router, ref=ref, score=score, from_sequence=0)
+            for (router, ref), score in changed.items()
+        ],
+    )
 
 
 async def stage_table_change(
