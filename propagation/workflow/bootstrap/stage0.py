@@ -223,9 +223,11 @@ class Stage0:
                     view.applied_through, min(ENTRIES_A_BLOCK, through - view.applied_through)
                 )
                 await apply_clients(self.store, numbers, embedder, part)
-                negatives = await self._negatives(part.interactions.sequence)
                 block = await numbers.run(
-                    NumbersView.learn, part.interactions, part.through, negatives
+                    NumbersView.learn,
+                    part.interactions,
+                    part.through,
+                    await self._negatives(part.interactions.sequence),
                 )
                 await self.store.replace_learned(lease, [block], first=first)
         finally:

@@ -184,8 +184,9 @@ class Evolution:
         """Store a run that publishes nothing, unless it is a dry run."""
         if dry_run:
             return run
-        run = run.model_copy(update={"round": await self._last_round()})
-        return await self.store.save_evolution(run)
+        return await self.store.save_evolution(
+            run.model_copy(update={"round": await self._last_round()})
+        )
 
     async def _last_round(self) -> int:
         last = await self.store.last_round()

@@ -174,8 +174,9 @@ class Publisher:
         await self.store.stage_routers(rounds, round_, versions)
         points = [(version.router, version.version) for version in versions]
         points += [(router, change.versions.get(router, 0)) for router in sorted(change.retired)]
-        changes = [IndexChange(Collection.ROUTERS, *point) for point in points]
-        await self.store.stage_changes(rounds, round_, changes)
+        await self.store.stage_changes(
+            rounds, round_, [IndexChange(Collection.ROUTERS, *point) for point in points]
+        )
         await stage_table_change(self.store, rounds, round_, edges)
         return round_.model_copy(
             update={

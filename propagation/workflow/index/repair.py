@@ -128,10 +128,9 @@ class IndexRepair:
             written = await self._current_versions(routers)
             versions = {router: version.version for router, version in written.items()}
             return {router: versions.get(router, UNWRITTEN) for router in routers}
-        texts = await self.store.text_versions()
         return {
             ref: version
-            for ref, version in texts.items()
+            for ref, version in (await self.store.text_versions()).items()
             if COLLECTIONS[kind_of(ref)] == collection
         }
 
@@ -179,8 +178,7 @@ class IndexRepair:
             for router in existing
             if router not in versions
         ]
-        written = await self.vectors.points_of_routers(list(versions.values()))
-        return [*unwritten, *written]
+        return [*unwritten, *await self.vectors.points_of_routers(list(versions.values()))]
 
     async def _current_versions(self, routers: Sequence[int]) -> dict[int, RouterVersion]:
         return {version.router: version for version in await self.store.router_versions(routers)}

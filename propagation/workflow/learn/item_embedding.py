@@ -112,8 +112,10 @@ class RefusedTexts:
         """Try all of them now; return how many were embedded. Raises ReasonerFailed."""
         mended = 0
         for start in range(0, self.numbers.view.items, ROWS_A_LOOK):
-            rows = await self.numbers.run(_drawn_rows, start, start + ROWS_A_LOOK)
-            refs = [ref_of(ClientKind.ITEM, row) for row in rows]
+            refs = [
+                ref_of(ClientKind.ITEM, row)
+                for row in await self.numbers.run(_drawn_rows, start, start + ROWS_A_LOOK)
+            ]
             found = await self.store.get_clients(refs) if refs else []
             clients = [client for client in found if content_text(client)]
             for place in range(0, len(clients), RETRIES_A_CALL):

@@ -212,8 +212,9 @@ class Learner:
         self._block = min(self._block * 2, BLOCK_MOST) if covered == self._block else BLOCK_LEAST
         may_save = self._saving is None and not self._staging
         if may_save and self._since_checkpoint() >= CHECKPOINT_EVERY:
-            checkpoint = await self._snapshot()
-            self._saving = asyncio.create_task(self.store.save_checkpoint(lease, checkpoint))
+            self._saving = asyncio.create_task(
+                self.store.save_checkpoint(lease, await self._snapshot())
+            )
         return covered
 
     async def _renew_lease(self) -> Lease | None:

@@ -120,9 +120,12 @@ class AttributePerception:
         if not names:
             return {}
         likeness = words_likeness if isinstance(self.embedder, FittableEmbedder) else None
-        vectors = await self.embedder.embed(names)
         found = await canonical_names(
-            self.index, names, vectors, self.settings.attribute_cosine, likeness
+            self.index,
+            names,
+            await self.embedder.embed(names),
+            self.settings.attribute_cosine,
+            likeness,
         )
         return {name: target for name, target in found.items() if name != target}
 

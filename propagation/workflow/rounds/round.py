@@ -60,8 +60,8 @@ class RoundTrigger:
 
     async def is_due(self, clients: int) -> bool:
         """Tell whether enough of all `clients` have changed."""
-        pending = await self.pending()
-        return len(pending.clients) >= self.settings.update_size_for(clients)
+        changed = (await self.pending()).clients
+        return len(changed) >= self.settings.update_size_for(clients)
 
     async def pending(self) -> PendingChanges:
         """Find the clients that changed since the last round."""
@@ -71,10 +71,9 @@ class RoundTrigger:
         if not self._first_published:
             if await self._lacks_first(last):
                 everyone = sorted(await self.store.text_versions())
-                return PendingChanges(everyone, after=0, through=through, first=True)
+                return PendingChanges(everyone, 0, through, first=True)
             self._first_published = True
-        changed = await self.store.changed_clients(after, through)
-        return PendingChanges(changed, after=after, through=through)
+        return PendingChanges(await self.store.changed_clients(after, through), after, through)
 
     def expect_first(self) -> None:
         """Check again for an epoch whose first round is not published."""
@@ -170,8 +169,6 @@ class PropagationRound:
         ) as staging:
             change = await self._multicast(pending.clients, routers.versions)  # eq. 4
             await asyncio.gather(staging, stage_table_change(self._store, lease, round_, change))
-        failed = {router: groups[router] for router in routers.failed}
-
         summary = round_.model_copy(
             update={
                 "changed": len(pending.clients),
@@ -181,8 +178,8 @@ class PropagationRound:
                 "reached": len({edge.ref for edge in change.opened}),
             }
         )
-        waiting = PostponedArrivals(epoch, failed)
-        published = await self._store.publish_round(lease, summary, waiting.pack())
+        failed = PostponedArrivals(epoch, {router: groups[router] for router in routers.failed})
+        published = await self._store.publish_round(lease, summary, failed.pack())
         self.postponed = routers.failed
         self._vectors.canonical.add(perceived.mapped, published.number)
         await self._vectors.publish_round(
@@ -212,9 +209,12 @@ class PropagationRound:
         versions: Sequence[RouterVersion],
     ) -> None:
         """Stage attributes, routers and index changes concurrently: a store may group them."""
-        changes = self._vectors.outbox_changes(perceived.remapped, perceived.new, versions)
         await asyncio.gather(
             self._store.stage_attributes(lease, round_, perceived.rows, perceived.by_client),
             self._store.stage_routers(lease, round_, versions),
-            self._store.stage_changes(lease, round_, changes),
+            self._store.stage_changes(
+                lease,
+                round_,
+                self._vectors.outbox_changes(perceived.remapped, perceived.new, versions),
+            ),
         )

@@ -60,8 +60,7 @@ def new(
         raise UsageProblem(
             f"{path} has a token named {name}; `propagation token revoke {name}` takes it back"
         )
-    end = _parse_end(expires) if expires else None
-    secret, made = new_token(name, role, end)
+    secret, made = new_token(name, role, _parse_end(expires) if expires else None)
     write_tokens(path, [*standing.values(), made])
     print_json(_document(made) | {"token": secret}) if json else print(secret)
 

@@ -127,13 +127,14 @@ def _of_numbers(
             if of == "tau"
             else {"session_k": int(value or 0), "taste_k": int(value or 0)}
         )
-        report = rank_stream(
-            f"{stream.name}, {of} {value_in_words(of, value)}",
-            stream,
-            settings,
-            options.model_copy(update=changed),
+        reports.append(
+            rank_stream(
+                f"{stream.name}, {of} {value_in_words(of, value)}",
+                stream,
+                settings,
+                options.model_copy(update=changed),
+            )
         )
-        reports.append(report)
     bases = {name: base for name, base in BASES.items() if name in SHOWN[of]}
     return Effect(
         of=of,
