@@ -3,6 +3,7 @@
 `sources.py` says where values come from.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
@@ -202,20 +203,20 @@ def path_redaction_for(settings: Settings) -> Callable[[str], str]:
 
     Places are the database file, and the servers as settings and connection errors write them.
     """
-    names = {str(settings.database.resolve()): "the graph", str(settings.database): "the graph"}
     servers = {
         settings.neo4j.uri: "the graph's server",
         settings.qdrant.url: "the vector index",
         settings.openai.base_url: "the model's server",
         settings.openai.embeddings.base_url or "": "the embedder's server",
     }
-    for url, name in servers.items():
-        names.update({place: name for place in (url, urlsplit(url).netloc) if place})
-    longest_first = sorted(names.items(), key=lambda name: (-len(name[0]), name))
-
-    def redact(text: str) -> str:
-        for place, name in longest_first:
-            text = text.replace(place, name)
-        return text
-
-    return redact
+    names = {
+        place: name
+        for url, name in servers.items()
+        for place in (url, urlsplit(url).netloc)
+        if place
+    }
+    for file in (settings.database, settings.database.resolve()):
+        names[str(file)] = "the graph"
+    # The longest first: a path before its last part.
+    places = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
+    return lambda text: places.sub(lambda found: names[found[0]], text)

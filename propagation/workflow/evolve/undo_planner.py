@@ -162,16 +162,17 @@ def reverse_numbering(change: RouterMap) -> Numbering:
 
 def _merged_routers(change: RouterMap) -> dict[int, tuple[int, int]]:
     """Return (smaller, larger) router by the number that they were merged into."""
-    found = {}
-    for number in range(len(change.home)):
-        sources = [
+    sources = {
+        number: [
             router
             for router in np.flatnonzero(change.home == number).tolist()
             if router not in change.halves
         ]
-        if len(sources) > 1:
-            found[number] = (sources[0], sources[1])
-    return found
+        for number in range(len(change.home))
+    }
+    return {
+        number: (routers[0], routers[1]) for number, routers in sources.items() if len(routers) > 1
+    }
 
 
 def _retired_before(change: RouterMap) -> frozenset[int]:
