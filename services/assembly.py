@@ -136,11 +136,6 @@ def openai_reasoner(ports: ModelPorts) -> Reasoner:
     )
 
 
-def fitted_embedder(ports: ModelPorts) -> Embedder:
-    """Build the embedder that is fitted on the catalogue."""
-    return HashedEmbedder(ports.settings.workflow.seed)
-
-
 def openai_embedder(ports: ModelPorts) -> Embedder:
     """Build the embedder behind an endpoint."""
     from propagation.adapters.openai.embedder import openai_embedder
@@ -153,7 +148,7 @@ REASONERS: Mapping[str, Callable[[ModelPorts], Reasoner]] = {
     "openai": openai_reasoner,
 }
 EMBEDDERS: Mapping[str, Callable[[ModelPorts], Embedder]] = {
-    "fitted": fitted_embedder,
+    "fitted": lambda ports: HashedEmbedder(ports.settings.workflow.seed),
     "openai": openai_embedder,
 }
 Around = Callable[[GraphStore, VectorIndex], tuple[GraphStore, VectorIndex]]

@@ -23,6 +23,7 @@ from propagation.routing.initial_clustering import (
 )
 from propagation.routing.integration import (
     STANDING_KEPT,
+    PostponedArrivals,
     integration_requests,
     largest_weights,
     mean_shares,
@@ -37,7 +38,6 @@ from propagation.routing.policy import (
     RoutingPolicy,
     UpdatedRouters,
 )
-from propagation.routing.postponed_arrivals import PostponedArrivals
 from propagation.routing.routing_table import (
     RoutingTable,
     TableChange,

@@ -8,7 +8,6 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
-from propagation.arrays import F32
 from propagation.model import Epoch, EvolutionRun, RouterMaps
 from propagation.optimization.holdout_judge import Verdict
 from propagation.ports import GraphStore, VersionClash, unit_rows
@@ -29,7 +28,7 @@ from propagation.workflow.evolve.undo_planner import plan_undo
 from propagation.workflow.learn.learned_blocks import gather
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views import NumbersOwner, NumbersView
+from propagation.workflow.views import NumbersOwner
 
 PUBLISH_ATTEMPTS = 3
 NEWEST_RUNS = 1_000
@@ -68,7 +67,9 @@ class Evolution:
         if dry_run or verdict is None or not verdict.published:
             return await self._save(run, dry_run)
         await gather(self.store, maps, plan.written, plan.asked, await self._synchronize())
-        directions, items = await self.numbers.run(_directions_and_items)
+        directions, items = await self.numbers.run(
+            lambda view: (unit_rows(view.state.user_content[: view.users]), view.items)
+        )
         decided = DecidedPlan(
             run,
             plan.numbering,
@@ -191,10 +192,6 @@ class Evolution:
     async def _last_round(self) -> int:
         last = await self.store.last_round()
         return last.number if last else 0
-
-
-def _directions_and_items(view: NumbersView) -> tuple[F32, int]:
-    return unit_rows(view.state.user_content[: view.users]), view.items
 
 
 def _no_change(plan: Plan) -> str:

@@ -74,9 +74,16 @@ class RouterIntegration:
                     summary,
                 )
                 continue
-            number = numbers.get(router, 0) + 1
             updated.versions.append(
-                next_version(request, summary, number, groups[router], round_.number, epoch, author)
+                next_version(
+                    request,
+                    summary,
+                    numbers.get(router, 0) + 1,
+                    groups[router],
+                    round_.number,
+                    epoch,
+                    author,
+                )
             )
             await self.yield_to_calls()
         return updated
