@@ -216,8 +216,12 @@ async def load_events(stub: Stub, script: DemoScript, start: int, end: int) -> N
         Refused: An event was rejected.
     """
     with progress_of("events") as progress:
-        events = script.dataset.between(start, end)
-        report = await upload(stub, (), events, lambda done: progress(done, end - start))
+        report = await upload(
+            stub,
+            (),
+            script.dataset.between(start, end),
+            lambda done: progress(done, end - start),
+        )
     if report.outcomes["rejected"]:
         raise Refused(report.examples[0])
     with progress_of("learn, reason, rounds"):
@@ -247,8 +251,10 @@ async def search(stub: Stub, dataset: Dataset, sequence: int) -> None:
     advice = await stub.Recommend(
         pb.RecommendRequest(user_id=NEWCOMER, limit=SHOWN, min_sequence=sequence)
     )
-    titles = [one.title or one.item_id for one in advice.recommendations]
-    print_text("For a user never seen:", *numbered(titles))
+    print_text(
+        "For a user never seen:",
+        *numbered([one.title or one.item_id for one in advice.recommendations]),
+    )
     heading("Ranking")
     print_text(
         f"{dataset.name} is a catalogue alone: it has no events, so there is nothing to rank"

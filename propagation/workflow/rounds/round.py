@@ -60,8 +60,8 @@ class RoundTrigger:
 
     async def is_due(self, clients: int) -> bool:
         """Tell whether enough of all `clients` have changed."""
-        changed = (await self.pending()).clients
-        return len(changed) >= self.settings.update_size_for(clients)
+        pending = await self.pending()
+        return len(pending.clients) >= self.settings.update_size_for(clients)
 
     async def pending(self) -> PendingChanges:
         """Find the clients that changed since the last round."""
@@ -71,9 +71,10 @@ class RoundTrigger:
         if not self._first_published:
             if await self._lacks_first(last):
                 everyone = sorted(await self.store.text_versions())
-                return PendingChanges(everyone, 0, through, first=True)
+                return PendingChanges(everyone, after=0, through=through, first=True)
             self._first_published = True
-        return PendingChanges(await self.store.changed_clients(after, through), after, through)
+        changed = await self.store.changed_clients(after, through)
+        return PendingChanges(changed, after=after, through=through)
 
     def expect_first(self) -> None:
         """Check again for an epoch whose first round is not published."""
@@ -169,6 +170,7 @@ class PropagationRound:
         ) as staging:
             change = await self._multicast(pending.clients, routers.versions)  # eq. 4
             await asyncio.gather(staging, stage_table_change(self._store, lease, round_, change))
+
         summary = round_.model_copy(
             update={
                 "changed": len(pending.clients),

@@ -234,7 +234,8 @@ def reasoner_outcome(report: ByReasonerReport) -> Outcome:
         f"{report.dataset}, leave-last-one-out by {report.reasoner}:"
         f" {pluralize(report.users, 'user')}, {pluralize(report.learned, 'event')} learned"
     )
-    costs, took = {"What this run cost": report.cost}, f"{report.seconds:.0f} s"
+    costs = {"What this run cost": report.cost}
+    took = f"{report.seconds:.0f} s"
     if report.runs > 1:
         costs = {
             f"What all {report.runs} runs cost": report.cost_in_all,
