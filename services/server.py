@@ -18,7 +18,12 @@ from services.config.settings import Settings, path_redaction_for
 from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, new_server
 from services.runtime.interruption import STOP_SIGNALS, interruption
-from services.runtime.kernel_cache import StartCancelled, fill_kernel_cache, has_compiled_kernels
+from services.runtime.kernel_cache import (
+    COMPILING,
+    StartCancelled,
+    fill_kernel_cache,
+    has_compiled_kernels,
+)
 from services.runtime.logs import configure_logging
 from services.runtime.process import SystemClock, collect_garbage_rarely, process_name
 from services.runtime.readiness import Readiness
@@ -206,7 +211,7 @@ async def _open(
     )
     try:
         if not has_compiled_kernels():
-            log.info("compiling kernels, once: about two minutes, more on a busy machine")
+            log.info(COMPILING)
             await fill_kernel_cache(stopping)
         await engine.open(reach=readiness.reach)
     finally:

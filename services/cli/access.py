@@ -15,6 +15,7 @@ import typer
 
 from propagation.v1 import propagation_pb2 as pb
 from services.client.errors import UsageProblem
+from services.runtime.console import print_error
 
 if TYPE_CHECKING:
     from propagation.ports import GraphStore
@@ -228,6 +229,7 @@ def with_engine(
     if not create:
         existing_database(settings)
     from services.assembly import build_engine
+    from services.runtime.kernel_cache import COMPILING, has_compiled_kernels
     from services.runtime.process import collect_garbage_rarely
 
     async def run() -> T:
@@ -238,6 +240,8 @@ def with_engine(
         finally:
             await engine.close()
 
+    if not has_compiled_kernels():
+        print_error(COMPILING)
     collect_garbage_rarely()
     return asyncio.run(run())
 

@@ -15,6 +15,7 @@ from propagation.forced_exit import temporary_folder
 from services.runtime.bound_process import bound_command
 
 KERNELS = ("evaluation/kernels", "numbers")
+COMPILING = "compiling kernels, once: about two minutes, more on a busy machine"
 
 
 class StartCancelled(Exception):
@@ -100,7 +101,7 @@ def main() -> None:
     sys.stderr.write(
         "looking for kernels that are not compiled yet\n"
         if has_compiled_kernels()
-        else "compiling kernels, once: about two minutes, more on a busy machine\n"
+        else f"{COMPILING}\n"
     )
     warm_up()
     sys.stderr.write(f"kernels ready after {time.monotonic() - start:.0f} s\n")

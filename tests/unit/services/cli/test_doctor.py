@@ -3,8 +3,11 @@ finding."""
 
 import pytest
 
+from propagation.workflow.settings import BankSettings, WorkflowSettings
+from services.cli.access import with_engine
 from services.cli.operator import doctor
 from services.cli.operator.doctor import Finding, find_lasting, look_again
+from services.config.settings import Settings
 
 
 @pytest.fixture(autouse=True)
@@ -41,3 +44,20 @@ async def test_other_checks_look_again_too():
     assert await look_again(scripted(short, sound)) == sound
     assert await look_again(scripted(short, short, sound)) == sound
     assert await look_again(scripted(short)) == short
+
+
+def test_a_command_says_that_it_compiles_kernels_first(tmp_path, monkeypatch, capsys):
+    """After an update `doctor` was silent for minutes."""
+    monkeypatch.setattr("services.runtime.kernel_cache.has_compiled_kernels", lambda: False)
+
+    async def look(engine):
+        return engine.applied_through
+
+    settings = Settings(
+        database=tmp_path / "graph.db",
+        workflow=WorkflowSettings(
+            session=BankSettings(k=4), taste=BankSettings(k=4), table_edges=2
+        ),
+    )
+    assert with_engine(settings, look, create=True) == 0
+    assert "compiling kernels, once" in capsys.readouterr().err
