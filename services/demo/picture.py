@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from services.demo.data import Reach
 from services.demo.story import TracedPath
 from services.report.force_layout import force_layout, shorten, spread_labels
+from services.runtime.console import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,11 +42,13 @@ EDGES_A_USER = 3
 
 def draw(reach: Reach, title: str, traced: TracedPath | None, file: Path, seed: int) -> None:
     """Draw the picture as PNG, with the traced path in bold."""
+    from matplotlib import rcParams
     from matplotlib.figure import Figure
 
+    rcParams["text.parse_math"] = False  # names are no formulas
     figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
     network, matrix = figure.subplots(1, 2, width_ratios=(1.75, 1))
-    figure.suptitle(title, fontsize=14, fontweight="bold")
+    figure.suptitle(printable(title), fontsize=14, fontweight="bold")
     _network(network, reach, traced, seed)
     _matrix(matrix, reach)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +80,7 @@ def _network(axes: "Axes", reach: Reach, traced: TracedPath | None, seed: int) -
                 up,
                 s=26,
                 color=colours[name],
-                label=f"{name} ({len(members)})",
+                label=f"{printable(name)} ({len(members)})",
                 zorder=3,
                 edgecolors="white",
                 linewidths=0.4,
@@ -110,7 +113,7 @@ def _path(
         "", at_user[traced.user], router, zorder=6, arrowprops={**ARROW, "linewidth": 2.4}
     )
     axes.annotate(
-        traced.user,
+        printable(traced.user),
         at_user[traced.user],
         (0, -13),
         textcoords="offset points",
@@ -163,7 +166,7 @@ def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, Point]) -> No
     )
     if not named:
         return
-    texts = [shorten(reach.names[router], LABEL_CHARS) for router in named]
+    texts = [shorten(printable(reach.names[router]), LABEL_CHARS) for router in named]
     sizes = np.array([(LETTER_WIDTH * len(text) + 0.04, LABEL_HEIGHT) for text in texts])
     places = spread_labels(np.array([at_router[router] for router in named]) + RISE, sizes)
     for router, text, (x, y) in zip(named, texts, places.tolist(), strict=True):
@@ -219,7 +222,7 @@ def _matrix(axes: "Axes", reach: Reach) -> None:
             fontsize=9,
             color="white" if dark else INK,
         )
-    names = [shorten(name, LABEL_CHARS) for name in reach.order]
+    names = [shorten(printable(name), LABEL_CHARS) for name in reach.order]
     axes.set_xticks(range(len(names)), names, rotation=40, ha="right", fontsize=9)
     axes.set_yticks(range(len(names)), names, fontsize=9)
     axes.set_xlabel("… reached profiles of", fontsize=10)

@@ -34,8 +34,10 @@ OFFSET = 0.03
 
 def _figure(columns: int, title: str) -> "Figure":
     """Make a figure with one row of axes."""
+    from matplotlib import rcParams
     from matplotlib.figure import Figure
 
+    rcParams["text.parse_math"] = False  # a dataset's name is no formula
     figure = Figure(figsize=(WIDTH * max(1, 0.65 * columns), HEIGHT), layout="constrained")
     figure.suptitle(title)
     figure.subplots(1, columns)

@@ -50,6 +50,17 @@ def test_the_picture_is_written(tmp_path):
     assert file.read_bytes().startswith(b"\x89PNG")
 
 
+def test_names_are_neither_formulas_nor_controls(tmp_path):
+    """Warnings are errors here: of a letter that no font has, too."""
+    odd = "$\\frac$ a\u202eb\x9bc"
+    users = {f"{user}{odd}": odd for user in GROUPS}
+    tables = {user: {0: 1.0, 1: 0.5} for user in users}
+    reach = Reach({0: odd, 1: odd}, tables, users, [odd], Counter({(odd, 0, odd): 7}))
+    file = tmp_path / "reach.png"
+    draw(reach, odd, TracedPath([f"u1{odd}"], 0, f"u3{odd}"), file, seed=1)
+    assert file.exists()
+
+
 def test_who_reached_whom_is_summed_over_routers():
     axes = Figure().subplots()
     _matrix(axes, REACH)
