@@ -8,6 +8,7 @@ Source: docs/numbers.md, "Protocol".
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,9 +17,8 @@ from propagation.evaluation.protocols.metrics import (
     N10,
     Figures,
     StreamReport,
+    arm_level,
     arm_report,
-    over_time,
-    seed_median,
     slices_of,
 )
 from propagation.evaluation.protocols.passes import (
@@ -75,10 +75,8 @@ async def evaluate_prequential(
     )
     start = settings.first_reported(len(stream.user))
     late = [one.at(slice(start, None)) for one in passes]
-    curves = [
-        [over_time(one.values[:, place, N10], settings.plot_points) for one in passes]
-        for place in range(len(RANKINGS))
-    ]
+    edges = np.linspace(0, len(stream.user), settings.plot_points + 1).astype(int).tolist()
+    stretches = [[one.at(slice(*ends)) for one in passes] for ends in pairwise(edges)]
     report = Report(
         dataset=stream.name,
         users=stream.users,
@@ -90,13 +88,9 @@ async def evaluate_prequential(
         embedder=embedder.name,
         arms=[arm_report(name, late) for name in RANKINGS],
         slices=slices_of(late),
-        ends=curves[0][0][0],
+        ends=edges[1:],
         over_time={
-            name: [
-                seed_median(points)
-                for points in zip(*(means for _, means in curves[place]), strict=True)
-            ]
-            for place, name in enumerate(RANKINGS)
+            name: [arm_level(name, N10, stretch) for stretch in stretches] for name in RANKINGS
         },
         seconds=time.monotonic() - started,
         commit=commit,

@@ -59,13 +59,6 @@ def level(values: F64) -> float | None:
     return float(kept.mean()) if len(kept) else None
 
 
-def over_time(values: F64, points: int) -> tuple[list[int], list[float | None]]:
-    """Return the ends and means of `points` equal stretches of the stream."""
-    edges = np.linspace(0, len(values), points + 1).astype(int)
-    means = [level(values[start:end]) for start, end in pairwise(edges)]
-    return edges[1:].tolist(), means
-
-
 def seed_median(values: Sequence[float | None]) -> float | None:
     """Return the median over seeds, of those that have a value."""
     known = [value for value in values if value is not None]
@@ -227,10 +220,11 @@ def slices_of(passes: Sequence[Ranked]) -> list[Slice]:
 
 
 def _slice(of: str, least: int, most: int, passes: Sequence[Ranked]) -> Slice:
-    kept = []
-    for one in passes:
-        known = one.past if of == "user" else one.adopters
-        kept.append(one.at((known >= least) & (known <= most) & ~np.isnan(one.values[:, 0, N10])))
+    known = [one.past if of == "user" else one.adopters for one in passes]
+    kept = [
+        one.at((least <= counts) & (counts <= most) & ~np.isnan(one.values[:, 0, N10]))
+        for one, counts in zip(passes, known, strict=True)
+    ]
     return Slice(
         of=of,
         least=least,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from propagation.evaluation.kernels.arms import DRAWN, DRAWN_MANY, expected, log_factorials
-from propagation.evaluation.protocols.metrics import level, over_time, pair_up
+from propagation.evaluation.protocols.metrics import level, pair_up
 
 LOGS = log_factorials(200)
 
@@ -55,4 +55,3 @@ def test_nothing_ranked_is_none_not_zero():
     nothing = np.full(4, np.nan)
     assert level(nothing) is None
     assert pair_up(nothing, nothing, np.zeros(4, np.int64)) is None
-    assert over_time(np.array([1.0, np.nan]), 2) == ([1, 2], [1.0, None])

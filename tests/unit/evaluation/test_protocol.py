@@ -63,6 +63,8 @@ def test_the_report_states_what_was_run(report):
         2880,
     )
     assert report.commit == "abc"
+    assert list(report.ends) == [1800, 3600, 5400, 7200]
+    assert {len(means) for means in report.over_time.values()} == {4}
     written = report.model_dump_json()
     assert Report.model_validate_json(written).model_dump_json() == written
     assert all(len(row) == len(HEADERS) for row in arm_rows(report, MEASURES, LABELS))
