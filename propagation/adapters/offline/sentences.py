@@ -29,12 +29,12 @@ def plain_title(title: str) -> str:
     "" stays empty.
     """
     text = " ".join(html.unescape(title).split())
-    moved = MOVED_ARTICLE.match(text)
-    if moved:
-        article = moved["article"]
-        space = "" if article.endswith("'") else " "
-        text = f"{article}{space}{moved['rest']}{moved['year'] or ''}"
-    return shorten(text, TITLE_MAX_WORDS)
+    return shorten(MOVED_ARTICLE.sub(_with_article_first, text), TITLE_MAX_WORDS)
+
+
+def _with_article_first(moved: re.Match[str]) -> str:
+    space = "" if moved["article"].endswith("'") else " "
+    return f"{moved['article']}{space}{moved['rest']}{moved['year'] or ''}"
 
 
 def quote(title: str) -> str:
