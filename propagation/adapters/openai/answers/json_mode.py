@@ -44,12 +44,8 @@ class Mode(StrEnum):
     JSON = "json"
     PLAIN = "plain"
 
-    @property
-    def simpler(self) -> "Mode":
-        """The next mode that asks less of the server."""
-        return {Mode.BOUNDED: Mode.SCHEMA, Mode.SCHEMA: Mode.JSON}.get(self, Mode.PLAIN)
 
-
+SIMPLER = {Mode.BOUNDED: Mode.SCHEMA, Mode.SCHEMA: Mode.JSON, Mode.JSON: Mode.PLAIN}
 ENFORCED = frozenset({Mode.BOUNDED, Mode.SCHEMA})
 BOUND = {
     "list": {
@@ -94,8 +90,8 @@ class JsonModeDetector:
             ReasonerUnavailable: Nothing is answered now.
         """
         async with self._lock:
-            if self._mode is given_up and refused and given_up is not Mode.PLAIN:
-                self._mode = await self._keep(given_up.simpler)
+            if self._mode is given_up and refused and given_up in SIMPLER:
+                self._mode = await self._keep(SIMPLER[given_up])
             elif self._mode is given_up and time.monotonic() - self._looked_at >= LOOK_SECONDS:
                 self._mode = await self._find_out()
             return self._mode or given_up

@@ -1,7 +1,8 @@
 """The typed client of an endpoint, and what its answers hold."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn
 
 import httpx2
@@ -54,7 +55,7 @@ class ModelClient:
 
     def __init__(self, options: OpenAIOptions, key: str | None) -> None:
         refuse_plain_secret(options.key_variable, key, options.base_url, "openai", options.insecure)
-        largest_embeddings = TEXTS_PER_CALL * options.embeddings.dimension * NUMBER_BYTES
+        most_bytes = max(BODY_BYTES, TEXTS_PER_CALL * options.embeddings.dimension * NUMBER_BYTES)
         self._client = AsyncOpenAI(
             base_url=options.base_url,
             api_key=key or NO_KEY,  # local servers want none
@@ -64,7 +65,7 @@ class ModelClient:
             http_client=DefaultAsyncHttpxClient(
                 max_redirects=REDIRECTS,
                 trust_env=not is_plain_loopback(options.base_url),
-                event_hooks={"response": [_limit_body(max(BODY_BYTES, largest_embeddings))]},
+                event_hooks={"response": [partial(_limit_body, most_bytes)]},
             ),
         )
 
@@ -106,17 +107,10 @@ class ModelClient:
         return Response(_tokens(answer, "prompt_tokens"), 0, response.headers, vectors=vectors)
 
 
-def _limit_body(most_bytes: int) -> Callable[[httpx2.Response], Awaitable[None]]:
-    """Return a hook of the HTTP client that limits bodies.
-
-    A body of more than `most_bytes` is treated as a broken connection.
-    """
-
-    async def limit(response: httpx2.Response) -> None:
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = LimitedStream(response.stream, most_bytes)
-
-    return limit
+async def _limit_body(most_bytes: int, response: httpx2.Response) -> None:
+    """Treat a body of more than `most_bytes` as a broken connection."""
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    response.stream = LimitedStream(response.stream, most_bytes)
 
 
 class LimitedStream(httpx2.AsyncByteStream):

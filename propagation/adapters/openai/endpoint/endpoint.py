@@ -22,7 +22,6 @@ from propagation.adapters.openai.endpoint.client import ModelClient, Response
 from propagation.adapters.openai.endpoint.failures import (
     SYSTEM,
     Failure,
-    Next,
     classify_failure,
     has_system,
     requested_pause,
@@ -164,14 +163,14 @@ class Endpoint:
                 continue
             if await self._roles_explain(call, outcome, usage):
                 continue
-            if outcome.then is Next.LATER:
+            if outcome.then == "later":
                 raise ReasonerUnavailable(outcome.reason, usage)
-            if outcome.then is Next.NEVER and (outcome.sure or not call.is_chat):
+            if outcome.then == "never" and (outcome.sure or not call.is_chat):
                 raise ReasonerGaveUp(outcome.reason, usage)
             if not outcome.parameter or outcome.parameter in omitted:
                 attempts += 1  # a parameter is refused once, then omitted
             omitted.add(outcome.parameter)
-            if outcome.then is Next.NEVER or attempts == most_attempts:
+            if outcome.then == "never" or attempts == most_attempts:
                 break
             if attempts:  # with full jitter; for as long as the server asked, the limiter waits
                 longest = min(BACKOFF_SECONDS * 2**attempts, LONGEST_BACKOFF_SECONDS)
@@ -179,7 +178,7 @@ class Endpoint:
                 await asyncio.sleep(random.uniform(0, seconds))
         if outcome.busy or not (outcome.parameter or await self._alive(call)):
             raise EndpointUnavailable(f"{outcome.reason.rstrip('.')}, {EVERY_CALL}", usage)
-        retried = most_attempts > 1 and outcome.then is Next.AGAIN
+        retried = most_attempts > 1 and outcome.then == "again"
         times = f", {most_attempts} times" if retried else ""
         raise ReasonerGaveUp(f"{outcome.reason}{times}", usage)
 
@@ -198,7 +197,7 @@ class Endpoint:
             if self._takes_system is None and await self._answers(self._ping(PING)):
                 self._takes_system = False
                 self._refused.add(SYSTEM)
-        if self._takes_system is None and failure.then is Next.NEVER:
+        if self._takes_system is None and failure.then == "never":
             raise EndpointUnavailable(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
         return SYSTEM in self._refused
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from enum import Enum, auto
 from time import time
+from typing import Literal
 
 from openai import APIConnectionError, APIStatusError, APITimeoutError
 
@@ -42,25 +42,13 @@ LONGEST_ASKED = 120.0
 AFTER_TIMEOUT = 1.0
 
 
-class Next(Enum):
-    """What to do after a failure.
-
-    Attributes:
-        AGAIN: Try again.
-        NEVER: This question will not be answered.
-        LATER: No question is answered now.
-    """
-
-    AGAIN = auto()
-    NEVER = auto()
-    LATER = auto()
-
-
 @dataclass(frozen=True)
 class Failure:
     """A failed attempt.
 
     Attributes:
+        then: What to do: try "again"; this question will "never" be answered; no question is
+            answered now, but "later".
         pause: Seconds in which no call should begin.
         counts: The endpoint may be ill.
         parameter: One of ours that the server does not take; SYSTEM for messages of that role.
@@ -75,7 +63,7 @@ class Failure:
     """
 
     reason: str
-    then: Next
+    then: Literal["again", "never", "later"]
     pause: float = 0.0
     counts: bool = True
     parameter: str = ""
@@ -92,7 +80,7 @@ class Failure:
 def classify_failure(error: Exception, parameters: Mapping[str, object]) -> Failure:
     """Decide how to take an error of the client."""
     if isinstance(error, APITimeoutError | TimeoutError):
-        return Failure("timed out", Next.AGAIN, pause=AFTER_TIMEOUT, slow=True)
+        return Failure("timed out", "again", pause=AFTER_TIMEOUT, slow=True)
     if isinstance(error, APIStatusError):
         message = error_message(error.body)
         return _of_status(error.status_code, message, error.response.headers, parameters)
@@ -100,14 +88,14 @@ def classify_failure(error: Exception, parameters: Mapping[str, object]) -> Fail
         too_long = any(words in str(error).lower() for words in CONTEXT)
         return Failure(
             f"no answer: {error}"[:300],
-            Next.NEVER if too_long else Next.AGAIN,
+            "never" if too_long else "again",
             counts=not too_long,
             sure=too_long,
         )
     if isinstance(error, APIConnectionError):
         reason = f"connection: {error.__cause__ or error}"
-        return Failure(reason, Next.AGAIN, answering=BROKEN_OFF in reason)
-    return Failure(f"broken answer: {type(error).__name__}: {error}"[:300], Next.AGAIN)
+        return Failure(reason, "again", answering=BROKEN_OFF in reason)
+    return Failure(f"broken answer: {type(error).__name__}: {error}"[:300], "again")
 
 
 def _of_status(
@@ -117,19 +105,19 @@ def _of_status(
     lowered = message.lower()
     if status == 402 or (status == 429 and ("quota" in lowered or "billing" in lowered)):
         reason = f"{reason}; is the account in funds?"
-        return Failure(reason, Next.LATER, pause=LONGEST_ASKED, counts=False)
+        return Failure(reason, "later", pause=LONGEST_ASKED, counts=False)
     if status == 429:
-        return Failure(reason, Next.AGAIN, pause=requested_pause(headers), counts=False, busy=True)
+        return Failure(reason, "again", pause=requested_pause(headers), counts=False, busy=True)
     if status in ADVICE:
-        return Failure(f"{reason}; {ADVICE[status]}", Next.LATER, pause=AFTER_TIMEOUT)
+        return Failure(f"{reason}; {ADVICE[status]}", "later", pause=AFTER_TIMEOUT)
     if status in (400, 413, 422, 500):
         refused = _find_refusal(reason, lowered, sent)
         if refused is not None and (status != 500 or refused.sure or refused.parameter == SYSTEM):
             return refused
     if status in (408, 409) or (status >= 500 and status != 501):
         pause = requested_pause(headers, 0.0)
-        return Failure(reason, Next.AGAIN, pause=pause, unexplained=status == 500)
-    return Failure(reason, Next.NEVER, counts=status == 501, unexplained=status in (400, 413, 422))
+        return Failure(reason, "again", pause=pause, unexplained=status == 500)
+    return Failure(reason, "never", counts=status == 501, unexplained=status in (400, 413, 422))
 
 
 def _find_refusal(reason: str, lowered: str, sent: Mapping[str, object]) -> Failure | None:
@@ -143,21 +131,19 @@ def _find_refusal(reason: str, lowered: str, sent: Mapping[str, object]) -> Fail
         and TOO_MANY.search(lowered)
         and not NOT_TAKEN.search(lowered)
     ):
-        return Failure(
-            reason, Next.NEVER, counts=False, shorter=True, bound=not too_long, sure=True
-        )
+        return Failure(reason, "never", counts=False, shorter=True, bound=not too_long, sure=True)
     if too_long:
         return Failure(
             "the prompt is too long for the server (lower openai.context_tokens to what it "
             f"takes): {reason}",
-            Next.NEVER,
+            "never",
             counts=False,
             sure=True,
         )
     named = next((name for name in sent if name not in QUESTION and name in lowered), "")
     if not named and ROLES.search(lowered) and has_system(sent.get("messages")):
         named = SYSTEM
-    return Failure(reason, Next.AGAIN, counts=False, parameter=named) if named else None
+    return Failure(reason, "again", counts=False, parameter=named) if named else None
 
 
 def has_system(messages: object) -> bool:
