@@ -31,7 +31,13 @@ def prefix_of(name: str) -> str:
 async def make(index: VectorIndex, embedder: str, dimension: int) -> None:
     """Find the collections of an index, or make empty ones."""
     if not await index.find_collections(embedder, dimension):
-        await (await index.create_successor(embedder, dimension)).publish()
+        await rebuild(index, embedder, dimension)
+
+
+async def rebuild(index: VectorIndex, embedder: str, dimension: int) -> None:
+    """Serve an empty index in place of the present one."""
+    async with index.rebuild(embedder, dimension):
+        pass
 
 
 async def drop(client: AsyncQdrantClient, prefix: str) -> None:

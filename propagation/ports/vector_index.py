@@ -4,6 +4,7 @@ Each of its points has a version.
 """
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -111,24 +112,14 @@ class IndexWriter(Protocol):
         """Return every point's version, to compare the index with the graph."""
 
 
-class IndexSuccessor(IndexWriter, Protocol):
-    """An index that is built while another one is served."""
-
-    async def publish(self) -> None:
-        """Serve all searches from this index, and drop the old points.
-
-        This holds for the searches of all processes.
-        """
-
-
 class VectorIndex(IndexWriter, Protocol):
     """Exact search by cosine in four collections."""
 
     async def find_collections(self, embedder: str, dimension: int) -> bool:
-        """Look for the collections; comes before all other calls except `create_successor`.
+        """Look for the collections; comes before all other calls except `rebuild`.
 
         May be called again after it failed. Other calls raise IndexUnavailable before it. Missing
-        collections come from `create_successor`, complete, so that no search meets half of one.
+        collections come from `rebuild`, complete, so that no search meets half of one.
 
         Args:
             embedder: Name of the embedder whose vectors the index holds.
@@ -182,13 +173,12 @@ class VectorIndex(IndexWriter, Protocol):
         Keys without a point are left out.
         """
 
-    async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
-        """Create an empty index, for `reindex` and for one that is missing.
+    def rebuild(self, embedder: str, dimension: int) -> AbstractAsyncContextManager[IndexWriter]:
+        """Fill an empty index inside the context, for `reindex` and for one that is missing.
 
-        Meanwhile the present index is served and takes points.
-
-        A successor that was never published is dropped. May be called without
-        `find_collections`.
+        Meanwhile the present index is served and takes points. At the end of the context all
+        searches of all processes are served from the new one, and the old points are dropped. A
+        new index whose context failed is dropped later. May be called without `find_collections`.
         """
 
     async def close(self) -> None:

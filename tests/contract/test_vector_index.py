@@ -290,23 +290,22 @@ async def test_another_model_or_dimension_is_refused_and_names_the_command(index
             await again.find_collections(embedder, dimension)
 
 
-async def test_a_successor_is_not_seen_until_it_is_published_in_one_step(index, reopen):
+async def test_a_new_index_is_not_seen_until_it_is_served_in_one_step(index, reopen):
     await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0, attributes={"jazz"})])
     await index.upsert(Collection.ATTRIBUTES, [point("jazz", 1, 0, 0, 0)])
-    successor = await index.create_successor("model-b", 2)
-    await successor.upsert(
-        Collection.USERS,
-        [
-            Point(key=4, version=3, vector=vector(1, 0)),
-            Point(key=6, version=1, vector=vector(0, 1)),
-        ],
-    )
-    await successor.delete(Collection.USERS, [6])
-    assert await successor.versions(Collection.USERS) == {4: 3}
-    await index.upsert(Collection.USERS, [point(8, 1, 0, 0, 0)])
-    assert await index.versions(Collection.USERS) == {2: 1, 8: 1}
-    assert await keys_near(index, (1, 0, 0, 0), 1) == [2]
-    await successor.publish()
+    async with index.rebuild("model-b", 2) as writer:
+        await writer.upsert(
+            Collection.USERS,
+            [
+                Point(key=4, version=3, vector=vector(1, 0)),
+                Point(key=6, version=1, vector=vector(0, 1)),
+            ],
+        )
+        await writer.delete(Collection.USERS, [6])
+        assert await writer.versions(Collection.USERS) == {4: 3}
+        await index.upsert(Collection.USERS, [point(8, 1, 0, 0, 0)])
+        assert await index.versions(Collection.USERS) == {2: 1, 8: 1}
+        assert await keys_near(index, (1, 0, 0, 0), 1) == [2]
     assert await index.versions(Collection.USERS) == {4: 3}
     assert await index.versions(Collection.ATTRIBUTES) == {}
     await index.upsert(Collection.USERS, [Point(key=8, version=1, vector=vector(0, 1))])
@@ -316,35 +315,41 @@ async def test_a_successor_is_not_seen_until_it_is_published_in_one_step(index, 
     assert [hit.key for hit in await again.nearest(Collection.USERS, vector(1, 0), 1)] == [4]
 
 
-async def test_a_successor_that_was_never_published_leaves_nothing(index, reopen):
+async def test_a_new_index_that_was_never_finished_leaves_nothing(index, reopen):
     await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
-    unfinished = await index.create_successor("model-b", DIMENSION)
-    await unfinished.upsert(Collection.USERS, [point(4, 1, 0, 0, 0)])
+    with pytest.raises(ValueError, match="dimensions"):
+        await _rebuild_in_part(index)
+    assert await index.versions(Collection.USERS) == {2: 1}
     again = await reopen()
     await again.find_collections("model-a", DIMENSION)
     assert await again.versions(Collection.USERS) == {2: 1}
-    successor = await again.create_successor("model-a", DIMENSION)
-    assert await successor.versions(Collection.USERS) == {}
-    await successor.publish()
+    async with again.rebuild("model-a", DIMENSION) as writer:
+        assert await writer.versions(Collection.USERS) == {}
     assert await again.versions(Collection.USERS) == {}
 
 
-async def test_a_successor_takes_the_place_of_one_that_could_not_be_opened(index, reopen):
+async def _rebuild_in_part(index):
+    async with index.rebuild("model-b", DIMENSION) as writer:
+        await writer.upsert(Collection.USERS, [point(4, 1, 0, 0, 0)])
+        await writer.upsert(Collection.USERS, [Point(key=6, version=1, vector=vector(1, 0))])
+
+
+async def test_a_new_index_takes_the_place_of_one_that_could_not_be_opened(index, reopen):
     await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
     again = await reopen()
     with pytest.raises(IncompatibleSettings):
         await again.find_collections("model-b", 2)
-    successor = await again.create_successor("model-b", 2)
-    await successor.upsert(Collection.USERS, [Point(key=4, version=1, vector=vector(1, 0))])
-    await successor.publish()
+    async with again.rebuild("model-b", 2) as writer:
+        await writer.upsert(Collection.USERS, [Point(key=4, version=1, vector=vector(1, 0))])
     assert [hit.key for hit in await again.nearest(Collection.USERS, vector(1, 0), 5)] == [4]
 
 
-async def test_a_bad_vector_is_refused_by_a_successor_too(index):
-    successor = await index.create_successor("model-a", DIMENSION)
-    with pytest.raises(ValueError, match="NaN"):
-        await successor.upsert(Collection.USERS, [point(2, 1, 0, 0, 0), point(4, np.nan, 0, 0, 0)])
-    assert await successor.versions(Collection.USERS) == {}
+async def test_a_bad_vector_is_refused_by_a_new_index_too(index):
+    bad = [point(2, 1, 0, 0, 0), point(4, np.nan, 0, 0, 0)]
+    async with index.rebuild("model-a", DIMENSION) as writer:
+        with pytest.raises(ValueError, match="NaN"):
+            await writer.upsert(Collection.USERS, bad)
+        assert await writer.versions(Collection.USERS) == {}
 
 
 async def test_of_one_key_twice_in_a_call_the_newest_version_stays_then_the_later(index):
@@ -385,7 +390,7 @@ async def test_nothing_answers_before_it_was_found(tmp_path):
     index = QdrantIndex(connect("http://127.0.0.1:1", 1, None, 1), "test")
     for call in (
         lambda: index.find_collections("model-a", DIMENSION),
-        lambda: index.create_successor("model-a", DIMENSION),
+        lambda: index.rebuild("model-a", DIMENSION).__aenter__(),
         lambda: index.nearest(Collection.USERS, vector(1, 0, 0, 0), 1),
         lambda: index.versions(Collection.USERS),
         lambda: index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)]),
@@ -411,7 +416,7 @@ async def test_names_of_other_programs_on_the_server_are_left_alone(qdrant):
         )
     index = QdrantIndex(client, prefix)
     with pytest.raises(IncompatibleSettings, match=r"qdrant\.prefix"):
-        await (await index.create_successor("model-a", DIMENSION)).publish()
+        await qdrants.rebuild(index, "model-a", DIMENSION)
     assert {f"{prefix}-users", f"{prefix}-users-of-mine"} <= await names_on(client, prefix)
 
 
@@ -421,8 +426,7 @@ async def test_a_process_that_still_has_another_model_finds_nothing(qdrant):
     client, prefix = qdrant
     behind, ahead = QdrantIndex(client, prefix), QdrantIndex(client, prefix)
     await qdrants.make(behind, "model-a", DIMENSION)
-    successor = await ahead.create_successor("model-b", DIMENSION)
-    await successor.publish()
+    await qdrants.rebuild(ahead, "model-b", DIMENSION)
     for call in (
         lambda: behind.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)]),
         lambda: behind.nearest(Collection.USERS, vector(1, 0, 0, 0), 1),
@@ -437,9 +441,8 @@ async def test_a_reindex_by_another_process_is_followed_at_once(qdrant):
     serving, other = QdrantIndex(client, prefix), QdrantIndex(client, prefix)
     await qdrants.make(serving, "model-a", DIMENSION)
     await serving.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
-    successor = await other.create_successor("model-a", DIMENSION)
-    await successor.upsert(Collection.USERS, [point(2, 0, 1, 0, 0, version=2)])
-    await successor.publish()
+    async with other.rebuild("model-a", DIMENSION) as writer:
+        await writer.upsert(Collection.USERS, [point(2, 0, 1, 0, 0, version=2)])
     assert await serving.versions(Collection.USERS) == {2: 2}
     assert await keys_near(serving, (0, 1, 0, 0)) == [2]
     assert len(await names_on(client, prefix)) == len(Collection), "what was served before is gone"

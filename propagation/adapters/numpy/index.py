@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -14,7 +15,6 @@ from propagation.model import IndexUnavailable
 from propagation.ports import (
     Collection,
     Hit,
-    IndexSuccessor,
     Point,
     check_embedder,
     check_vector,
@@ -263,7 +263,8 @@ class NumpyIndex(NumpyWriter):
     ) -> dict[int | str, NDArray[np.float32]]:
         return await self._require_shelves().run(collection, lambda shelf: shelf.vectors(keys))
 
-    async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
+    @asynccontextmanager
+    async def rebuild(self, embedder: str, dimension: int) -> AsyncIterator[NumpyWriter]:
         kept = await self._points.get_description()
         served = -1
         if kept is not None:
@@ -274,26 +275,9 @@ class NumpyIndex(NumpyWriter):
             {"embedder": embedder, "dimension": dimension, "generation": served + 1},
             option=orjson.OPT_SORT_KEYS,
         )
-        return _NumpySuccessor(self, self._points, shelves, description)
-
-    async def serve(self, shelves: Shelves, description: bytes) -> None:
-        """Answer from these collections from now on, and drop all others."""
+        yield NumpyWriter(self._points, shelves)
         await self._points.describe(description, list(shelves.names.values()))
         self._shelves = shelves
 
     async def close(self) -> None:
         """Release nothing: the caller that opened the point store closes it."""
-
-
-class _NumpySuccessor(NumpyWriter):
-    """Collections that are not served yet."""
-
-    def __init__(
-        self, index: NumpyIndex, points: PointStore, shelves: Shelves, description: bytes
-    ) -> None:
-        super().__init__(points, shelves)
-        self._index = index
-        self._description = description
-
-    async def publish(self) -> None:
-        await self._index.serve(self._require_shelves(), self._description)

@@ -1,6 +1,7 @@
 """The vector index of the production deployment (VectorIndex)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from propagation.adapters.qdrant.server import (
     upsert_operations,
 )
 from propagation.model import IndexUnavailable
-from propagation.ports import Collection, Hit, IndexSuccessor, Point, check_embedder, check_vector
+from propagation.ports import Collection, Hit, Point, check_embedder, check_vector
 
 POINTS_PER_CALL = 1_000
 VERSIONS_PER_CALL = 10_000
@@ -207,7 +208,8 @@ class QdrantIndex(QdrantWriter):
                 }
         return found
 
-    async def create_successor(self, embedder: str, dimension: int) -> IndexSuccessor:
+    @asynccontextmanager
+    async def rebuild(self, embedder: str, dimension: int) -> AsyncIterator[QdrantWriter]:
         with translate_errors():
             await check_version(self._client)
             await delete_unused(self._client, self._prefix)
@@ -217,11 +219,7 @@ class QdrantIndex(QdrantWriter):
                 )
                 for collection in Collection
             }
-
-        return QdrantSuccessor(self, self._client, names, embedder, dimension)
-
-    async def serve(self, names: Mapping[Collection, str], embedder: str, dimension: int) -> None:
-        """Put these collections into use, and delete the old ones."""
+        yield QdrantWriter(self._client, names, dimension)
         aliases = aliases_of(self._prefix, embedder, dimension)
         with translate_errors():
             await put_in_use(self._client, self._prefix, names, aliases)
@@ -230,22 +228,3 @@ class QdrantIndex(QdrantWriter):
 
     async def close(self) -> None:
         await self._client.close()
-
-
-class QdrantSuccessor(QdrantWriter):
-    """Collections without an alias."""
-
-    def __init__(
-        self,
-        index: QdrantIndex,
-        client: AsyncQdrantClient,
-        names: Mapping[Collection, str],
-        embedder: str,
-        dimension: int,
-    ) -> None:
-        super().__init__(client, names, dimension)
-        self._index = index
-        self._embedder = embedder
-
-    async def publish(self) -> None:
-        await self._index.serve(self._names, self._embedder, self._dimension)

@@ -167,11 +167,10 @@ class IndexMaintenance:
         """
         try:
             async with self._leases.require(REINDEX_LEASE):
-                successor = await self._index.create_successor(
+                async with self._index.rebuild(
                     self._embedder.name, self._embedder.dimension
-                )
-                count = await self._repair.run(successor, progress)
-                await successor.publish()
+                ) as writer:
+                    count = await self._repair.run(writer, progress)
                 await self.repair()
         except BaseException as error:
             # An epoch may be open whose embedder this index does not have.

@@ -187,7 +187,7 @@ async def test_an_index_that_was_not_made_again_is_written_to_by_nobody(tmp_path
     async with opened(tmp_path, SETTINGS) as engine:
         await catalogue(engine)
         with monkeypatch.context() as patched:
-            patched.setattr(engine.index_maintenance._index, "create_successor", away)
+            patched.setattr(engine.index_maintenance._index, "rebuild", away)
             with pytest.raises(IndexUnavailable):
                 await engine.learn()
         assert (await engine.store.current_epoch()).number == 1
@@ -211,7 +211,7 @@ async def test_an_index_that_was_not_made_again_is_written_to_by_nobody(tmp_path
         assert engine.index_maintenance.repaired == 0
 
 
-async def away(*_):
+def away(*_):
     raise IndexUnavailable("nobody there")
 
 

@@ -379,9 +379,8 @@ async def test_an_index_of_another_model_or_dimension_is_made_again(tmp_path, wi
     async with engine_on(tmp_path, wire) as engine:
         await live(engine, "before")
     other = QdrantIndex(wire.client, wire.prefix)
-    successor = await other.create_successor("another model", 3)
-    await successor.upsert(Collection.USERS, [Point(0, 900, np.ones(3, np.float32))])
-    await successor.publish()
+    async with other.rebuild("another model", 3) as writer:
+        await writer.upsert(Collection.USERS, [Point(0, 900, np.ones(3, np.float32))])
     async with engine_on(tmp_path, wire) as engine:
         assert await differences(engine) == set()
         assert engine.index_maintenance.problem == ""
