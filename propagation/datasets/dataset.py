@@ -200,13 +200,12 @@ class Dataset:
         return len(self.order)
 
     @property
-    def clients(self) -> Iterator[ClientChange]:
+    def clients(self) -> Sequence[ClientChange]:
         """All clients, items first.
 
         So an item is known before its first event.
         """
-        yield from self.items
-        yield from self.users
+        return [*self.items, *self.users]
 
     @property
     def events(self) -> Iterator[Event]:

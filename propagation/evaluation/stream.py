@@ -36,10 +36,6 @@ class EvaluationSettings(Term):
     every: int = Field(1, ge=1)
     plot_points: int = Field(20, ge=2, le=500)
 
-    def first_reported(self, events: int) -> int:
-        """Return the first event of the reported slice."""
-        return min(events, 2 * events // 5 if self.report_from is None else self.report_from)
-
 
 @dataclass(frozen=True)
 class Stream:

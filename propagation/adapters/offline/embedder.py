@@ -62,6 +62,12 @@ STOP = frozenset(
 )
 
 
+@lru_cache(maxsize=1)
+def _projection(seed: int, dimension: int) -> NDArray[np.float32]:
+    """Draw the table of an embedder that is not fitted, when it is first needed."""
+    return np.random.default_rng(seed).standard_normal((BUCKETS, dimension), np.float32)
+
+
 @lru_cache(maxsize=1 << 16)
 def _bucket(token: str) -> int:
     return zlib.crc32(token.encode("utf-8", "surrogatepass")) % BUCKETS
@@ -99,7 +105,6 @@ class HashedEmbedder:
     def __init__(self, seed: int = 0, dimension: int = DIMENSION) -> None:
         self._seed = seed
         self.dimension = dimension
-        self._projection: NDArray[np.float32] | None = None
         self.restore(None)
 
     def stop_within(self, seconds: float) -> None:
@@ -125,17 +130,7 @@ class HashedEmbedder:
         return unit_rows(out)
 
     def _rows(self) -> NDArray[np.float32]:
-        """Return the table, or without one the projection.
-
-        The projection is drawn when it is first needed.
-        """
-        if self._table is not None:
-            return self._table
-        if self._projection is None:
-            self._projection = np.random.default_rng(self._seed).standard_normal(
-                (BUCKETS, self.dimension), np.float32
-            )
-        return self._projection
+        return _projection(self._seed, self.dimension) if self._table is None else self._table
 
     def fit(self, texts: Sequence[str], seed: int) -> bytes:
         """Fit a table: IDF-weighted right singular vectors of the catalogue's TF-IDF."""
@@ -167,7 +162,6 @@ class HashedEmbedder:
                 f" {self.dimension} dimensions take {BUCKETS * self.dimension * 4}; run"
                 " `propagation init` to fit it again"
             )
-        self._projection = None
         self._table = np.frombuffer(state, np.float32).reshape(BUCKETS, self.dimension)
         self.name = (
             f"hashed-svd-{self.dimension}-{hashlib.blake2b(state, digest_size=4).hexdigest()}"

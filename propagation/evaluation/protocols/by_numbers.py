@@ -73,15 +73,16 @@ async def evaluate_prequential(
         lambda shuffled, _: [prequential(shuffled, settings.every)],
         progress,
     )
-    start = settings.first_reported(len(stream.user))
+    events = len(stream.user)
+    start = 2 * events // 5 if settings.report_from is None else min(settings.report_from, events)
     late = [one.at(slice(start, None)) for one in passes]
-    edges = np.linspace(0, len(stream.user), settings.plot_points + 1).astype(int).tolist()
+    edges = np.linspace(0, events, settings.plot_points + 1).astype(int).tolist()
     stretches = [[one.at(slice(*ends)) for one in passes] for ends in pairwise(edges)]
     report = Report(
         dataset=stream.name,
         users=stream.users,
         items=stream.items,
-        events=len(stream.user),
+        events=events,
         reported_from=start,
         ranked=int((~np.isnan(late[0].values[:, 0, N10])).sum()),
         settings=settings,

@@ -40,9 +40,6 @@ class Schedule:
     ranked: Bools
     learned: Bools
 
-    def __len__(self) -> int:
-        return len(self.user)
-
     def count_known(self) -> tuple[I64, I64]:
         """Count what was learned before each event of its user and item.
 
@@ -51,7 +48,7 @@ class Schedule:
         Returns:
             [B] interactions of its user, and [B] adopters of its item.
         """
-        first = np.zeros(len(self), np.bool_)
+        first = np.zeros(len(self.user), np.bool_)
         rows = np.flatnonzero(self.learned)
         first[
             rows[
@@ -167,7 +164,7 @@ def run_pass(
         evaluation_combiner(),
         new_controls(state, stream.users, stream.items, seed, settings.tau),
     )
-    events = len(schedule)
+    events = len(schedule.user)
     seeds = np.random.default_rng(seed).integers(0, 2**63, events).astype(np.uint64)
     logs = log_factorials(stream.items)
     out = np.full((events, len(RANKINGS), MEASURES), np.nan)
@@ -252,7 +249,7 @@ async def run_passes(
         InvalidInput: There is nothing to rank.
     """
     stream.check()
-    sizes = [len(schedule) for schedule in plan(stream, settings.seeds[0])]
+    sizes = [len(schedule.user) for schedule in plan(stream, settings.seeds[0])]
     total = sum(sizes) * len(settings.seeds)
     done = [0] * (len(sizes) * len(settings.seeds))
     room = asyncio.Semaphore(usable_cores())
