@@ -71,14 +71,12 @@ def reinforce_choices(work: ReasonWork, party: Party, other: Party, room: int) -
     cites bears it out. At most `room` such lines stay.
     """
     names = list_names(other.client) or leading_attributes(other.profile)
-    line = _closest(party.profile, names)
-    weight = line.weight * WEIGHT_KEPT + 1 if line else 1.0
-    shared = _in_common(line, names)
+    line = _reinforced(party.profile, names, work.sequence)
     title = plain_title(other.client.title)
-    old = [seen for seen in TITLE.findall(line.text) if seen != title] if line else []
+    old = [seen for seen in TITLE.findall(line.text) if seen != title]
     titles = ([title, *old] if title else old)[:TITLES]
-    text = _choice(other.client, shared, titles, weight)
-    return _with_line(party.profile, line, text, shared, weight, work.sequence, room)
+    text = _choice(other.client, line.attributes, titles, line.weight)
+    return _with_line(party.profile, line.with_changes(text=text), room)
 
 
 def reinforce_audience(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edit]:
@@ -89,12 +87,10 @@ def reinforce_audience(work: ReasonWork, party: Party, other: Party, room: int) 
     names = leading_attributes(other.profile, except_for=frozenset(list_names(party.client)))
     if not names:
         return []
-    line = _closest(party.profile, names)
-    weight = line.weight * WEIGHT_KEPT + 1 if line else 1.0
-    shared = _in_common(line, names)
-    wordings = AUDIENCES[_level(weight)]
+    line = _reinforced(party.profile, names, work.sequence)
+    wordings, shared = AUDIENCES[_level(line.weight)], line.attributes
     text = wordings[choose_variant(shared, len(wordings))].format(join_names(shared)) + "."
-    return _with_line(party.profile, line, text, shared, weight, work.sequence, room)
+    return _with_line(party.profile, line.with_changes(text=text), room)
 
 
 def leading_attributes(
@@ -131,13 +127,19 @@ def _level(weight: float) -> int:
     return sum(weight >= least for least in LEVELS)
 
 
-def _in_common(line: Line | None, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the attributes of a line that are among these names.
+def _reinforced(profile: Profile, names: Sequence[str], sequence: int) -> Line:
+    """Return the closest own line after one more choice, or a new line without text.
 
-    They are in the line's order. Without a line, all names are returned.
+    It keeps the attributes that are among these names, in its order. Its text is the old one.
     """
-    return (
-        tuple(names) if line is None else tuple(name for name in line.attributes if name in names)
+    line = _closest(profile, names) or Line(id=0, text="", attributes=tuple(names), weight=0.0)
+    return Line(
+        id=line.id,
+        text=line.text,
+        attributes=tuple(name for name in line.attributes if name in names),
+        weight=line.weight * WEIGHT_KEPT + 1,
+        author=Author.INTERACTION,
+        sources=(*line.sources, Source(sequence=sequence))[-SOURCES:],
     )
 
 
@@ -160,27 +162,14 @@ def _overlap(line: Line, names: Sequence[str]) -> float:
     return len(one & other) / len(one | other) if one or other else 1.0
 
 
-def _with_line(
-    profile: Profile,
-    line: Line | None,
-    text: str,
-    names: Sequence[str],
-    weight: float,
-    sequence: int,
-    room: int,
-) -> list[Edit]:
-    new = Line(
-        id=line.id if line else 0,
-        text=text,
-        attributes=tuple(names),
-        weight=weight,
-        author=Author.INTERACTION,
-        sources=(*(line.sources if line else ()), Source(sequence=sequence))[-SOURCES:],
-    )
-    if line:
-        return [ReplaceLine(line=new)]
+def _with_line(profile: Profile, line: Line, room: int) -> list[Edit]:
+    if line.id:
+        return [ReplaceLine(line=line)]
     own = sorted(
         (old for old in profile.lines if old.author is Author.INTERACTION),
         key=lambda old: (old.weight, old.id),
     )
-    return [*(DropLine(id=old.id) for old in own[: max(0, len(own) + 1 - room)]), AddLine(line=new)]
+    return [
+        *(DropLine(id=old.id) for old in own[: max(0, len(own) + 1 - room)]),
+        AddLine(line=line),
+    ]

@@ -63,11 +63,13 @@ class Line:
     sources: tuple[Source, ...] = ()
     author: Author = Author.INTERACTION
 
-    def with_changes(self, *, id: int | None = None, weight: float | None = None) -> "Line":
-        """Return this line with another id or weight."""
+    def with_changes(
+        self, *, id: int | None = None, text: str | None = None, weight: float | None = None
+    ) -> "Line":
+        """Return this line with another id, text or weight."""
         return Line(
             id=self.id if id is None else id,
-            text=self.text,
+            text=self.text if text is None else text,
             attributes=self.attributes,
             weight=self.weight if weight is None else weight,
             sources=self.sources,
