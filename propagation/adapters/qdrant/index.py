@@ -115,7 +115,6 @@ class QdrantIndex(QdrantWriter):
         Of points with equal scores at the last place the server returns any. Then all points with
         this score are read, to take the first ones by key.
         """
-        self._check_query(collection, vector)
         if limit < 1:
             return []
         hits = await self._search(collection, vector, limit + 1)
@@ -131,14 +130,9 @@ class QdrantIndex(QdrantWriter):
         tau: float,
         sharing: frozenset[str],
     ) -> Sequence[Hit]:
-        self._check_query(collection, vector)
         if not sharing:
             return []
         return await self._all_above(collection, vector, tau, sharing_one_of(sharing))
-
-    def _check_query(self, collection: Collection, vector: NDArray[np.float32]) -> None:
-        self._name(collection)
-        check_vector(vector, self._dimension, "the query")
 
     async def _all_above(
         self,
@@ -174,9 +168,11 @@ class QdrantIndex(QdrantWriter):
 
         The server orders ties arbitrarily.
         """
+        name = self._name(collection)
+        check_vector(vector, self._dimension, "the query")
         with translate_errors():
             answer = await self._client.query_points(
-                self._name(collection),
+                name,
                 query=vector.tolist(),
                 query_filter=matching,
                 search_params=EXACT,
