@@ -262,7 +262,8 @@ class Reasoner(Protocol):
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
         """Rank candidates for a user (RecNet 3.1.3).
 
-        The order of the candidates must not tell anything.
+        Args:
+            candidates: At least two, in an order that does not tell anything.
         """
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:

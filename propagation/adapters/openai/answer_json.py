@@ -224,8 +224,7 @@ def _repair(text: str, expected: Collection[str]) -> dict[str, Any] | None:
         return None
     values = value if isinstance(value, list) else [value]
     objects = [one for one in values if isinstance(one, dict)]
-    safe = all(entry["text"].startswith(SAFE_REPAIRS) for entry in log)
-    if not objects or not safe:
+    if not objects or not all(entry["text"].startswith(SAFE_REPAIRS) for entry in log):
         return None
     return _best_object(objects, expected)
 

@@ -7,7 +7,6 @@ gradients, three profiles and three filter memories), and one router a call.
 from collections.abc import Sequence
 
 from propagation.adapters.openai.answers.questions import QuestionAsker
-from propagation.adapters.openai.endpoint.budget import LedgerStore
 from propagation.adapters.openai.endpoint.endpoint import Endpoint
 from propagation.adapters.openai.prompts import (
     gradient,
@@ -21,6 +20,7 @@ from propagation.ports import (
     AnswerPart,
     BackwardAnswer,
     ForwardAnswer,
+    GraphStore,
     MergeAnswer,
     OptimizeAnswer,
     Party,
@@ -142,7 +142,7 @@ def _drop_repeats(gradients: Sequence[Gradient]) -> list[Gradient]:
     return list(out.values())
 
 
-def openai_reasoner(endpoint: Endpoint, store: LedgerStore) -> OpenAIReasoner:
+def openai_reasoner(endpoint: Endpoint, store: GraphStore) -> OpenAIReasoner:
     """Build the reasoner.
 
     Args:

@@ -118,8 +118,6 @@ class OpenAIReasoner(EndpointAdapter):
         )
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
-        if len(candidates) < 2:
-            return RankAnswer(range(len(candidates)))
         answered = await self._asker.ask(rank.build_question(user, candidates))
         return RankAnswer(_or_raise(answered.parts["ranking"]), answered.usage)
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
@@ -24,7 +24,7 @@ from propagation.model import (
     ReasonerUnavailable,
     Usage,
 )
-from propagation.ports import BlobStore, Lease, LeaseStore
+from propagation.ports import GraphStore, Lease
 
 PLACE, LEASE, LEASE_MS = "llm_spending", "llm_spending", 5_000
 GRANTS = 20
@@ -46,10 +46,6 @@ RENEWALS: Mapping[Period, str] = {
     "run": "another run",
 }
 """When a budget is renewed, as formats of the time in an hour."""
-
-
-class LedgerStore(BlobStore, LeaseStore, Protocol):
-    """Where the ledger of all processes is kept."""
 
 
 @dataclass
@@ -76,7 +72,7 @@ class BudgetLedger:
 
     def __init__(
         self,
-        store: LedgerStore,
+        store: GraphStore,
         options: OpenAIOptions,
         holder: str,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from propagation.adapters.openai.endpoint.budget import BudgetLedger, LedgerStore
+from propagation.adapters.openai.endpoint.budget import BudgetLedger
 from propagation.adapters.openai.endpoint.call_limits import (
     CallShutdown,
     CircuitBreaker,
@@ -38,6 +38,7 @@ from propagation.model import (
     ReasonerUnavailable,
     Usage,
 )
+from propagation.ports import GraphStore
 
 Messages = Sequence[Mapping[str, str]]
 PLAIN_TEXT = "Say OK."
@@ -365,7 +366,7 @@ class EndpointAdapter:
 
 
 def openai_endpoint(
-    options: OpenAIOptions, key: str | None, store: LedgerStore, holder: str
+    options: OpenAIOptions, key: str | None, store: GraphStore, holder: str
 ) -> Endpoint:
     """Build the endpoint; `store` keeps the budgets, `holder` names this process."""
     return Endpoint(options, key, BudgetLedger(store, options, holder))

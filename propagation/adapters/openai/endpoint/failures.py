@@ -82,8 +82,9 @@ def classify_failure(error: Exception, parameters: Mapping[str, object]) -> Fail
     if isinstance(error, APITimeoutError | TimeoutError):
         return Failure("timed out", "again", pause=AFTER_TIMEOUT, slow=True)
     if isinstance(error, APIStatusError):
-        message = error_message(error.body)
-        return _of_status(error.status_code, message, error.response.headers, parameters)
+        return _of_status(
+            error.status_code, error_message(error.body), error.response.headers, parameters
+        )
     if isinstance(error, NoAnswer):
         too_long = any(words in str(error).lower() for words in CONTEXT)
         return Failure(
@@ -115,8 +116,9 @@ def _of_status(
         if refused is not None and (status != 500 or refused.sure or refused.parameter == SYSTEM):
             return refused
     if status in (408, 409) or (status >= 500 and status != 501):
-        pause = requested_pause(headers, 0.0)
-        return Failure(reason, "again", pause=pause, unexplained=status == 500)
+        return Failure(
+            reason, "again", pause=requested_pause(headers, 0.0), unexplained=status == 500
+        )
     return Failure(reason, "never", counts=status == 501, unexplained=status in (400, 413, 422))
 
 
