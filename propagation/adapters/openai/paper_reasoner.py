@@ -76,7 +76,14 @@ class PaperReasoner(OpenAIReasoner):
             if not isinstance(part, ReasonerFailed)
             for one in part
         ]
-        of_clients = {name: _gradients_of(party, gradients) for name, party in parties.items()}
+        of_clients = {
+            name: [
+                one
+                for one in gradients
+                if one.module != Module.ROUTER and one.owner == party.client.ref
+            ]
+            for name, party in parties.items()
+        }
         asked = [
             optimizer.profile_question(
                 work,
@@ -101,13 +108,6 @@ class PaperReasoner(OpenAIReasoner):
             for name, part in zip(parties, parts[: len(parties)], strict=True)
         ]
         return BackwardAnswer(_drop_repeats(gradients), clients, total_usage(credited + optimized))
-
-
-def _gradients_of(party: Party, gradients: Sequence[Gradient]) -> list[Gradient]:
-    """Return the gradients of a client's profile and filter memory."""
-    return [
-        one for one in gradients if one.module != Module.ROUTER and one.owner == party.client.ref
-    ]
 
 
 def _join(

@@ -104,8 +104,7 @@ def _shape(model: type[BaseModel], *, bounded: bool) -> dict[str, Any]:
             return {"type": "string", **bounds(node, maxLength=chars)}
         return _those(node, "type", "enum", "const")
 
-    shape: dict[str, Any] = walk(schema)
-    return shape
+    return dict(walk(schema))
 
 
 def _those(node: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -87,8 +87,11 @@ def brief(of: Party, lines: int) -> dict[str, Any]:
 
 def _item_title(client: Client) -> str | None:
     """Show an item's title; a user's name is never shown."""
-    is_shown = client.title and client.key.kind == ClientKind.ITEM
-    return as_data(client.title, TITLE_CHARS) if is_shown else None
+    return (
+        as_data(client.title, TITLE_CHARS)
+        if client.title and client.key.kind == ClientKind.ITEM
+        else None
+    )
 
 
 def _show_rules(party: Party, heard: Mapping[str, RouterVersion]) -> list[str]:
@@ -152,12 +155,8 @@ class Letters:
 
     def spell(self, text: str) -> str:
         """Write communities' names where a model wrote their letters."""
-
-        def name_of(found: re.Match[str]) -> str:
-            message = self.messages.get(found.group())
-            return (message.name if message else "") or found.group()
-
-        return LETTER.sub(name_of, text)
+        names = {letter: message.name for letter, message in self.messages.items()}
+        return LETTER.sub(lambda found: names.get(found.group()) or found.group(), text)
 
 
 def letter_in(text: str, known: Collection[str]) -> str | None:

@@ -70,8 +70,7 @@ def merge_of(party: Party, letters: Letters, answer: Reception) -> MergeAnswer:
     known = letters.heard_by(party)
     used: Mapping[str, RouterVersion] = {}
     if answer.edits:
-        letters_used = [letter_in(name, known) for name in answer.used]
-        used = {letter: known[letter] for letter in letters_used if letter is not None}
+        used = {letter: known[letter] for name in answer.used if (letter := letter_in(name, known))}
         if answer.used and not used:
             raise ValueError(
                 f"used: there is no message {answer.used[0][:20]!r}; its messages are "
