@@ -34,7 +34,9 @@ class WithdrawalStep(StrEnum):
     ERASE_CLIENT = "erase client"
     """Remove the client, its texts, edges, gradients and message parts; its ref is never reused."""
     REDUCE_MESSAGES = "reduce messages"
-    """Remove message parts that came from withdrawn interactions, and of attributes that go."""
+    """Remove message parts that came from withdrawn interactions, and of attributes that go.
+
+    With these go the gradients of readers of the message that name them."""
     CHANGE_ATTRIBUTES = "change attributes"
     """Recount holders; remove lost attributes with their mappings and gradients."""
     CHANGE_MESSAGES = "change messages"

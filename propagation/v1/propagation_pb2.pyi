@@ -220,9 +220,14 @@ class _SimilarityEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Similarity
     SIMILARITY_UNSPECIFIED: _Similarity.ValueType  # 0
     """The same as SIMILARITY_PROFILE."""
     SIMILARITY_PROFILE: _Similarity.ValueType  # 1
-    """The profile's embedding; without one, that of the catalogue's text or the user's history."""
+    """The profile's embedding; without one, that of the catalogue's text or the user's history. For
+    callers without the role analyst, an item that fewer users than min_support chose is compared by
+    the catalogue's text.
+    """
     SIMILARITY_ROUTERS: _Similarity.ValueType  # 2
-    """The taste routers: a user's trust in them, an item's lift in them."""
+    """The taste routers: a user's trust in them, an item's lift in them. For callers without the role
+    analyst, an item that fewer users than min_support chose has no vector.
+    """
 
 class Similarity(_Similarity, metaclass=_SimilarityEnumTypeWrapper):
     """The vectors by which clients are compared."""
@@ -230,9 +235,14 @@ class Similarity(_Similarity, metaclass=_SimilarityEnumTypeWrapper):
 SIMILARITY_UNSPECIFIED: Similarity.ValueType  # 0
 """The same as SIMILARITY_PROFILE."""
 SIMILARITY_PROFILE: Similarity.ValueType  # 1
-"""The profile's embedding; without one, that of the catalogue's text or the user's history."""
+"""The profile's embedding; without one, that of the catalogue's text or the user's history. For
+callers without the role analyst, an item that fewer users than min_support chose is compared by
+the catalogue's text.
+"""
 SIMILARITY_ROUTERS: Similarity.ValueType  # 2
-"""The taste routers: a user's trust in them, an item's lift in them."""
+"""The taste routers: a user's trust in them, an item's lift in them. For callers without the role
+analyst, an item that fewer users than min_support chose has no vector.
+"""
 Global___Similarity: _TypeAlias = Similarity  # noqa: Y015
 
 class _EvolutionKind:
@@ -1490,7 +1500,7 @@ Global___RecommendRequest: _TypeAlias = RecommendRequest  # noqa: Y015
 
 @_typing.final
 class ScorePart(_message.Message):
-    """One additive part of a score. The products of all parts sum to the score."""
+    """One additive part of a score. The products of all parts, withheld ones too, sum to the score."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1548,10 +1558,12 @@ class RouterShare(_message.Message):
     """The user's routing weight of the router (pi), 0 to 1."""
     lift: _builtins.float
     """The natural logarithm of how much more the router's community adopts the item than everyone
-    does.
+    does. 0 if `adopters` is withheld.
     """
     adopters: _builtins.int
-    """The number of users who adopted the item, and whose strongest router it was then."""
+    """The number of users who adopted the item, and whose strongest router it was then. 0, withheld,
+    if they are fewer than min_support and the caller may not read persons.
+    """
     def __init__(
         self,
         *,
@@ -1574,7 +1586,9 @@ Global___RouterShare: _TypeAlias = RouterShare  # noqa: Y015
 
 @_typing.final
 class Explanation(_message.Message):
-    """The reasons for a recommendation's score."""
+    """The reasons for a recommendation's score. A caller who may not read persons is told nothing that
+    rests on the events of fewer users than the setting min_support.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1586,7 +1600,7 @@ class Explanation(_message.Message):
     """The explanation in words."""
     @_builtins.property
     def parts(self) -> _containers.RepeatedCompositeFieldContainer[Global___ScorePart]:
-        """The exact parts of the score."""
+        """The exact parts of the score. Parts that are withheld are absent; the score counts them."""
 
     @_builtins.property
     def routers(self) -> _containers.RepeatedCompositeFieldContainer[Global___RouterShare]:
@@ -1594,7 +1608,9 @@ class Explanation(_message.Message):
 
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___Message]:
-        """The messages whose lines in the user's profile raised the score."""
+        """The messages whose lines in the user's profile raised the score. Absent with the part of the
+        profile.
+        """
 
     def __init__(
         self,
@@ -2022,7 +2038,8 @@ Global___GetRouterRequest: _TypeAlias = GetRouterRequest  # noqa: Y015
 @_typing.final
 class RouterMember(_message.Message):
     """A member of a router. Members of a taste router are the rows of its routing table. A session
-    router has no table: its members are items, and the users who trust it most, as a number.
+    router has no table: its members are items, and the users who trust it most, as a number. Without
+    the role analyst, items that fewer users than min_support chose are left out.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -2537,7 +2554,9 @@ class MergeReport(_message.Message):
     """The result."""
     @_builtins.property
     def client(self) -> Global___Parties:
-        """The client."""
+        """The client; without the role analyst the number 1, also for an item, because an item hears its
+        messages when it is chosen.
+        """
 
     def __init__(
         self,

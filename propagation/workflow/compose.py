@@ -98,7 +98,9 @@ def compose(
 
     # Reads.
     time_travel = TimeTravel(store)
-    recommender = Recommender(store, numbers, embedder, catalogue, pending_events, vectors)
+    recommender = Recommender(
+        store, numbers, embedder, catalogue, pending_events, vectors, settings.min_support
+    )
     memory = ClientMemory(
         catalogue,
         pending_events,

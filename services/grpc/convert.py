@@ -29,6 +29,7 @@ from propagation.model import (
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from propagation.workflow.history.profile_reader import ProfileReading
+from propagation.workflow.views import NumbersView
 from services.security.roles import Caller
 
 AUTHORS = {
@@ -129,11 +130,12 @@ class References:
     """Clients, interactions and messages that an answer to a caller cites.
 
     Clients are found by ref, interactions by sequence, and messages by (router, version). Users of
-    events and senders of messages have no title here.
+    events and senders of messages have no title here. `private` are the items of `private_items`.
     """
 
     caller: Caller
     min_support: int
+    private: frozenset[int]
     keys: Mapping[int, ClientKey]
     titles: Mapping[int, str]
     interactions: Mapping[int, InteractionRow]
@@ -153,17 +155,22 @@ class References:
             parties.clients.keys.add(kind=CLIENT_KINDS[key.kind], id=key.id)
         return parties
 
-    def shows(self, line: Line, owner: ClientKind) -> bool:
-        """Tell whether the caller may read a line of a user's or an item's profile.
+    def shows(self, line: Line | None, ref: int) -> bool:
+        """Tell whether the caller may read a line of a client's profile.
 
         Of a user the role `persons` reads everything. Of an item a caller who may not see users
-        reads what its own text and messages say, and what rests on the events of `min_support`
-        distinct users.
+        reads what its own text says, and what rests on the events of `min_support` distinct users;
+        so many must have chosen it to show what it heard, because it hears when it is chosen.
+
+        Args:
+            line: None for one that is no longer kept.
         """
-        may_read = self.caller.sees_users if owner == ClientKind.ITEM else self.caller.reads_persons
-        if may_read or line.author is Author.RECEPTION:
+        is_item = kind_of(ref) == ClientKind.ITEM
+        if self.caller.sees_users if is_item else self.caller.reads_persons:
             return True
-        if line.author is Author.CATALOGUE and owner == ClientKind.ITEM:
+        if line is None or line.author is Author.RECEPTION:
+            return ref not in self.private
+        if line.author is Author.CATALOGUE and is_item:
             return True
         events = (self.interactions.get(source.sequence or 0) for source in line.sources)
         return len({event.user for event in events if event is not None}) >= self.min_support
@@ -188,6 +195,16 @@ class References:
         if key.kind == ClientKind.ITEM:
             return f"“{self.titles.get(ref) or key.id}”"
         return f"user {key.id}" if self.caller.sees_users else "a user"
+
+
+async def private_items(engine: Engine, caller: Caller, refs: Iterable[int]) -> frozenset[int]:
+    """Find the items that too few users chose to tell the caller what follows from it."""
+    items = [ref for ref in refs if kind_of(ref) == ClientKind.ITEM]
+    if caller.sees_users or not items:
+        return frozenset()
+    adopters = await engine.compute(NumbersView.adopters_of, items)
+    least = engine.settings.min_support
+    return frozenset(item for item, users in zip(items, adopters, strict=True) if users < least)
 
 
 async def load_references(
@@ -216,6 +233,7 @@ async def load_references(
     }
     if unknown := sorted(cited - known.keys()):
         known |= await store.messages(unknown, SENDERS)
+    refs = frozenset(refs)
     titled = {*refs, *(event.item for event in events.values())}
     named = sorted(
         {
@@ -228,6 +246,7 @@ async def load_references(
     return References(
         caller,
         engine.settings.min_support,
+        await private_items(engine, caller, refs),
         {ref: key for ref, key in zip(named, keys, strict=True) if key is not None},
         {client.ref: client.title for client in clients},
         events,
@@ -242,9 +261,8 @@ def first_senders(message: RouterVersion) -> list[int]:
 
 def profile_to_proto(reading: ProfileReading, references: References) -> pb.Profile:
     """Convert a profile with its waiting messages, as far as the caller may read it."""
-    text = reading.text
-    kind = reading.client.key.kind
-    lines = [line for line in text.profile.lines if references.shows(line, kind)]
+    text, ref = reading.text, reading.client.ref
+    lines = [line for line in text.profile.lines if references.shows(line, ref)]
     rules = text.filter_memory.rules if references.caller.reads_persons else ()
     return pb.Profile(
         key=key_to_proto(reading.client.key),
@@ -253,7 +271,7 @@ def profile_to_proto(reading: ProfileReading, references: References) -> pb.Prof
         lines=[line_to_proto(line, references) for line in lines],
         attributes=sorted({name for line in lines for name in line.attributes}),
         filter_memory=[rule_to_proto(rule) for rule in rules],
-        waiting=[message_to_proto(message) for message in reading.waiting],
+        waiting=map(message_to_proto, () if ref in references.private else reading.waiting),
         dropped=text.dropped if references.caller.reads_persons else 0,
     )
 

@@ -5,7 +5,7 @@ another client. It is read from what was recorded; nothing is inferred.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from propagation.model import (
@@ -87,7 +87,8 @@ class Tracer:
         """
         for message in await self.store.contributions(ref, CONTRIBUTIONS):
             for part in message.integrated:
-                if not with_events and part.sequence:
+                # An erasure may have taken the attribute out of the message.
+                if part.attribute not in message.attributes or (part.sequence and not with_events):
                     continue
                 if part.ref == ref and attribute in (None, part.attribute):
                     start = (
@@ -97,11 +98,17 @@ class Tracer:
                     async for path in self._paths_onwards(start, message, part):
                         yield path
 
-    async def trace_attribute(self, name: str, least_users: int = 0) -> AsyncIterator[Path]:
+    async def trace_attribute(
+        self,
+        name: str,
+        least_users: int,
+        private_of: Callable[[Sequence[int]], Awaitable[frozenset[int]]],
+    ) -> AsyncIterator[Path]:
         """Yield the paths of an attribute, from all who brought it.
 
         Args:
             least_users: How many users must hold the attribute. It is as good as unknown else.
+            private_of: Finds the clients of which only the own text is traced.
 
         Raises:
             NotFound: No client ever had the attribute.
@@ -110,8 +117,10 @@ class Tracer:
         known = (await self.store.get_attributes([attribute])).get(attribute)
         if known is None or known.users < least_users:
             raise NotFound("attribute", attribute)
-        for ref in await self.store.holders_of(attribute, CONTRIBUTIONS):
-            async for path in self.trace_client(ref, attribute):
+        holders = await self.store.holders_of(attribute, CONTRIBUTIONS)
+        private = await private_of(holders)
+        for ref in holders:
+            async for path in self.trace_client(ref, attribute, with_events=ref not in private):
                 yield path
 
     async def trace_line(self, ref: int, line_id: int) -> AsyncIterator[Path]:
@@ -182,6 +191,7 @@ class Tracer:
             for part in message.integrated
             if part.ref == ref
             and part.attribute in names.values()
+            and part.attribute in message.attributes
             and part.profile_version >= profile.version
         ]
         own_lines = await self._own_lines([part for _, part in carriers])

@@ -13,7 +13,7 @@ from propagation.model import Author, BankName, ClientText, Line, RouterVersion,
 from propagation.numbers.rules import PROPAGATED, Feature
 from propagation.ports import Embedder, RoundStore
 from propagation.workflow.index.embedding import embed_within_deadline
-from propagation.workflow.read.scoring import BankCommunities, ReadResult
+from propagation.workflow.read.scoring import BankCommunities, ReadRequest, ReadResult
 from propagation.workflow.views import OFF
 
 ROUTERS_A_BANK = 5
@@ -54,6 +54,8 @@ class ScorePart:
         raw: Value of the feature before standardisation.
         value: Standardised value.
         product: value times weight.
+        users: How many users' events it rests on at least; infinity: the catalogue and the reader's
+            own history.
     """
 
     feature: Feature
@@ -61,6 +63,7 @@ class ScorePart:
     value: float
     weight: float
     product: float
+    users: float
 
 
 @dataclass(frozen=True)
@@ -104,29 +107,44 @@ class Explainer:
 
     store: RoundStore
     embedder: Embedder
+    min_support: int
 
     async def explain(
-        self, read: ReadResult, text: ClientText | None, arm: int
+        self, read: ReadResult, request: ReadRequest, text: ClientText | None
     ) -> list[Explanation]:
         """Explain each item of a read, in its order.
 
+        What rests on fewer than the request's `least_users` is left out. Fewer than `min_support`
+        are never called many. An explanation without propagation has neither routers nor messages.
+
         Args:
             text: The user's text; None if it has none.
-            arm: ON or OFF; an explanation without propagation has neither routers nor messages.
         """
-        strongest = [] if arm == OFF else [_strongest(one) for one in read.communities]
+        strongest = [] if request.arm == OFF else [_strongest(one) for one in read.communities]
         names = await self._names(read.communities[1], strongest[1]) if strongest else {}
-        messages = await self._messages_behind(read, text if arm != OFF else None)
+        messages = await self._messages_behind(read, text if request.arm != OFF else None)
         explanations = []
         for place in range(len(read.ranked.rows)):
-            parts = score_parts(read, place, arm)
+            parts = [
+                part
+                for part in score_parts(read, place, request.arm)
+                if part.users >= request.least_users
+            ]
+            heard = (
+                messages[place] if any(part.feature == Feature.PROFILE for part in parts) else []
+            )
             routers = [
                 part
                 for bank, community, order in zip(BANKS, read.communities, strongest, strict=False)
                 for part in _router_parts(bank, community, order[place], place, names)
             ]
-            words = explain_in_words(parts, routers, messages[place], cold=read.cold)
-            explanations.append(Explanation(parts, routers, messages[place], words))
+            said = [
+                part
+                for part in parts
+                if part.feature != Feature.POPULARITY or part.users >= self.min_support
+            ]
+            words = explain_in_words(said, routers, heard, cold=read.cold)
+            explanations.append(Explanation(parts, routers, heard, words))
         return explanations
 
     async def _names(self, taste: BankCommunities, order: NDArray[np.int64]) -> dict[int, str]:
@@ -188,6 +206,7 @@ def score_parts(read: ReadResult, place: int, arm: int) -> list[ScorePart]:
             float(ranked.values[place, feature]),
             float(ranked.weights[place, feature]),
             float(ranked.values[place, feature] * ranked.weights[place, feature]),
+            float(read.users[place, feature]),
         )
         for feature in Feature
         if not (arm == OFF and feature in PROPAGATED)

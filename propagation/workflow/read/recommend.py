@@ -70,6 +70,7 @@ class RecommendRequest:
         categories: As `attributes`.
         exclude_seen: Leave out the items that the user already had.
         propagate: Rank with propagation (ON) or by the other features only (OFF).
+        least_users: How many users an explanation's numbers and sentences must rest on.
     """
 
     user_id: str
@@ -80,6 +81,7 @@ class RecommendRequest:
     exclude_seen: bool = True
     propagate: bool = True
     explain: bool = False
+    least_users: int = 0
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,7 @@ class Recommender:
         catalogue: Catalogue,
         pending_events: PendingEvents,
         vectors: VectorSync,
+        min_support: int,
     ) -> None:
         self._store = store
         self._numbers = numbers
@@ -128,7 +131,7 @@ class Recommender:
         self._catalogue = catalogue
         self._pending_events = pending_events
         self.batcher = ReadBatcher(numbers)
-        self._explainer = Explainer(store, embedder)
+        self._explainer = Explainer(store, embedder, min_support)
         self.texts = FilterMemoryCache(store)
         self._router_attributes = RouterAttributes(store, numbers, vectors)
 
@@ -144,7 +147,7 @@ class Recommender:
         result = await self.batcher.read(read)
         rows, scores = result.ranked.rows.tolist(), result.ranked.scores.tolist()
         explanations: Sequence[Explanation | None] = (
-            await self._explainer.explain(result, text, read.arm)
+            await self._explainer.explain(result, read, text)
             if request.explain
             else [None] * len(rows)
         )
@@ -174,6 +177,7 @@ class Recommender:
             left_out=await self._find_unknown(request, user),
             leave_seen=request.exclude_seen,
             explain=request.explain,
+            least_users=request.least_users,
         )
 
     async def _candidates(

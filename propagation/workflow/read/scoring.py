@@ -32,11 +32,21 @@ from propagation.numbers.ranking.rank import (
     rank_rows,
     standpoint_for,
 )
-from propagation.numbers.rules import Combiner, for_newcomers, lifts, share
+from propagation.numbers.rules import (
+    FEATURES,
+    RECENT_FLOOR,
+    Combiner,
+    Feature,
+    for_newcomers,
+    lifts,
+    share,
+)
+from propagation.numbers.rules.neighbours import FAST_HISTORY, past_items
 from propagation.workflow.views import CorePool, NumbersOwner, NumbersView
 
 SHORTLIST, SHORTLIST_A_PLACE = 48, 4
 BANKS = 2
+ROUNDING = 1e-3  # weights of co-adoptions and recent adoptions are sums of 32 bits
 EMPTY_ROWS = np.empty(0, np.int64)
 EVERYTHING = np.empty(0, np.bool_)
 
@@ -55,7 +65,9 @@ class ReadRequest:
         allowed: bool by item row; empty: all.
         left_out: Item rows that are not ranked.
         leave_seen: Leave out the items that the user already had.
-        explain: Add the communities and item profiles to the result.
+        explain: Add the communities, users and item profiles to the result.
+        least_users: How many users the number of adopters and the lift of a community, as shown,
+            must rest on; they are 0 otherwise.
     """
 
     user: int
@@ -68,6 +80,7 @@ class ReadRequest:
     left_out: NDArray[np.int64] = field(default_factory=lambda: EMPTY_ROWS)
     leave_seen: bool = True
     explain: bool = False
+    least_users: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,6 +109,7 @@ class ReadResult:
         cold: The user has no history.
         communities: Session and taste bank; empty unless the request asks to explain.
         item_profiles: [n,D] f32 profile vectors of the ranked items, if explained.
+        users: [n,F] how many users' events each feature rests on at least, if explained.
     """
 
     ranked: Ranked
@@ -103,6 +117,7 @@ class ReadResult:
     cold: bool
     communities: tuple[BankCommunities, ...] = ()
     item_profiles: NDArray[np.float32] | None = None
+    users: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
 
 class CatalogueScorer:
@@ -261,13 +276,43 @@ def _result(
 ) -> ReadResult:
     if not request.explain:
         return ReadResult(ranked, view.applied_through, cold)
-    communities = communities_of(view, asker, ranked.rows)
-    profiles = view.state.item_profile[ranked.rows]
-    return ReadResult(ranked, view.applied_through, cold, communities, profiles)
+    return ReadResult(
+        ranked,
+        view.applied_through,
+        cold,
+        communities_of(view, asker, ranked.rows, request.least_users),
+        view.state.item_profile[ranked.rows],
+        _users_behind(view, asker, ranked, cold=cold),
+    )
+
+
+def _users_behind(
+    view: NumbersView, asker: Asker, ranked: Ranked, *, cold: bool
+) -> NDArray[np.float64]:
+    """Count the users on whose events each feature of each item rests, at least.
+
+    Of recent adoptions and co-adoptions only the weight is known: a user adds at most 1 to it.
+    Those who chose the item and one of the reader's newest items are counted for both kNN.
+
+    Returns:
+        [n,F]; infinity for what rests on the catalogue and the reader's own history.
+    """
+    state, rows = view.state, ranked.rows
+    users = np.repeat(state.adoptions[rows, None].astype(np.float64), FEATURES, axis=1)
+    users[:, [Feature.CONTENT, Feature.ATTRIBUTES]] = np.inf
+    recent = np.exp(ranked.raw[:, Feature.RECENT]) - RECENT_FLOOR
+    users[:, Feature.RECENT] = np.ceil(recent - ROUNDING)
+    together = np.zeros(view.items)
+    past = () if cold else past_items.py_func(state, asker.user)  # type: ignore[no-untyped-call]
+    for other in past[:FAST_HISTORY]:
+        near = state.neighbour[other, : state.neighbour_count[other]]
+        together[near] = np.maximum(together[near], state.together[other, : len(near)])
+    users[:, [Feature.KNN_SLOW, Feature.KNN_FAST]] = np.ceil(together[rows, None] - ROUNDING)
+    return users
 
 
 def communities_of(
-    view: NumbersView, asker: Asker, rows: NDArray[np.int64]
+    view: NumbersView, asker: Asker, rows: NDArray[np.int64], least_users: int = 0
 ) -> tuple[BankCommunities, ...]:
     """Find the routers that a user reads by.
 
@@ -275,6 +320,7 @@ def communities_of(
 
     Args:
         rows: [n] item rows.
+        least_users: With fewer adopters in a router an item's lift and adopters there are 0.
 
     Returns:
         Session bank, then taste bank.
@@ -284,6 +330,9 @@ def communities_of(
     routers = max(state.session.mass.shape[1], state.taste.mass.shape[1])
     adopters = np.zeros((len(rows), BANKS, routers), np.int64)
     adopters_by_router(state, rows, adopters)
+    few = adopters < least_users
+    few[[withheld(state, item) for item in rows]] = True
+    adopters[few] = 0
     found = []
     for place, (bank, pi) in enumerate(
         ((state.session, standpoint.session), (state.taste, standpoint.taste))
@@ -293,8 +342,7 @@ def communities_of(
         lifted = np.empty((len(rows), bank.mass.shape[1]))
         for row, item in enumerate(rows):
             lifts(bank, share(state, item), item, lifted[row])
-            if withheld(state, item):
-                lifted[row], adopters[row] = 0.0, 0
+        lifted[few[:, place, : lifted.shape[1]]] = 0.0
         found.append(
             BankCommunities(chosen, pi[1][order], lifted[:, chosen], adopters[:, place][:, chosen])
         )

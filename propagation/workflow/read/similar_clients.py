@@ -39,17 +39,23 @@ class SimilarClients:
     store: ClientStore
     numbers: NumbersOwner
 
-    async def find_similar(self, ref: int, kind: ClientKind, by: By, limit: int) -> Neighbours:
+    async def find_similar(
+        self, ref: int, kind: ClientKind, by: By, limit: int, least_users: int
+    ) -> Neighbours:
         """Find the `limit` most similar clients of a kind.
 
         Leaves out the client itself, hidden items and clients without a vector; the list is empty
         if the client has no vector. Equal cosines are ordered by a seeded hash.
+
+        Args:
+            least_users: Items that fewer users chose are compared by the catalogue's content only.
         """
         applied_through = self.numbers.view.applied_through
-        own = await self.numbers.run(_vector_of, ref, by)
-        cosines = await self._cosines(own, kind, by) if own.any() else np.empty(0)
-        if kind == kind_of(ref) and index_of(ref) < len(cosines):
-            cosines[index_of(ref)] = -np.inf
+        row = index_of(ref)
+        own = await self.numbers.run(vectors, kind_of(ref), by, row, row + 1, least_users)
+        cosines = await self._cosines(own[0], kind, by, least_users) if own.any() else np.empty(0)
+        if kind == kind_of(ref) and row < len(cosines):
+            cosines[row] = -np.inf
         best = _best(cosines, limit, self.numbers.view.seed)
         clients = {
             client.ref: client
@@ -65,64 +71,62 @@ class SimilarClients:
         )
 
     async def _cosines(
-        self, own: NDArray[np.float64], kind: ClientKind, by: By
+        self, own: NDArray[np.float64], kind: ClientKind, by: By, least_users: int
     ) -> NDArray[np.float64]:
         count = self.numbers.view.users if kind == ClientKind.USER else self.numbers.view.items
         parts = [
-            await self.numbers.run(_cosines, own, kind, by, start, min(start + CHUNK, count))
+            await self.numbers.run(_cosines, own, kind, by, start, start + CHUNK, least_users)
             for start in range(0, count, CHUNK)
         ]
         return np.concatenate(parts) if parts else np.empty(0)
 
 
-def _vector_of(view: NumbersView, ref: int, by: By) -> NDArray[np.float64]:
-    row, kind = index_of(ref), kind_of(ref)
-    if row >= (view.users if kind == ClientKind.USER else view.items):
-        return np.zeros(1)
-    vector: NDArray[np.float64] = vectors(view, kind, by, row, row + 1)[0]
-    return vector
-
-
 def vectors(
-    view: NumbersView, kind: ClientKind, by: By, start: int, end: int
+    view: NumbersView, kind: ClientKind, by: By, start: int, end: int, least_users: int
 ) -> NDArray[np.float64]:
     """Return the vectors by which clients are compared.
 
     By profile: the profile's vector, else the catalogue's content (items) or the history's
     (users). By routers: the trust in taste routers (users) or the taste lifts (items); both are
-    sums of lifts, so they compare.
+    sums of lifts, so they compare. Of items that fewer than `least_users` chose only the content is
+    read.
 
     Returns:
-        [end - start, D or K].
+        [n, D or K] of the rows from start to before end that there are.
     """
     state = view.state
+    rows = np.arange(start, min(end, view.users if kind == ClientKind.USER else view.items))
     if by == "routers":
         if kind == ClientKind.USER:
-            return state.taste.trust[start:end].astype(np.float64)
-        out = np.empty((end - start, state.taste.mass.shape[1]))
-        for row in range(start, end):
-            if withheld(state, row):
-                out[row - start] = 0.0
-            else:
-                lifts(state.taste, share(state, row), row, out[row - start])
+            return state.taste.trust[rows].astype(np.float64)
+        out = np.zeros((len(rows), state.taste.mass.shape[1]))
+        for place, row in enumerate(rows):
+            if not withheld(state, row) and state.adoptions[row] >= least_users:
+                lifts(state.taste, share(state, row), row, out[place])
         return out
     profiles = state.user_profile if kind == ClientKind.USER else state.item_profile
     fallback = state.user_content if kind == ClientKind.USER else state.content
-    chosen = profiles[start:end]
-    return np.where(chosen.any(axis=1, keepdims=True), chosen, fallback[start:end]).astype(
-        np.float64
-    )
+    chosen = profiles[rows]
+    if kind == ClientKind.ITEM:
+        chosen[state.adoptions[rows] < least_users] = 0.0
+    return np.where(chosen.any(axis=1, keepdims=True), chosen, fallback[rows]).astype(np.float64)
 
 
 def _cosines(
-    view: NumbersView, own: NDArray[np.float64], kind: ClientKind, by: By, start: int, end: int
+    view: NumbersView,
+    own: NDArray[np.float64],
+    kind: ClientKind,
+    by: By,
+    start: int,
+    end: int,
+    least_users: int,
 ) -> NDArray[np.float64]:
     """Return cosines; -inf for clients without a vector and for hidden items."""
-    others = vectors(view, kind, by, start, end)
+    others = vectors(view, kind, by, start, end, least_users)
     norms = np.linalg.norm(others, axis=1) * np.linalg.norm(own)
     there = norms > 0
     if kind == ClientKind.ITEM:
-        there &= view.state.visible[start:end]
+        there &= view.state.visible[start : start + len(others)]
     cosines: NDArray[np.float64] = np.divide(
         others @ own, norms, out=np.full(len(others), -np.inf), where=there
     )

@@ -130,7 +130,7 @@ def _merge_in_words(merge: pb.MergeReport) -> str:
         pb.MERGE_OUTCOME_FELL_OUT: "had no room for",
     }.get(merge.outcome, "met")
     return (
-        f"{named or f'a {kind_name(merge.kind)}'} {did} message {merge.router_version} of "
+        f"{named or f'one {kind_name(merge.kind)}'} {did} message {merge.router_version} of "
         f"router {merge.router}"
     )
 

@@ -82,7 +82,7 @@ class ClientsHandler(Servicer):
         if not self._propagates(request):
             reading = reading.without_messages()
         references = await load_references(
-            self._engine, admitted_caller.get(), reading.text.profile.lines
+            self._engine, admitted_caller.get(), reading.text.profile.lines, refs=[ref]
         )
         return pb.GetProfileResponse(
             profile=profile_to_proto(reading, references),
@@ -108,7 +108,9 @@ class ClientsHandler(Servicer):
             admitted_caller.get().require("SimilarClients among users", Role.ANALYST)
         await self._wait_for(request, context)
         ref = await self._engine.find_ref(key)
-        answer = await self._engine.find_similar(ref, kind, by, limit)
+        answer = await self._engine.similar_clients.find_similar(
+            ref, kind, by, limit, self._least_users()
+        )
         return pb.SimilarClientsResponse(
             neighbours=[
                 pb.SimilarClientsResponse.Neighbour(

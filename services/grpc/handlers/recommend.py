@@ -10,6 +10,7 @@ from propagation.workflow.read.recommend import Recommended, RecommendRequest
 from services.grpc.convert import BANKS, message_to_proto
 from services.grpc.handlers.servicer import Context, Servicer, seconds_left
 from services.grpc.requests import check_count, parse_choice, parse_limit
+from services.security.roles import admitted_caller
 
 LIMIT = 10
 CANDIDATES_MAX = 10_000
@@ -69,11 +70,13 @@ class RecommendHandler(Servicer):
             request.ranker, "ranker", BY_REASONER, "RANKER_NUMBERS, RANKER_REASONER, or nothing"
         )
         await self._wait_for(request, context)
-        answer = await self._engine.recommend(
+        answer = await self._engine.recommender.recommend(
             replace(query, limit=max(query.limit, RERANKED_ITEMS)) if by_reasoner else query
         )
         if by_reasoner:
-            answer = await self._engine.rerank(query.user_id, answer, seconds_left(context))
+            answer = await self._engine.reasoner_ranking.rerank(
+                query.user_id, answer, seconds_left(context)
+            )
         return pb.RecommendResponse(
             recommendations=[recommendation_to_proto(item) for item in answer.items[: query.limit]],
             reflects=await self._reflects(exact=False, applied_through=answer.applied_through),
@@ -97,4 +100,7 @@ class RecommendHandler(Servicer):
             explain=request.explain,
             exclude_seen=request.exclude_seen if request.HasField("exclude_seen") else True,
             propagate=self._propagates(request),
+            least_users=0
+            if admitted_caller.get().reads_persons
+            else self._engine.settings.min_support,
         )

@@ -1,6 +1,7 @@
 """TracePropagation: paths of preferences, each hop and the whole in words."""
 
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 
 from propagation.model import (
     Author,
@@ -16,7 +17,6 @@ from propagation.model import (
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from propagation.workflow.history.trace import AttributeHop, Hop, Path, ProfileHop
-from propagation.workflow.views import NumbersView
 from services.grpc.convert import (
     CLIENT_KINDS,
     References,
@@ -24,6 +24,7 @@ from services.grpc.convert import (
     line_to_proto,
     load_references,
     message_to_proto,
+    private_items,
 )
 from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
 from services.grpc.requests import parse_key, parse_limit
@@ -75,7 +76,7 @@ def _hop_to_proto(hop: Hop, references: References) -> pb.Hop:
             sequence=hop.sequence,
             text=f"router {hop.router} ({hop.name}) told its community: {hop.text}",
         )
-    shown = hop.line is None or references.shows(hop.line, kind_of(hop.ref))
+    shown = references.shows(hop.line, hop.ref)
     profile = pb.ProfileHop(
         client=references.parties([hop.ref]) if shown else pb.Parties(count=1),
         kind=CLIENT_KINDS[kind_of(hop.ref)],
@@ -127,7 +128,7 @@ class TracePropagationHandler(Servicer):
         references = await load_path_references(self._engine, _caller_of(request), shown)
         if request.WhichOneof("origin") == "line":
             lines = [hop for path in shown for hop in path[-1:] if isinstance(hop, ProfileHop)]
-            if any(hop.line and not references.shows(hop.line, kind_of(hop.ref)) for hop in lines):
+            if any(hop.line and not references.shows(hop.line, hop.ref) for hop in lines):
                 raise NotFound("line", str(request.line.line_id))
         return pb.TracePropagationResponse(
             paths=[path_to_proto(path, references) for path in shown],
@@ -144,16 +145,15 @@ class TracePropagationHandler(Servicer):
             case "client":
                 key = parse_key(request.client, "client")
                 require_reading_of(key, "TracePropagation")
-                ref, least = await self._engine.find_ref(key), self._least_users()
-                adopters = least
-                if key.kind == ClientKind.ITEM:
-                    (adopters,) = await self._engine.compute(NumbersView.adopters_of, [ref])
-                return tracer.trace_client(ref, with_events=adopters >= least)
+                ref = await self._engine.find_ref(key)
+                private = await private_items(self._engine, caller, [ref])
+                return tracer.trace_client(ref, with_events=ref not in private)
             case "attribute":
                 attribute = check_text(request.attribute, "attribute")
                 if not attribute.strip():
                     raise InvalidInput("attribute", "is empty")
-                return tracer.trace_attribute(attribute, self._least_users())
+                private_of = partial(private_items, self._engine, caller)
+                return tracer.trace_attribute(attribute, self._least_users(), private_of)
             case "line":
                 key = parse_key(request.line.client, "line.client")
                 require_reading_of(key, "TracePropagation")

@@ -251,11 +251,9 @@ async def test_a_caller_without_the_role_sees_counts(serving):
         call = watching(service, kinds=(MERGE,))
         await first_token(call)
         await propagate_opera(service)
-        users = [
-            event.merge for event in await read_all(call) if event.merge.kind == pb.CLIENT_KIND_USER
-        ]
-        assert users
-        assert {merge.client.WhichOneof("parties") for merge in users} == {"count"}
+        merges = [event.merge for event in await read_all(call)]
+        assert {merge.kind for merge in merges} == {pb.CLIENT_KIND_USER, pb.CLIENT_KIND_ITEM}
+        assert {merge.client.WhichOneof("parties") for merge in merges} == {"count"}
         call.cancel()
 
 

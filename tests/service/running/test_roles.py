@@ -142,11 +142,48 @@ async def test_a_reader_cannot_tell_that_one_user_took_an_item(serving):
             ]
         )
         await engine.init()
-        chosen = [(name, user) for name in ("first", "shared") for user in "vw"]
-        for name, user in (*chosen, ("only", "v")):
-            await engine.record([taken(user, name)])
-            await engine.drain()
-            await engine.run_round()
+        for name in ("first", "shared"):
+            for user in "vw":
+                await take(engine, user, name)
+        only = pb.ClientKey(kind=ITEM, id="only")
+
+        async def neighbours():
+            return [
+                [
+                    (one.key.id, round(one.similarity, 6))
+                    for one in (
+                        await stub.SimilarClients(pb.SimilarClientsRequest(key=only, by=by))
+                    ).neighbours
+                ]
+                for by in (pb.SIMILARITY_PROFILE, pb.SIMILARITY_ROUTERS)
+            ]
+
+        async def traced():
+            """The events that led to jazz through an item."""
+            jazz = pb.TracePropagationRequest(attribute="jazz", limit=1_000)
+            return {
+                path.hops[0].sequence
+                for path in (await stub.TracePropagation(jazz)).paths
+                if path.hops[0].HasField("interaction") and path.hops[1].profile.kind == ITEM
+            }
+
+        async def profile():
+            return (await stub.GetProfile(pb.GetProfileRequest(key=only))).profile
+
+        before = await neighbours(), await traced(), await profile()
+        assert before[1], "two users took the other items"
+        await take(engine, "v", "only")
+        after = await neighbours(), await traced(), await profile()
+        assert after[0] == before[0], "its likeness to others moves with the one event"
+        assert after[1] == before[1], "a path leads through it"
+        assert after[2] == before[2], "it heard its messages when it was chosen"
+        jazz = await stub.TracePropagation(
+            pb.TracePropagationRequest(attribute="jazz", limit=1_000)
+        )
+        assert not any("“only”" in path.hops[-1].text for path in jazz.paths if path.hops[1:])
+        for router in (await stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_TASTE))).routers:
+            answer = await stub.GetRouter(pb.GetRouterRequest(number=router.number))
+            assert not any(one.client.id == "only" for one in answer.members), "a table names it"
         counts = {}
         for name in ("only", "none", "shared"):
             key = pb.ClientKey(kind=ITEM, id=name)
@@ -156,7 +193,6 @@ async def test_a_reader_cannot_tell_that_one_user_took_an_item(serving):
             assert '"only"' not in str([line.sources for line in profile.lines])
         assert (counts["only"], counts["none"]) == (0, 0)
         assert counts["shared"] > 0, "two users took it"
-        only = pb.ClientKey(kind=ITEM, id="only")
         shown = {
             line.id
             for line in (await stub.GetProfile(pb.GetProfileRequest(key=only))).profile.lines
@@ -167,7 +203,52 @@ async def test_a_reader_cannot_tell_that_one_user_took_an_item(serving):
             assert await code_of(call) == grpc.StatusCode.NOT_FOUND
 
 
-def taken(user, item):
-    return NewInteraction(
+async def take(engine, user, item):
+    """A user takes an item, and a round follows."""
+    event = NewInteraction(
         event_id=f"{user}-{item}", user_id=user, item_id=item, time=1, content_hash=item
     )
+    await engine.record([event])
+    await engine.drain()
+    await engine.run_round()
+
+
+@pytest.mark.parametrize("role", [Role.APPLICATION, Role.PERSONS])
+async def test_an_explanation_tells_a_front_end_of_no_single_other_user(serving, role):
+    async with serving(roles=(role,), auto_create=True) as client:
+        engine, persons = client.engine, role == Role.PERSONS
+        items = [ClientKey(kind=ClientKind.ITEM, id=f"i{n}") for n in range(12)]
+        await engine.upsert_clients(
+            [ClientChange(key=key, title=key.id, attributes=("jazz",)) for key in items]
+        )
+        await engine.init()
+
+        async def explain(user, item):
+            answer = await client.stub.Recommend(
+                pb.RecommendRequest(user_id=user, candidate_ids=[item], explain=True)
+            )
+            return answer.recommendations[0].explanation
+
+        def features(explanation):
+            return {part.feature for part in explanation.parts}
+
+        for user in ("fan", "fan2", "fan3"):
+            await take(engine, user, "i2")
+        await take(engine, "own", "i1")
+        for item in ("i1", "i2", "i3"):
+            await take(engine, "v", item)
+        own = {"content", "attributes"}
+        rare = await explain("own", "i3")
+        assert (features(rare) == own) is not persons
+        assert any(router.adopters or router.lift for router in rare.routers) is persons
+        assert not ("chosen together" in rare.text and not persons)
+        assert "Many people" not in (await explain("nobody", "i3")).text
+        assert "Many people" in (await explain("nobody", "i2")).text
+        popular = await explain("own", "i2")
+        assert {"popularity", "lift_taste"} <= features(popular), "four users took it"
+        assert ("knn_slow" in features(popular)) is persons, "one of them took what own took"
+        if not persons:
+            assert all(router.adopters != 1 for router in popular.routers)
+        for item in ("i1", "i2"):
+            await take(engine, "w", item)
+        assert "knn_slow" in features(await explain("own", "i2"))

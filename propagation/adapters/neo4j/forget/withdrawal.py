@@ -216,13 +216,13 @@ class WithdrawalCommit:
         await transaction.execute("forget/client/clear_failures", words=list(self.withdrawal.words))
 
     async def _reduce_messages(self) -> None:
-        if self.withdrawal.reduced_messages:
+        rows = [[*key, sorted(names)] for key, names in self.withdrawal.reduced_messages.items()]
+        if rows:
             await self.transaction.execute(
-                "forget/withdrawal/reduce_messages",
-                rows=[
-                    [*key, sorted(names)] for key, names in self.withdrawal.reduced_messages.items()
-                ],
-                sequences=self.sequences,
+                "forget/withdrawal/reduce_messages", rows=rows, sequences=self.sequences
+            )
+            await self.transaction.execute(
+                "forget/withdrawal/delete_gradients_of_readers", rows=rows
             )
 
     async def _change_attributes(self) -> None:

@@ -54,6 +54,14 @@ FIRST_SENDERS = (
     " ORDER BY i.rowid"
 )
 
+GRADIENTS_OF_READERS = (
+    "DELETE FROM gradient WHERE rowid IN (SELECT g.rowid FROM json_each(?3) e CROSS JOIN merged m"
+    " INDEXED BY merged_message ON m.router = ?1 AND m.router_version = ?2 CROSS JOIN gradient g"
+    " INDEXED BY gradient_sequence ON g.sequence = m.sequence WHERE instr(g.text, e.value) AND"
+    " ((g.module = 'router' AND g.owner = m.router) OR"
+    " (g.module = 'filter_memory' AND g.owner = m.ref)))"
+)
+
 
 @dataclass
 class WithdrawalCommit:
@@ -260,6 +268,7 @@ class WithdrawalCommit:
                 to_json(self.sequences),
                 to_json(sorted(names)),
             )
+            self._execute(GRADIENTS_OF_READERS, *key, to_json(sorted(names)))
 
     def _change_messages(self) -> None:
         messages = self.withdrawal.messages

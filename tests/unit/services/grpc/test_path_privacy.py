@@ -25,7 +25,9 @@ LINE = Line(
 
 
 def shown_to(*roles):
-    references = References(Caller.of_token("t", roles), 2, KEYS, TITLES, {3: EVENT}, {})
+    references = References(
+        Caller.of_token("t", roles), 2, frozenset(), KEYS, TITLES, {3: EVENT}, {}
+    )
     path = (EVENT, ProfileHop(ANN, 1, None), ProfileHop(RECORD, 1, LINE))
     return str(path_to_proto(path, references))
 

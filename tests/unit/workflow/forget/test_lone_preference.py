@@ -13,6 +13,7 @@ from propagation.model import (
     EvolutionRun,
     FilterMemory,
     FilterRule,
+    Module,
     kind_of,
 )
 from propagation.ports import POSTPONED_ARRIVALS
@@ -301,6 +302,31 @@ async def test_one_user_is_left_who_has_it_of_an_item_like_others(engine):
     named = {one.router for one in messages if SECRET in str((one.standing, one.text, one.name))}
     assert named <= public
     assert not [part for part in parts if part.ref == friend]
+
+
+async def test_others_gradients_and_traces_lose_what_messages_lose(engine):
+    await live(engine, 1, 60)
+    await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
+    await live(engine, 2, 60)
+    friend = await find(engine, user_key(FRIEND))
+
+    async def found():
+        gradients = [
+            one.text
+            for module in (Module.ROUTER, Module.FILTER_MEMORY)
+            for one in await engine.store.gradients(module, None, 0, 10_000)
+            if SECRET in one.text and one.writer != friend
+        ]
+        paths = [path async for path in engine.tracer.trace_attribute(SECRET, 0, nobody)]
+        return bool(gradients), bool(paths)
+
+    assert await found() == (True, True)
+    await engine.forget(user_key(LONER))
+    assert await found() == (False, False), "one user holds it, who is too few"
+
+
+async def nobody(refs):
+    return frozenset()
 
 
 async def test_a_past_rule_does_not_call_a_router_by_what_left(engine):

@@ -115,9 +115,17 @@ async def test_a_path_shows_profiles_as_they_were_at_each_step(engine):
         assert all(line is not None and "polka" not in line.text for line in lines)
         attribute = next(hop.name for hop in path if isinstance(hop, AttributeHop))
         assert attribute in lines[0].attributes
-    back = [path async for path in engine.tracer.trace_client(await ref_of(engine, "bob"), "opera")]
+    bob = await ref_of(engine, "bob")
+    back = [path async for path in engine.tracer.trace_client(bob, "opera")]
+    assert back
     for path in back:
         assert "opera" in next(hop.line for hop in path if isinstance(hop, ProfileHop)).attributes
+    await engine.store.database.write(
+        lambda connection: connection.execute("UPDATE router_version SET attributes = '[]'")
+    )
+    back = [path async for path in engine.tracer.trace_client(bob, "opera")]
+    back += [path for path in await paths_from(engine, "bob-Aida") if len(path) > 3]
+    assert back == [], "an erasure took it out of the messages"
 
 
 async def test_a_path_ends_at_a_profile_only_if_its_line_has_the_attribute(engine):

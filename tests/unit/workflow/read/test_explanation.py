@@ -1,13 +1,22 @@
 """Explanations in words mention only what is true of the item."""
 
+import numpy as np
 import pytest
 
-from propagation.numbers.rules import Feature
-from propagation.workflow.read.explanation import NO_REASON, ScorePart, explain_in_words
+from propagation.numbers.ranking.rank import Ranked
+from propagation.numbers.rules import FEATURES, Feature
+from propagation.workflow.read.explanation import (
+    NO_REASON,
+    Explainer,
+    ScorePart,
+    explain_in_words,
+)
+from propagation.workflow.read.scoring import ReadRequest, ReadResult
+from propagation.workflow.views import OFF
 
 
 def part(feature, raw, value, weight):
-    return ScorePart(feature, raw, value, weight, value * weight)
+    return ScorePart(feature, raw, value, weight, value * weight, users=9)
 
 
 @pytest.mark.parametrize(
@@ -40,3 +49,14 @@ def test_the_strongest_present_features_are_mentioned():
     )
     assert said.startswith("Many people chose it")
     assert "at the moment" in said
+
+
+@pytest.mark.parametrize(("support", "said"), [(2, True), (3, False)])
+async def test_many_are_as_many_as_an_attribute_needs_to_travel(support, said):
+    values, weights = np.ones((1, FEATURES)), np.zeros((1, FEATURES))
+    weights[0, Feature.POPULARITY] = 1.0
+    ranked = Ranked(np.array([0]), np.ones(1), values, values, weights)
+    read = ReadResult(ranked, 1, cold=True, users=np.full((1, FEATURES), 2.0))
+    (told,) = await Explainer(None, None, support).explain(read, ReadRequest(0, OFF, 1), None)
+    assert told.text.startswith("Many people") is said
+    assert Feature.POPULARITY in {part.feature for part in told.parts}, "the number is shown"
