@@ -35,7 +35,7 @@ def demo(
 
     A service is run, and the dataset is loaded through its API. It takes less than three minutes
     and leaves a picture, a page and the service's log in demo-out. The service and its database go
-    when the demo ends.
+    when the demo ends. It reads no settings file and no PROPAGATION_ variable.
     """
     from services.demo.run import demo as show
 
