@@ -23,7 +23,6 @@ from propagation.routing.initial_clustering import (
 )
 from propagation.routing.integration import (
     STANDING_KEPT,
-    PostponedArrivals,
     integration_requests,
     largest_weights,
     mean_shares,
@@ -38,6 +37,7 @@ from propagation.routing.policy import (
     RoutingPolicy,
     UpdatedRouters,
 )
+from propagation.routing.postponed_arrivals import PostponedArrivals
 from propagation.routing.routing_table import (
     RoutingTable,
     TableChange,

@@ -1,15 +1,10 @@
 """Integration: a router takes arrivals into a new profile version.
 
-Where its summary fails, its arrivals wait until the next round.
-
 Source: RecNet 2.2.2, eq. 3.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-
-import orjson
+from collections.abc import Iterable, Mapping, Sequence
 
 from propagation.model import IntegratedAttribute, RouterVersion, rank_by_distinctiveness
 from propagation.ports import Integration, Summary
@@ -119,34 +114,3 @@ def mean_shares(standings: Iterable[Mapping[str, float]]) -> dict[str, float]:
         for name, weight in standing.items():
             shares[name] = shares.get(name, 0.0) + weight / total
     return {name: share / len(known) for name, share in shares.items()}
-
-
-@dataclass(frozen=True)
-class PostponedArrivals:
-    """Arrivals that wait, by router, with the epoch of these routers."""
-
-    epoch: int = 0
-    groups: ArrivalsByRouter = field(default_factory=dict)
-
-    @classmethod
-    def unpack(cls, blob: bytes | None) -> "PostponedArrivals":
-        """Read what `pack` wrote; None: nothing waits."""
-        if blob is None:
-            return cls()
-        epoch, rows = orjson.loads(blob)
-        return cls(epoch, {router: [Arrival(*row) for row in group] for router, group in rows})
-
-    def pack(self) -> bytes:
-        """Pack them for the store."""
-        rows = [
-            (router, [(a.attribute, a.ref, a.profile_version, a.sequence) for a in group])
-            for router, group in self.groups.items()
-        ]
-        return orjson.dumps((self.epoch, rows))
-
-    def filtered(self, keep: Callable[[Arrival], bool]) -> "PostponedArrivals":
-        """Return those that `keep` accepts; a router without any is left out."""
-        groups = {router: list(filter(keep, group)) for router, group in self.groups.items()}
-        return PostponedArrivals(
-            self.epoch, {router: group for router, group in groups.items() if group}
-        )

@@ -43,8 +43,8 @@ from propagation.workflow.learn.item_embedding import RefusedTexts
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild
 from propagation.workflow.read.reasoner_ranking import ReasonerRanking
-from propagation.workflow.read.recommend import Recommender
-from propagation.workflow.read.similar_clients import SimilarClients
+from propagation.workflow.read.recommend import Recommendations, Recommender, RecommendRequest
+from propagation.workflow.read.similar_clients import By, Neighbours, SimilarClients
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.reasoning import CLAIM, Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
@@ -74,9 +74,8 @@ class Engine:
     """Algorithm 1 over one graph: record, learn, reason, rounds, evolution and upkeep.
 
     `compose` builds it from its parts. Services call its methods; what changes something runs
-    under the locks of its activity. Of the parts they use the ports, `leases`, `reasoning`, and
-    those that answer: `recommender`, `reasoner_ranking`, `similar_clients`, `tracer` and
-    `time_travel`.
+    under the locks of its activity. Of the parts they use the ports, `leases`, `reasoning`,
+    `tracer` and `time_travel`.
     """
 
     settings: WorkflowSettings
@@ -325,6 +324,20 @@ class Engine:
 
     # Answers
 
+    async def recommend(self, request: RecommendRequest) -> Recommendations:
+        """Rank items for a user by the numbers."""
+        return await self.recommender.recommend(request)
+
+    async def rerank(
+        self, user_id: str, recommendations: Recommendations, seconds: float | None
+    ) -> Recommendations:
+        """Put a list's first items into the reasoner's order.
+
+        Args:
+            seconds: The deadline.
+        """
+        return await self.reasoner_ranking.rerank(user_id, recommendations, seconds)
+
     async def read_profile(
         self, ref: int, as_of: int | None = None, *, merge: bool = False
     ) -> ProfileReading:
@@ -346,6 +359,12 @@ class Engine:
         if merge:
             return await self.profile_reader.read_merged(ref)
         return await self.profile_reader.read_current(ref)
+
+    async def find_similar(
+        self, ref: int, kind: ClientKind, by: By, limit: int, least_users: int
+    ) -> Neighbours:
+        """Find the clients of a kind that are most similar to one; see SimilarClients."""
+        return await self.similar_clients.find_similar(ref, kind, by, limit, least_users)
 
     async def compute(
         self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs

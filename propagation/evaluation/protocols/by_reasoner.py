@@ -314,7 +314,7 @@ async def _rank(engine: Engine, target: Target) -> Recommendations:
     request = RecommendRequest(
         user_id=target.user, limit=len(candidates), candidates=candidates, exclude_seen=False
     )
-    by_numbers = await engine.recommender.recommend(request)
+    by_numbers = await engine.recommend(request)
     return await _retry_patiently(
         engine,
         lambda: engine.reasoner_ranking.rerank(

@@ -108,9 +108,7 @@ class ClientsHandler(Servicer):
             admitted_caller.get().require("SimilarClients among users", Role.ANALYST)
         await self._wait_for(request, context)
         ref = await self._engine.find_ref(key)
-        answer = await self._engine.similar_clients.find_similar(
-            ref, kind, by, limit, self._least_users()
-        )
+        answer = await self._engine.find_similar(ref, kind, by, limit, self._least_users())
         return pb.SimilarClientsResponse(
             neighbours=[
                 pb.SimilarClientsResponse.Neighbour(

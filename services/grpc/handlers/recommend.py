@@ -70,13 +70,11 @@ class RecommendHandler(Servicer):
             request.ranker, "ranker", BY_REASONER, "RANKER_NUMBERS, RANKER_REASONER, or nothing"
         )
         await self._wait_for(request, context)
-        answer = await self._engine.recommender.recommend(
+        answer = await self._engine.recommend(
             replace(query, limit=max(query.limit, RERANKED_ITEMS)) if by_reasoner else query
         )
         if by_reasoner:
-            answer = await self._engine.reasoner_ranking.rerank(
-                query.user_id, answer, seconds_left(context)
-            )
+            answer = await self._engine.rerank(query.user_id, answer, seconds_left(context))
         return pb.RecommendResponse(
             recommendations=[recommendation_to_proto(item) for item in answer.items[: query.limit]],
             reflects=await self._reflects(exact=False, applied_through=answer.applied_through),
