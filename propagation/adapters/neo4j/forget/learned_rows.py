@@ -4,27 +4,26 @@ They are marked in the commit of the withdrawal and written into their blocks af
 per commit.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.learn.learn import (
     apply_marks,
-    block_of,
+    blocks_with_rows,
     draw_columns,
     split_columns,
 )
 from propagation.adapters.shared.learned_blocks import join_weights, places_of, weights_of_rows
-from propagation.model import LearnedBlock, LearnedWeights, PromotedRepeat
+from propagation.model import LearnedWeights, PromotedRepeat
 
 BLOCKS_PER_COMMIT = 16
 
 
 async def learned_weights_of(database: Neo4jDatabase, sequences: Sequence[int]) -> LearnedWeights:
     """See ErasureStore.learned_weights."""
-    found = [part async for part in _blocks(database, np.array(sorted(set(sequences)), np.int64))]
+    found = [part async for part in blocks_with_rows(database, sequences)]
     total, learned = 0, {}
     for through, size in (
         await database.rows("forget/learned_rows/block_sizes", since=found[0][0].through)
@@ -36,24 +35,6 @@ async def learned_weights_of(database: Neo4jDatabase, sequences: Sequence[int]) 
     return join_weights(
         [weights_of_rows(block, places, learned[block.through]) for block, places in found]
     )
-
-
-async def _blocks(
-    database: Neo4jDatabase, wanted: NDArray[np.int64]
-) -> AsyncIterator[tuple[LearnedBlock, NDArray[np.int64]]]:
-    """Yield each block that holds some of these sequences.
-
-    The places of the sequences in the block come with it.
-    """
-    while (
-        len(wanted)
-        and (row := await database.row("learn/blocks/block_at", sequence=int(wanted[0])))
-        is not None
-    ):
-        block = block_of(*row)
-        inside, wanted = wanted[wanted <= block.through], wanted[wanted > block.through]
-        if len(places := places_of(block.sequence, inside)):
-            yield block, places
 
 
 async def mark_rows(
@@ -69,15 +50,12 @@ async def mark_rows(
     moved = {row.sequence: row for row in promoted}
     wanted = np.array(sorted({*emptied, *moved}), np.int64)
     gone, rows, known = frozenset(emptied), [], []
-    while (
-        len(wanted)
-        and (found := await transaction.row("learn/blocks/draws_at", sequence=int(wanted[0])))
-        is not None
+    for found in await transaction.rows(
+        "learn/blocks/draws_of_sequences", sequences=wanted.tolist()
     ):
         columns = draw_columns(*found)
         through, learned = columns.through, columns.sequence
-        inside, wanted = wanted[wanted <= through], wanted[wanted > through]
-        places = places_of(learned, inside).tolist()
+        places = places_of(learned, wanted).tolist()
         empty = [place for place in places if int(learned[place]) in gone]
         moving = [
             (place, moved[int(learned[place])])

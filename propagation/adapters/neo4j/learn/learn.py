@@ -1,18 +1,19 @@
 """Stores blocks of learned columns, checkpoints and epochs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.neo4j.connection import Transaction
+from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, publish_checkpoint
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.shared.learned_blocks import (
     BANKS,
     NOTHING,
     pack_columns,
+    places_of,
     row_parts,
     taste_written_by,
     unpack_block,
@@ -31,6 +32,8 @@ from propagation.ports import Lease
 
 DRAWN_BYTES = 8 + 4 * NEGATIVES + 2 * 4
 """Bytes of each interaction in `drawn`: its sequence, its negatives, its two scores."""
+SEQUENCES_PER_READ = 64
+"""Each may lie in a block of its own, and a block may hold thousands of interactions."""
 
 
 def properties_of(block: LearnedBlock) -> dict[str, object]:
@@ -112,12 +115,28 @@ def _write(columns: bytearray, size: int, place: int, values: Mapping[str, NDArr
 
 
 def draw_columns(through: int, size: int, drawn: bytes) -> DrawColumns:
-    """Unpack a row of cypher/learn/blocks/draws_at."""
+    """Unpack a row of cypher/learn/blocks/draws_of_sequences."""
     data: Any = bytes(drawn)
     sequence = np.frombuffer(data, np.int64, size)
     negatives = np.frombuffer(data, np.int32, size * NEGATIVES, 8 * size).reshape(size, NEGATIVES)
     scores = np.frombuffer(data, np.float32, size * 2, (8 + 4 * NEGATIVES) * size).reshape(size, 2)
     return DrawColumns(through, sequence, negatives[:, 0], scores)
+
+
+async def blocks_with_rows(
+    database: Neo4jDatabase, sequences: Iterable[int]
+) -> AsyncIterator[tuple[LearnedBlock, NDArray[np.int64]]]:
+    """Yield the blocks that hold some of these interactions, with their places, in order.
+
+    A block may come twice, with other places.
+    """
+    wanted = np.array(sorted(set(sequences)), np.int64)
+    for start in range(0, len(wanted), SEQUENCES_PER_READ):
+        some = wanted[start : start + SEQUENCES_PER_READ]
+        for row in await database.rows("learn/blocks/blocks_of_sequences", sequences=some.tolist()):
+            block = block_of(*row)
+            if len(places := places_of(block.sequence, some)):
+                yield block, places
 
 
 class Neo4jLearn(Neo4jCheckpoints):
@@ -154,15 +173,10 @@ class Neo4jLearn(Neo4jCheckpoints):
         self, sequences: Sequence[int]
     ) -> Mapping[int, Sequence[tuple[int, float]]]:
         found: dict[int, Sequence[tuple[int, float]]] = {}
-        block: LearnedBlock | None = None
-        for sequence in sorted(set(sequences)):
-            if block is None or sequence > block.through:
-                row = await self._database.row("learn/blocks/block_at", sequence=sequence)
-                if row is None:
-                    break
-                block = block_of(*row)
-            if written := taste_written_by(block, sequence):
-                found[sequence] = written
+        async for block, places in blocks_with_rows(self._database, sequences):
+            for sequence in block.sequence[places].tolist():
+                if written := taste_written_by(block, sequence):
+                    found[sequence] = written
         return found
 
     async def learned_through(self) -> int:

@@ -160,9 +160,8 @@ async def _store_outcomes(
 async def _load_work(transaction: Transaction, sequences: Sequence[int]) -> list[ReasonWork]:
     """Load the work of a claim; `sequences` ascending."""
     draws: dict[int, Draw] = {}
-    while remaining := sequences[len(draws) :]:
-        row = await transaction.single_row("learn/blocks/draws_at", sequence=remaining[0])
-        draws |= read_draws(draw_columns(*row), remaining)
+    for row in await transaction.rows("learn/blocks/draws_of_sequences", sequences=list(sequences)):
+        draws |= read_draws(draw_columns(*row), sequences[len(draws) :])
     interactions, known_items = await transaction.single_row(
         "reason/claims/claimed_interactions",
         sequences=list(sequences),

@@ -1,0 +1,11 @@
+// name: learn/blocks/draws_of_sequences
+// purpose: the negatives and scores of the blocks that contain sequences, in order
+// parameters: sequences
+UNWIND $sequences AS sequence
+CALL (sequence) {
+  MATCH (b:LearnedBlock)
+  WHERE b.through >= sequence
+  RETURN b ORDER BY b.through LIMIT 1
+}
+WITH DISTINCT b ORDER BY b.through
+RETURN b.through, b.size, b.drawn
