@@ -5,6 +5,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
+from propagation.errors import StoreUnreachable
+
 Call = TypeVar("Call")
 Answer = TypeVar("Answer")
 
@@ -13,7 +15,8 @@ class CallBatcher(Generic[Call, Answer]):
     """Runs one batch at a time.
 
     Calls that come meanwhile form the next one. A caller that is cancelled before its batch
-    starts is left out. After that, its call is run.
+    starts is left out. After that, its call is run. When a server does not answer a batch, the
+    calls that wait fail with it: each batch of them would wait as long again.
     """
 
     def __init__(
@@ -55,6 +58,9 @@ class CallBatcher(Generic[Call, Answer]):
                 try:
                     answers = await self._run([call for call, _ in batch])
                 except Exception as error:
+                    if isinstance(error, StoreUnreachable):
+                        futures += [future for _, future in self._waiting]
+                        self._waiting.clear()
                     for future in futures:
                         if not future.done():
                             future.set_exception(error)

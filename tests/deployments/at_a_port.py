@@ -54,6 +54,85 @@ async def reached_by(port, neo4j, change=bytes):
             writer.transport.abort()
 
 
+class VanishingHost:
+    """The real server at another port, on a host that can vanish: then nothing passes between the
+    server and its callers, and no connection is closed."""
+
+    def __init__(self, neo4j):
+        self._real = neo4j.settings.uri.removeprefix("bolt://").rsplit(":", 1)
+        self._there = asyncio.Event()
+        self._sockets, self._visitors, self._writers = [], [], []
+        self.port = free_port()
+
+    def come_back(self):
+        self._close_sockets()
+        door = socket.create_server(("127.0.0.1", self.port))
+        self._sockets = [door]
+        self._there.set()
+        self._accepting = asyncio.create_task(self._accept(door))
+
+    def vanish(self):
+        """Requests for a connection are dropped, as Linux does while too many wait."""
+        self._there.clear()
+        self._accepting.cancel()
+        self._sockets[0].listen(0)
+        for _ in range(3):
+            waiting = socket.socket()
+            waiting.setblocking(False)
+            waiting.connect_ex(("127.0.0.1", self.port))
+            self._sockets.append(waiting)
+
+    def lose_route(self):
+        """Requests for a connection fail at once."""
+        self._there.clear()
+        self._accepting.cancel()
+        self._close_sockets()
+
+    def _close_sockets(self):
+        for one in self._sockets:
+            one.close()
+
+    async def _accept(self, door):
+        door.setblocking(False)
+        while True:
+            near, _ = await asyncio.get_running_loop().sock_accept(door)
+            self._visitors.append(asyncio.create_task(self._meet(near)))
+
+    async def _meet(self, near):
+        reader, writer = await asyncio.open_connection(sock=near)
+        up, down = await asyncio.open_connection(*self._real)
+        self._writers += [writer, down]
+        await asyncio.gather(self._pass_on(reader, down), self._pass_on(up, writer))
+
+    async def _pass_on(self, reader, writer):
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.read(65_536):
+                await self._there.wait()
+                writer.write(data)
+                await writer.drain()
+        await self._there.wait()
+        writer.close()
+
+    async def close(self):
+        tasks = [self._accepting, *self._visitors]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for writer in self._writers:
+            writer.transport.abort()
+        self._close_sockets()
+
+
+@contextlib.asynccontextmanager
+async def vanishing_host(neo4j):
+    host = VanishingHost(neo4j)
+    host.come_back()
+    try:
+        yield host
+    finally:
+        await host.close()
+
+
 @contextlib.asynccontextmanager
 async def served(folder, neo4j_port, password, *more):
     """`propagation serve` in a process of its own; (process, its port). `more`: KEY=VALUE."""

@@ -1,5 +1,5 @@
-"""A graph server that is frozen (SIGSTOP) while events arrive is noticed within
-neo4j.retry_seconds; a long query of a live one is not cut off by that."""
+"""A graph server that is frozen (SIGSTOP), or whose host vanishes, while events arrive is noticed
+within neo4j.retry_seconds; a long query of a live one is not cut off by that."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ import pytest
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
-from tests.deployments.at_a_port import SECONDS, Status, health_of, served
+from tests.deployments.at_a_port import SECONDS, Status, health_of, served, vanishing_host
 from tests.neo4j_server.server import Neo4jServer
 from tests.neo4j_server.shared import skip_where_missing
 
@@ -66,11 +66,13 @@ async def seconds_until_health(channel, status):
     return time.monotonic() - begun
 
 
-async def test_a_frozen_server_is_noticed_in_time_and_nothing_is_lost(tmp_path, server):
+@pytest.mark.parametrize("fault", ["frozen", "vanished", "no route"])
+async def test_a_silent_server_is_noticed_in_time_and_nothing_is_lost(tmp_path, server, fault):
     password = server.settings.password.get_secret_value()
-    port = server.settings.uri.rpartition(":")[2]
+    limit = f"neo4j.retry_seconds={RETRY_SECONDS}"
     async with (
-        served(tmp_path, port, password, f"neo4j.retry_seconds={RETRY_SECONDS}") as (process, own),
+        vanishing_host(server) as host,
+        served(tmp_path, host.port, password, limit) as (process, own),
         grpc.aio.insecure_channel(f"127.0.0.1:{own}") as channel,
     ):
         await asyncio.wait_for(process.stdout.readline(), SECONDS)
@@ -79,7 +81,12 @@ async def test_a_frozen_server_is_noticed_in_time_and_nothing_is_lost(tmp_path, 
         writing = [asyncio.create_task(writer.write()) for writer in writers]
         while min(len(writer.acked) for writer in writers) < 20:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
-        server.freeze()
+        silence, heal = {
+            "frozen": (server.freeze, server.thaw),
+            "vanished": (host.vanish, host.come_back),
+            "no route": (host.lose_route, host.come_back),
+        }[fault]
+        silence()
         assert await seconds_until_health(channel, Status.NOT_SERVING) < RETRY_SECONDS
         while not all(writer.refused for writer in writers):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
@@ -89,7 +96,7 @@ async def test_a_frozen_server_is_noticed_in_time_and_nothing_is_lost(tmp_path, 
             for error in writer.refused:
                 assert error.code() == grpc.StatusCode.UNAVAILABLE, error
                 assert "no answer within neo4j.retry_seconds" in error.details()
-        server.thaw()
+        heal()
         await seconds_until_health(channel, Status.SERVING)
         before = [len(writer.acked) for writer in writers]
         while not all(  # noqa: ASYNC110

@@ -5,9 +5,13 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction, unit_of_work
-from neo4j.exceptions import DriverError, Neo4jError
+from neo4j.exceptions import ClientError, DriverError, Neo4jError
 
-from propagation.adapters.neo4j.connection.errors import translate
+from propagation.adapters.neo4j.connection.errors import (
+    ENTITY_NOT_FOUND,
+    EntityDeleted,
+    translate,
+)
 from propagation.adapters.neo4j.connection.probe import ServerProbe
 from propagation.adapters.neo4j.connection.statements import Statement
 from propagation.adapters.neo4j.settings import Neo4jSettings
@@ -15,7 +19,6 @@ from propagation.adapters.shared.background import BackgroundWork
 from propagation.model import LeaseLost, StoreBusy
 from propagation.ports import Clock, Lease
 
-CONNECT_SECONDS = 5.0
 FIRST_RETRY_SECONDS = 0.05
 INDEX_EXISTS = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 T = TypeVar("T")
@@ -127,19 +130,24 @@ class Neo4jDatabase:
         """
         settings = self.settings
         try:
-            self._driver = self._new_driver(settings.connections)
-            self._probe = ServerProbe(self._new_driver(1), settings.retry_seconds)
+            self._driver = self._new_driver(settings.connections, settings.answer_seconds)
+            self._probe = ServerProbe(self._new_driver, settings.retry_seconds)
         except DriverError as error:
             raise translate(error, settings.uri, writing=False) from error
         async with self._limited(writing=False):
             return (await self._driver.get_server_info()).agent
 
-    def _new_driver(self, connections: int) -> AsyncDriver:
-        """Create a driver, which connects at its first message."""
+    def _new_driver(self, connections: int, seconds: float) -> AsyncDriver:
+        """Create a driver, which connects at its first message.
+
+        Args:
+            seconds: The longest that it may take to get a connection.
+        """
         return AsyncGraphDatabase.driver(
             self.settings.uri,
             auth=self.settings.credentials(),
-            connection_timeout=CONNECT_SECONDS,
+            connection_timeout=seconds,
+            connection_acquisition_timeout=seconds,
             max_transaction_retry_time=self.settings.retry_seconds,
             initial_retry_delay=FIRST_RETRY_SECONDS,
             max_connection_pool_size=connections,
@@ -210,12 +218,21 @@ class Neo4jDatabase:
 
         The server's limit ends a transaction whose process is frozen, with the locks that it holds.
         """
+
+        async def attempt(transaction: AsyncManagedTransaction) -> T:
+            try:
+                return await work(transaction)
+            except ClientError as error:
+                if error.code != ENTITY_NOT_FOUND:
+                    raise
+                raise EntityDeleted(error.message) from error
+
         async with (
             self._limited(writing=writing) as driver,
             driver.session(database=self.settings.database) as session,
         ):
             execute = session.execute_write if writing else session.execute_read
-            return await execute(unit_of_work(timeout=self.settings.answer_seconds)(work))
+            return await execute(unit_of_work(timeout=self.settings.answer_seconds)(attempt))
 
     @asynccontextmanager
     async def _limited(self, *, writing: bool) -> AsyncIterator[AsyncDriver]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from neo4j.exceptions import (
     AuthError,
     ConfigurationError,
+    DriverError,
     Forbidden,
     Neo4jError,
     ServiceUnavailable,
@@ -68,6 +69,15 @@ BY_TYPE: Mapping[tuple[type[Exception], ...], Meaning] = {
     ),
 }
 """For errors whose code BY_CODE lacks."""
+ENTITY_NOT_FOUND = "Neo.ClientError.Statement.EntityNotFound"
+
+
+class EntityDeleted(DriverError):
+    """Another transaction deleted what a statement had found."""
+
+    def is_retryable(self) -> bool:
+        """Let the driver run the transaction again, which does not find it any more."""
+        return True
 
 
 def translate(error: Exception, uri: str, *, writing: bool) -> Exception:
@@ -83,7 +93,8 @@ def translate(error: Exception, uri: str, *, writing: bool) -> Exception:
     message = str(error)
     if isinstance(error, Neo4jError):
         code, message = error.code, error.message or ""
-    meaning = _meaning_of(error, code)
+    by_type = (meaning for types, meaning in BY_TYPE.items() if isinstance(error, types))
+    meaning = BY_CODE.get(code or "") or next(by_type, None)
     if meaning is None:
         return error
     kind, text = meaning
@@ -97,12 +108,3 @@ def translate(error: Exception, uri: str, *, writing: bool) -> Exception:
             lost=". The commit may or may not be stored: send it again" if writing else "",
         )
     )
-
-
-def _meaning_of(error: Exception, code: str | None) -> Meaning | None:
-    if code is not None and code in BY_CODE:
-        return BY_CODE[code]
-    for types, meaning in BY_TYPE.items():
-        if isinstance(error, types):
-            return meaning
-    return None

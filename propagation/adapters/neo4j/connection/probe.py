@@ -1,17 +1,17 @@
 """Notices a server that has stopped answering, while calls wait for it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 from neo4j import AsyncDriver
 from neo4j.exceptions import DriverError, Neo4jError
 
 LEAST_SECONDS = 2.0
-WAITING_SHARE, ANSWER_SHARE = 0.1, 0.4
-"""Of `retry_seconds`: how long a call waits before the server is probed, and how long the probe
-may take."""
-PATIENCE = 4
+ATTEMPTS = 3
+WAITING_SHARE, ATTEMPT_SHARE = 0.1, 0.2
+"""Of `retry_seconds`: how long a call waits before the server is probed, and how long each attempt
+of the probe may take."""
 
 
 class ServerProbe:
@@ -20,15 +20,18 @@ class ServerProbe:
     A long query of a live server goes on.
     """
 
-    def __init__(self, driver: AsyncDriver, retry_seconds: float) -> None:
+    def __init__(
+        self, new_driver: Callable[[int, float], AsyncDriver], retry_seconds: float
+    ) -> None:
         """Prepare the probe.
 
         Args:
-            driver: One of its own, as the waiting calls may have all connections of theirs.
+            new_driver: Creates its own driver, as the waiting calls may have all connections of
+                theirs; takes the number of connections, and the time to get one.
             retry_seconds: Waiting calls end within this time, or LEAST_SECONDS.
         """
-        self._driver = driver
         self._seconds = max(retry_seconds, LEAST_SECONDS)
+        self._driver = new_driver(1, ATTEMPT_SHARE * self._seconds)
         self._waiting: set[asyncio.Timeout] = set()
         self._probing: asyncio.Task[None] | None = None
 
@@ -57,6 +60,7 @@ class ServerProbe:
         """Stop probing, and disconnect."""
         if self._probing is not None:
             self._probing.cancel()
+            await asyncio.wait([self._probing])
         await self._driver.close()
 
     async def _probe_while_waiting(self) -> None:
@@ -71,22 +75,28 @@ class ServerProbe:
                         deadline.reschedule(0)
 
     async def _is_answered(self) -> bool:
-        """Tell whether the server answers; an error is an answer, too.
+        """Tell whether the server answers one of the attempts.
 
-        A long stall of this process must not count as the server's, so the time is waited for in
-        parts: an answer that came meanwhile is taken in before the last part.
+        A long stall of this process must not count as the server's: it spoils one attempt. A server
+        that refuses connections is asked again, as it may be starting.
         """
-        asking = asyncio.create_task(self._ask())
-        try:
-            for _ in range(PATIENCE):
-                await asyncio.wait([asking], timeout=ANSWER_SHARE * self._seconds / PATIENCE)
-                if asking.done():
-                    return True
-            return False
-        finally:
-            asking.cancel()
+        loop = asyncio.get_running_loop()
+        for _ in range(ATTEMPTS):
+            end = loop.time() + ATTEMPT_SHARE * self._seconds
+            if await self._ask():
+                return True
+            await asyncio.sleep(end - loop.time())
+        return False
 
-    async def _ask(self) -> None:
-        """Exchange one message with the server."""
-        with suppress(Neo4jError, DriverError, OSError):
-            await self._driver.get_server_info()
+    async def _ask(self) -> bool:
+        """Exchange one message with the server; an error that it sends is an answer, too.
+
+        The driver limits the time: a connection that is cancelled while it opens would leave its
+        socket open.
+        """
+        try:
+            with suppress(Neo4jError):
+                await self._driver.get_server_info()
+        except (DriverError, OSError):
+            return False
+        return True
