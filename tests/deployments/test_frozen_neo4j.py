@@ -33,7 +33,8 @@ async def server(tmp_path):
 
 
 class Writer:
-    """Records one event after the other, each until it is acknowledged."""
+    """Records one event after the other, each until it is acknowledged; `longest`: the seconds
+    until a refusal."""
 
     def __init__(self, stub, name):
         self.acked, self.refused, self.longest = {}, [], 0.0
@@ -51,11 +52,11 @@ class Writer:
                 )
             except grpc.aio.AioRpcError as error:
                 self.refused.append(error)
+                self.longest = max(self.longest, time.monotonic() - begun)
                 await asyncio.sleep(0.2)
             else:
                 self.acked[event.event_id] = answer.outcomes[0].sequence
                 await asyncio.sleep(0.02)
-            self.longest = max(self.longest, time.monotonic() - begun)
 
 
 async def seconds_until_health(channel, status):

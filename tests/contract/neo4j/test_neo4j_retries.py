@@ -70,3 +70,24 @@ async def test_without_patience_one_side_is_told_and_has_written_nothing(tmp_pat
         assert await store.get_blob(f"of {ref}") is None
     finally:
         await store.close()
+
+
+async def test_a_transaction_that_lost_a_node_is_run_again(tmp_path):
+    """As when another one deletes it between two operators of a statement: the server's error is
+    the same where the statement deletes it itself."""
+    store, begun = await store_on(tmp_path, 30.0), 0
+
+    async def work(transaction):
+        nonlocal begun
+        begun += 1
+        if begun == 1:
+            result = await transaction._transaction.run("CREATE (n:Fact) DELETE n SET n:Gone")
+            await result.consume()
+        await transaction.execute("connection/store_fact", name="again", value=b"here")
+
+    try:
+        await store.database.write(work)
+        assert begun == 2
+        assert await store.get_blob("again") == b"here"
+    finally:
+        await store.close()
