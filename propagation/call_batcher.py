@@ -5,8 +5,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
-from propagation.errors import StoreUnreachable
-
 Call = TypeVar("Call")
 Answer = TypeVar("Answer")
 
@@ -15,8 +13,7 @@ class CallBatcher(Generic[Call, Answer]):
     """Runs one batch at a time.
 
     Calls that come meanwhile form the next one. A caller that is cancelled before its batch
-    starts is left out. After that, its call is run. When a server does not answer a batch, the
-    calls that wait fail with it: each batch of them would wait as long again.
+    starts is left out. After that, its call is run.
     """
 
     def __init__(
@@ -24,6 +21,7 @@ class CallBatcher(Generic[Call, Answer]):
         run: Callable[[Sequence[Call]], Awaitable[Sequence[Answer]]],
         size: Callable[[Call], int],
         limit: int,
+        away: tuple[type[Exception], ...] = (),
     ) -> None:
         """Prepare batches.
 
@@ -31,10 +29,13 @@ class CallBatcher(Generic[Call, Answer]):
             run: Runs a batch; returns one answer per call.
             size: Measures a call.
             limit: The largest total size of a batch; a single call may be larger.
+            away: Errors of a batch whose server does not answer. Calls that wait then fail with it,
+                because each batch of them would wait as long again.
         """
         self._run = run
         self._size = size
         self._limit = limit
+        self._away = away
         self._waiting: deque[tuple[Call, asyncio.Future[Answer]]] = deque()
         self._task: asyncio.Task[None] | None = None
 
@@ -58,7 +59,7 @@ class CallBatcher(Generic[Call, Answer]):
                 try:
                     answers = await self._run([call for call, _ in batch])
                 except Exception as error:
-                    if isinstance(error, StoreUnreachable):
+                    if isinstance(error, self._away):
                         futures += [future for _, future in self._waiting]
                         self._waiting.clear()
                     for future in futures:

@@ -23,7 +23,7 @@ class Server:
 async def ended(error):
     """Four calls in batches of two, of which the first fails; a fifth comes afterwards."""
     server = Server(error)
-    batcher = CallBatcher(server.run, lambda call: 1, limit=2)
+    batcher = CallBatcher(server.run, lambda call: 1, limit=2, away=(StoreUnreachable,))
     calls = [asyncio.create_task(batcher.submit(call)) for call in range(4)]
     await asyncio.sleep(0)
     server.may_end.set()

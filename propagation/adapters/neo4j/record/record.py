@@ -38,6 +38,7 @@ from propagation.model import (
     ClientOutcome,
     EntryKind,
     NewInteraction,
+    StoreUnreachable,
 )
 from propagation.ports import RecordResult
 
@@ -60,7 +61,9 @@ class Neo4jRecords(Neo4jLog):
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)
-        self._calls = CallBatcher(self._record, lambda call: len(call.events), EVENTS_PER_COMMIT)
+        self._calls = CallBatcher(
+            self._record, lambda call: len(call.events), EVENTS_PER_COMMIT, (StoreUnreachable,)
+        )
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
         texts = [

@@ -22,7 +22,15 @@ from propagation.adapters.neo4j.rounds.staged_rows import (
 )
 from propagation.adapters.shared.json_text import without_nul
 from propagation.call_batcher import CallBatcher
-from propagation.model import Attribute, EntryKind, LeaseLost, Round, RouterVersion, RoutingEdge
+from propagation.model import (
+    Attribute,
+    EntryKind,
+    LeaseLost,
+    Round,
+    RouterVersion,
+    RoutingEdge,
+    StoreUnreachable,
+)
 from propagation.ports import POSTPONED_ARRIVALS, Lease
 
 ROWS_PER_COMMIT = 10_000
@@ -45,7 +53,9 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)
-        self._staging = CallBatcher(self._stage, lambda call: call.rows, ROWS_PER_GROUP)
+        self._staging = CallBatcher(
+            self._stage, lambda call: call.rows, ROWS_PER_GROUP, (StoreUnreachable,)
+        )
 
     async def last_round(self) -> Round | None:
         newest = await self.last_rounds(1)
