@@ -86,6 +86,19 @@ class StoreCorrupt(PropagationError):
     """The database cannot be read; restore it from a backup."""
 
 
+class DamagedNumbers(StoreCorrupt):
+    """Learned numbers are lost or damaged; they can be made again from the log.
+
+    Attributes:
+        after: The damage begins just after this sequence; -1 if nothing before it is sound either.
+        through: The damage ends at this sequence.
+    """
+
+    def __init__(self, problem: str, after: int = -1, through: int = -1) -> None:
+        super().__init__(f"{problem}; stop the service, then run `propagation rebuild`")
+        self.after, self.through = after, through
+
+
 class StoreFull(PropagationError):
     """The disk is full, or the file reached its size limit.
 

@@ -2,6 +2,7 @@
 
 from propagation.errors import (
     BrokenData,
+    DamagedNumbers,
     EndpointUnavailable,
     IncompatibleSettings,
     IndexUnavailable,
@@ -81,6 +82,7 @@ from propagation.model.interactions.learned_block import (
     Checkpoint,
     LearnedBlock,
     StagedCheckpoint,
+    naming_damage,
 )
 from propagation.model.interactions.log import EntryKind, Interactions, LogEntry, LogSlice
 from propagation.model.interactions.reasoning import (
@@ -178,6 +180,7 @@ __all__ = [
     "ClientKind",
     "ClientOutcome",
     "ClientText",
+    "DamagedNumbers",
     "DeadLetter",
     "DropLine",
     "Edit",
@@ -275,6 +278,7 @@ __all__ = [
     "join_names",
     "kind_of",
     "names_in_text",
+    "naming_damage",
     "normalize_name",
     "pluralize",
     "problem_in_words",

@@ -81,8 +81,8 @@ class OpenData:
     Attributes:
         configured: What this process' settings say.
         settings: What the data was made with; until it is opened, the same.
-        outdated: The numbers and the index were made with other settings. They are not read, and
-            the next epoch makes them anew.
+        outdated: The numbers and the index were made with other settings, or are damaged. They are
+            not read, and the next epoch or a rebuild makes them anew.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class OpenData:
         """Check the settings at start, and load the epoch's embedder.
 
         Args:
-            adopt: Open the data under other settings too, for the next epoch to make it anew.
+            adopt: Open the data under other settings too, or with damaged numbers, to make it anew.
 
         Raises:
             IncompatibleSettings: They differ, and `adopt` is not set.
@@ -131,7 +131,7 @@ class OpenData:
             self.settings = self.configured
         else:
             self.settings = DataSettings.model_validate_json(blob)
-        self.outdated = adopt and self.settings != self.configured
+        self.outdated = adopt
         if not adopt:
             self.settings.check(self.configured)
         if self.settings.embedder == self.configured.embedder:

@@ -15,6 +15,7 @@ from propagation.model import (
     ClientKey,
     ClientKind,
     ClientOutcome,
+    DamagedNumbers,
     Epoch,
     EvolutionRun,
     Expenses,
@@ -116,8 +117,8 @@ class Engine:
         """Open the store and bring the numbers to where the log ends.
 
         Args:
-            adopt: Open data that was made with other settings too; `init` must then be called
-                before anything else.
+            adopt: Open data that was made with other settings too, and leave its numbers unread,
+                which may be damaged; `init` or `rebuild` must then be called before anything else.
             reach: Runs the steps for which a server may have to answer (the store's, the
                 embedder's, the index's); a service waits for it.
 
@@ -463,13 +464,26 @@ class Engine:
     async def rebuild(self) -> int:
         """Compute the numbers again from the log, as the newest checkpoint.
 
+        Where they cannot be computed from the newest barrier on, because it is damaged or what was
+        learned before it, everything is learned again in a new epoch, as by `init`.
+
         Returns:
-            The sequence of the checkpoint.
+            The sequence that the numbers reflect then.
 
         Raises:
+            IncompatibleSettings: The data was made with other settings.
             StoreBusy: Another process learns.
         """
-        return await rebuild(self.store, self.embedder, self.data.first_view(), self.leases)
+        self.data.settings.check(self.data.configured)
+        try:
+            await rebuild(self.store, self.embedder, self.data.first_view(), self.leases)
+            await self.learner.reload()
+        except DamagedNumbers:
+            self.data.outdated = True
+            await self.init()
+        while await self.learner.step():
+            pass
+        return self.applied_through
 
     # Status
 

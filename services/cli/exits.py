@@ -10,7 +10,14 @@ import typer
 from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
-from propagation.errors import NotFound, NotReached, PropagationError, StoreBusy, StoreUnreachable
+from propagation.errors import (
+    DamagedNumbers,
+    NotFound,
+    NotReached,
+    PropagationError,
+    StoreBusy,
+    StoreUnreachable,
+)
 from services.client.errors import Refused, Unreachable, UsageProblem
 from services.runtime.console import print_error
 from services.runtime.interruption import interruption
@@ -43,6 +50,7 @@ CODES: tuple[tuple[type[Exception], ExitCode], ...] = (
     (Refused, ExitCode.REFUSED),
     (NotFound, ExitCode.REFUSED),
     (NotReached, ExitCode.REFUSED),
+    (DamagedNumbers, ExitCode.WRONG),
     (PropagationError, ExitCode.DATA),
 )
 

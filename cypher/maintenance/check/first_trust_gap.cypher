@@ -1,10 +1,12 @@
 // name: maintenance/check/first_trust_gap
 // purpose: the first sequence whose increment of trust is missing although no checkpoint covers it
-// parameters: none
+// parameters: limit
 // scans: Checkpoint, of which there is one beside the barriers
 OPTIONAL MATCH (c:Checkpoint)
 WHERE c.complete
 WITH coalesce(max(c.sequence), 0) AS covered
 MATCH (b:LearnedBlock)
 WHERE b.through > covered AND b.increments IS NULL
-RETURN b.through ORDER BY b.through LIMIT 1
+WITH min(b.through) AS gap
+WHERE gap IS NOT NULL
+RETURN gap LIMIT $limit

@@ -3,13 +3,19 @@
 The permanent columns of a block are one blob.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model import NEGATIVES, WRITTEN, LearnedBlock, LearnedWeights
+from propagation.model import (
+    NEGATIVES,
+    WRITTEN,
+    LearnedBlock,
+    LearnedWeights,
+    naming_damage,
+)
 
 TASTE = 1
 FORM = {
@@ -32,6 +38,12 @@ def pack_columns(block: LearnedBlock) -> bytes:
     )
 
 
+def ascends(sequence: NDArray[np.int64], after: int, through: int) -> bool:
+    """Return whether a block's sequences ascend between its ends."""
+    ends = np.concatenate(([after], sequence, [through + 1]))
+    return bool((ends[1:] > ends[:-1]).all())
+
+
 def unpack_block(
     after: int,
     through: int,
@@ -44,24 +56,38 @@ def unpack_block(
     """Return the block of packed columns.
 
     Its arrays are writable: numba would compile every kernel again for read-only ones.
+
+    Raises:
+        DamagedNumbers: The size is wrong, the sequences do not ascend, or a number cannot be one.
     """
     parts: dict[str, NDArray[Any]] = {}
     start = 0
-    own = bytearray(columns)
-    for name, dtype in FORM.items():
-        parts[name] = np.frombuffer(own, dtype, size, start)
-        start += parts[name].nbytes
-    increments = np.frombuffer(bytearray(trust or b""), np.float32)
-    return LearnedBlock(
-        after=after,
-        through=through,
-        epoch=epoch,
-        **parts,
-        trust=increments.reshape(size, 2, -1)
-        if len(increments)
-        else np.zeros((size, 2, 0), np.float32),
-        combiner=np.frombuffer(bytearray(combiner or b""), np.float64),
-    )
+    with naming_damage(f"learned block {through}", after, through):
+        own = bytearray(columns)
+        for name, dtype in FORM.items():
+            parts[name] = np.frombuffer(own, dtype, size, start)
+            start += parts[name].nbytes
+        increments = np.frombuffer(bytearray(trust or b""), np.float32)
+        block = LearnedBlock(
+            after=after,
+            through=through,
+            epoch=epoch,
+            **parts,
+            trust=increments.reshape(size, 2, -1)
+            if len(increments)
+            else np.zeros((size, 2, 0), np.float32),
+            combiner=np.frombuffer(bytearray(combiner or b""), np.float64),
+        )
+        numbers = (block.profile_cosines, block.weights, block.trust, block.combiner)
+        if not (
+            len(own) == start
+            and ascends(block.sequence, after, through)
+            and all(np.isfinite(part).all() for part in numbers)
+            and (block.weights >= 0).all()
+            and (block.negatives >= -1).all()
+        ):
+            raise ValueError("it is not what can have been learned of its interactions")
+    return block
 
 
 def row_parts(
@@ -71,23 +97,6 @@ def row_parts(
     for name, (start, dtype) in _row_places(size, place).items():
         if name in values:
             yield start, np.ascontiguousarray(values[name], dtype.base).tobytes()
-
-
-def row_of(
-    size: int, place: int, names: Collection[str], read: Callable[[int, int], bytes]
-) -> dict[str, NDArray[Any]]:
-    """Read some columns of one row from the packed columns.
-
-    Args:
-        size: How many rows the packed columns have.
-        names: The columns to read.
-        read: Returns so many bytes from an offset.
-    """
-    return {
-        name: np.frombuffer(read(start, dtype.itemsize), dtype)[0]
-        for name, (start, dtype) in _row_places(size, place).items()
-        if name in names
-    }
 
 
 def _row_places(size: int, place: int) -> dict[str, tuple[int, np.dtype[Any]]]:

@@ -1,9 +1,13 @@
 """Learned numbers: the deltas that a learn commit stores, and checkpoints."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from propagation.errors import DamagedNumbers
 
 NEGATIVES = 4
 WRITTEN = 16
@@ -37,6 +41,19 @@ class LearnedBlock:
     weights: NDArray[np.float32]
     trust: NDArray[np.float32]
     combiner: NDArray[np.float64]
+
+
+@contextmanager
+def naming_damage(what: str, after: int = -1, through: int = -1) -> Iterator[None]:
+    """Say of what the body reads that it is damaged, if the body shows so.
+
+    Raises:
+        DamagedNumbers: The body raised an error about a value.
+    """
+    try:
+        yield
+    except (TypeError, ValueError, LookupError) as error:
+        raise DamagedNumbers(f"{what} is damaged: {error}", after, through) from error
 
 
 @dataclass(frozen=True)

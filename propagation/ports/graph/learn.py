@@ -25,6 +25,9 @@ class LearnStore(Protocol):
         """Return at most `limit` blocks with through > after, in order.
 
         A block that a checkpoint covers comes with trust [B,2,0]: its increments are dropped.
+
+        Raises:
+            DamagedNumbers: One of them is damaged.
         """
 
     async def taste_written(
@@ -97,6 +100,13 @@ class LearnStore(Protocol):
 
         Args:
             first: Discard blocks that were staged before.
+        """
+
+    async def drop_learned(self, lease: Lease, after: int) -> None:
+        """Drop the blocks and checkpoints after a sequence, which are to be learned again.
+
+        Raises:
+            LeaseLost: The token is not the newest; nothing was changed.
         """
 
     async def current_epoch(self) -> Epoch | None:

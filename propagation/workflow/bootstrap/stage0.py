@@ -14,7 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model import Client, Epoch, LearnedBlock, LeaseHeld
+from propagation.model import (
+    NEGATIVES,
+    Client,
+    DamagedNumbers,
+    Epoch,
+    LeaseHeld,
+    LogSlice,
+)
 from propagation.ports import Embedder, FittableEmbedder, GraphStore, Lease
 from propagation.routing import SemanticPolicy, own_attributes, spherical_kmeans
 from propagation.workflow.concurrency import ROUND_LEASE, WAIT_SECONDS, Activity, Exclusion, Leases
@@ -28,12 +35,13 @@ from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.repair import OnProgress, no_progress
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.learn.item_embedding import apply_clients
+from propagation.workflow.learn.learned_blocks import BLOCKS_A_READ
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views import NumbersOwner, NumbersView, scan_items
+from propagation.workflow.views import NO_RECORD, NumbersOwner, NumbersView, scan_items
 
 PAGE = 5_000
 ENTRIES_A_BLOCK = 2_048
@@ -215,7 +223,7 @@ class Stage0:
     async def _relearn(self, lease: Lease, view: NumbersView, embedder: Embedder) -> None:
         """Learn the whole log again with the recorded negatives, and stage it."""
         numbers = NumbersOwner(view)
-        through = await self.store.learned_through()
+        through = min(await self.store.learned_through(), await self.store.recorded_through())
         try:
             while view.applied_through < through:
                 first = view.applied_through == 0
@@ -227,22 +235,28 @@ class Stage0:
                     NumbersView.learn,
                     part.interactions,
                     part.through,
-                    await self._negatives(part.interactions.sequence),
+                    await self._negatives(view.applied_through, part),
                 )
                 await self.store.replace_learned(lease, [block], first=first)
         finally:
             numbers.close()
 
-    async def _negatives(self, sequences: NDArray[np.int64]) -> NDArray[np.int32] | None:
-        """Return the recorded negatives of learned interactions, [len, 4]."""
-        if not len(sequences):
-            return None
-        blocks: list[LearnedBlock] = []
-        after = int(sequences[0]) - 1
-        while after < sequences[-1]:
-            blocks.extend(await self.store.read_learned(after, 8))
+    async def _negatives(self, after: int, part: LogSlice) -> NDArray[np.int32]:
+        """Return the recorded negatives of learned interactions, [len, 4].
+
+        They are NO_RECORD for an interaction whose block is damaged or missing.
+        """
+        sequences = part.interactions.sequence
+        negatives = np.full((len(sequences), NEGATIVES), NO_RECORD, np.int32)
+        while after < part.through:
+            try:
+                blocks = await self.store.read_learned(after, BLOCKS_A_READ)
+            except DamagedNumbers as damage:
+                after = damage.through
+                continue
+            for block in blocks:
+                mine = np.isin(sequences, block.sequence)
+                places = np.searchsorted(block.sequence, sequences[mine])
+                negatives[mine] = block.negatives[places]
             after = blocks[-1].through
-        recorded = np.concatenate([block.sequence for block in blocks])
-        return np.concatenate([block.negatives for block in blocks])[
-            np.searchsorted(recorded, sequences)
-        ]
+        return negatives

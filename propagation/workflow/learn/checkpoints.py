@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model import Checkpoint, StoreCorrupt
+from propagation.model import Checkpoint, DamagedNumbers
 from propagation.numbers import (
     BY_ITEM,
     BY_SEEN,
@@ -187,14 +187,14 @@ def restore_view(
     Its arrays are taken out one by one, so that hardly more than one copy is in memory.
 
     Raises:
-        StoreCorrupt: The checkpoint lacks an array.
+        DamagedNumbers: The checkpoint lacks an array.
     """
     try:
         return _restore(checkpoint, seed, limits)
     except KeyError as lacking:
-        raise StoreCorrupt(
+        raise DamagedNumbers(
             f"the checkpoint of the numbers at sequence {checkpoint.sequence} lacks"
-            f" {lacking.args[0]}; restore a back-up"
+            f" {lacking.args[0]}"
         ) from lacking
 
 

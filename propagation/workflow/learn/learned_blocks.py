@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.arrays import F32, F64, I64, Array, Bools
-from propagation.model import Interactions, LearnedBlock, LogSlice, RouterMapChain, RouterMaps
+from propagation.model import (
+    DamagedNumbers,
+    Interactions,
+    LearnedBlock,
+    LogSlice,
+    RouterMapChain,
+    RouterMaps,
+)
 from propagation.ports import GraphStore
 
 TASTE = 1
@@ -29,14 +36,25 @@ async def read_blocks(store: GraphStore, after: int) -> AsyncIterator[tuple[LogS
     Yields:
         The first block's part of the log; and blocks of one epoch with their interactions, each of
         which starts where the one before it ends. Only the first block has other entries.
+
+    Raises:
+        DamagedNumbers: A block is damaged or missing.
     """
-    limit = BLOCKS_A_READ
-    while blocks := await store.read_learned(after, limit):
+    limit, reached = BLOCKS_A_READ, after
+    while blocks := await store.read_learned(reached, limit):
         after, through = blocks[0].after, blocks[-1].through
         log = await store.read_log(after, through - after)
         limit = SMALL_BLOCKS_A_READ if through - after < INTERACTIONS_AT_ONCE else BLOCKS_A_READ
         first, group = log, list[tuple[Interactions, LearnedBlock]]()
         for block in blocks:
+            if block.after > reached:
+                raise DamagedNumbers(
+                    f"learned blocks are missing: none covers sequences {reached + 1} to"
+                    f" {block.after}",
+                    reached,
+                    block.after,
+                )
+            reached = block.through
             part = log.part(block.after, block.through)
             if group and (
                 part.entries
@@ -49,7 +67,6 @@ async def read_blocks(store: GraphStore, after: int) -> AsyncIterator[tuple[LogS
                 first = part
             group.append((part.interactions, block))
         yield first, group
-        after = through
 
 
 def can_follow(block: LearnedBlock, epoch: int, through: int) -> bool:

@@ -14,11 +14,11 @@ from typing import Protocol
 
 from propagation.model import (
     Checkpoint,
+    DamagedNumbers,
     EntryKind,
     LeaseLost,
     LogEntry,
     LogSlice,
-    StoreCorrupt,
 )
 from propagation.numbers import INTERACTIONS
 from propagation.ports import Embedder, GraphStore, Lease
@@ -129,6 +129,10 @@ class Learner:
             if checkpoint is None
             else await asyncio.to_thread(restore_view, checkpoint, self.numbers.view.seed)
         )
+        if fresh.applied_through > await self.store.learned_through():
+            raise DamagedNumbers(
+                f"learned blocks are missing: they end before sequence {fresh.applied_through}"
+            )
         self._checkpointed = int(fresh.state.clock[INTERACTIONS])
         await self.numbers.run(NumbersView.adopt, fresh)
         self._last_barrier, self._ahead, self._behind = last_barrier, False, True
@@ -154,14 +158,13 @@ class Learner:
         return True
 
     async def _check_gap(self) -> None:
-        """Raise StoreCorrupt unless a checkpoint covers what the blocks lack."""
+        """Raise DamagedNumbers unless a checkpoint covers what the blocks lack."""
         newest, view = await self.store.newest_checkpoint(), self.numbers.view
         if newest is None or (
             newest.sequence <= view.applied_through and newest.epoch == view.epoch
         ):
-            raise StoreCorrupt(
-                f"learned numbers after sequence {view.applied_through} are incomplete;"
-                " run `rebuild`"
+            raise DamagedNumbers(
+                f"learned numbers after sequence {view.applied_through} are incomplete"
             )
 
     async def step(self) -> int:

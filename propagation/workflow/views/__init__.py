@@ -3,11 +3,18 @@
 from propagation.workflow.views.catalogue import Catalogue, scan_items
 from propagation.workflow.views.client_memory import ClientMemory, erased_clients
 from propagation.workflow.views.numbers_owner import CorePool, NumbersOwner, usable_cores
-from propagation.workflow.views.numbers_view import OFF, ON, NumbersView, seeded_directions
+from propagation.workflow.views.numbers_view import (
+    NO_RECORD,
+    OFF,
+    ON,
+    NumbersView,
+    seeded_directions,
+)
 from propagation.workflow.views.pending_events import PendingEvents
 from propagation.workflow.views.reasoned_watermark import ReasonedWatermark
 
 __all__ = [
+    "NO_RECORD",
     "OFF",
     "ON",
     "Catalogue",

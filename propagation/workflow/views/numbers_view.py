@@ -9,12 +9,14 @@ from propagation.model import (
     NEGATIVES,
     WRITTEN,
     ClientKind,
+    DamagedNumbers,
     Gauge,
     GaugePoint,
     Interactions,
     LearnedBlock,
     index_of,
     kind_of,
+    naming_damage,
 )
 from propagation.numbers import (
     ITEMS,
@@ -47,6 +49,7 @@ from propagation.numbers.rules import (
 from propagation.routing import random_directions
 
 ON, OFF = 0, 1
+NO_RECORD = np.iinfo(np.int32).max
 
 
 def seeded_directions(count: int, dimension: int, seed: int) -> NDArray[np.float32]:
@@ -204,7 +207,7 @@ class NumbersView:
             events: Interactions of the log, in sequence order.
             through: The last sequence that they cover.
             recorded: Negatives [len, 4] that were drawn when the events were learned first, to be
-                used again.
+                used again. Where one is no item, as in NO_RECORD, they are drawn anew.
 
         Returns:
             The block to commit.
@@ -213,7 +216,11 @@ class NumbersView:
         self.state = with_room(self.state, 1, 1, size)
         width = max(self.state.session.mass.shape[1], self.state.taste.mass.shape[1])
         negatives = np.empty((size, NEGATIVES), np.int32) if recorded is None else recorded.copy()
-        given = events.negative if recorded is None else np.full(size, RECORDED)
+        given = (
+            events.negative
+            if recorded is None
+            else np.where((recorded < self.items).all(axis=1), RECORDED, events.negative)
+        )
         scores = np.empty((size, 2), np.float32)
         cosines = np.empty((size, NEGATIVES + 1), np.float32)
         trust = np.empty((size, 2, width), np.float32)
@@ -251,8 +258,15 @@ class NumbersView:
         )
 
     def follow(self, events: Interactions, block: LearnedBlock) -> None:
-        """Apply a block that was learned before, or by another process."""
+        """Apply a block that was learned before, or by another process.
+
+        Raises:
+            DamagedNumbers: The block does not fit; nothing is applied.
+        """
         self.state = with_room(self.state, 1, 1, len(events))
+        self._check_rows(events, block)
+        with naming_damage(f"learned block {block.through}", block.after, block.through):
+            unpack(self.combiner, block.combiner)
         apply_block(
             self.state,
             events.user,
@@ -262,8 +276,27 @@ class NumbersView:
             block.routers,
             block.weights,
         )
-        unpack(self.combiner, block.combiner)
         self.applied_through = block.through
+
+    def _check_rows(self, events: Interactions, block: LearnedBlock) -> None:
+        """Check what the kernels, which check nothing, use as a place in an array.
+
+        Raises:
+            DamagedNumbers: The block is not of these events, or names what the state lacks.
+        """
+        banks = np.array([[len(bank.total)] for bank in (self.state.session, self.state.taste)])
+        if not (
+            np.array_equal(block.sequence, events.sequence)
+            and (block.negatives < self.items).all()
+            and (block.routers < banks).all()
+            and block.trust.shape[2] in (0, banks.max())
+        ):
+            raise DamagedNumbers(
+                f"learned block {block.through} is not of the log's interactions, or names items or"
+                " routers that there are not",
+                block.after,
+                block.through,
+            )
 
     def follow_all(self, blocks: Sequence[tuple[Interactions, LearnedBlock]]) -> None:
         """Apply several blocks, each of which starts where the one before it ends."""
@@ -271,8 +304,13 @@ class NumbersView:
             self.follow(events, block)
 
     def relearn(self, events: Interactions, block: LearnedBlock) -> None:
-        """Learn a stored block again, to rebuild the numbers."""
+        """Learn a stored block again, to rebuild the numbers.
+
+        Raises:
+            DamagedNumbers: The block does not fit; nothing is applied.
+        """
         self.state = with_room(self.state, 1, 1, len(events))
+        self._check_rows(events, block)
         relearn_block(
             self.state,
             self.combiner,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from propagation.errors import DamagedNumbers, PropagationError, StoreCorrupt
 from services.cli.access import (
     AsJson,
     Assignments,
@@ -16,6 +17,7 @@ from services.cli.access import (
     existing_database,
     settings_of,
     with_engine,
+    with_store,
 )
 from services.cli.exits import ExitCode
 from services.client.errors import UsageProblem
@@ -23,11 +25,13 @@ from services.runtime.console import print_json, print_table, print_text
 
 if TYPE_CHECKING:
     from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
+    from propagation.ports import GraphStore
     from propagation.workflow.engine import Engine
     from services.config.settings import Settings
 
 
 LOOKS, PAUSE_SECONDS = 3, 1.0
+RESTORE = "restore a back-up, or export what is readable"
 FREE_LEAST = 256 << 20
 
 
@@ -69,9 +73,15 @@ def doctor(
     from services.assembly import sqlite_files
 
     settings = existing_database(settings_of(config, assignments, database=database))
-    found = list(_check_file(sqlite_files(settings), mend)) if settings.graph_file else []
-    findings = found + with_engine(settings, lambda engine: _check_engine(engine, settings))
-    sound = not any(finding.wrong and not finding.done for finding in findings)
+    looks: list[Callable[[], list[Finding]]] = [
+        lambda: list(_check_file(sqlite_files(settings), mend)) if settings.graph_file else [],
+        lambda: with_store(settings, _check_store),
+        lambda: with_engine(settings, lambda engine: _check_engine(engine, settings)),
+    ]
+    findings: list[Finding] = []
+    while looks and not any(finding.wrong for finding in findings):
+        findings.extend(_attempt(looks.pop(0)))
+    sound = not any(finding.wrong for finding in findings)
     if json:
         print_json({"sound": sound, "findings": [asdict(finding) for finding in findings]})
     else:
@@ -83,6 +93,24 @@ def doctor(
         print_text("Everything is sound." if sound else "Something is wrong.")
     if not sound:
         raise typer.Exit(ExitCode.WRONG)
+
+
+def _attempt(look: Callable[[], list[Finding]]) -> list[Finding]:
+    """Return what a look finds; that it cannot read what is stored is a finding, too."""
+    try:
+        return look()
+    except StoreCorrupt as damage:
+        return [_stored(str(damage))]
+    except PropagationError:
+        raise
+    except Exception as error:
+        return [_stored(f"it cannot be read: {error!r}")]
+
+
+def _stored(sentence: str) -> Finding:
+    """Return the finding of a sentence, which may end with what to do."""
+    problem, _, remedy = sentence.partition("; ")
+    return Finding("stored data", problem, remedy or RESTORE, wrong=True)
 
 
 def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
@@ -116,18 +144,35 @@ def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
         yield Finding("what killed processes left", "")
 
 
+async def _check_store(store: "GraphStore") -> list[Finding]:
+    """Check what is stored, before an engine reads the numbers."""
+    problems = await find_lasting(store.check)
+    return [
+        *map(_stored, problems),
+        await look_again(lambda: _check_numbers(store)),
+    ]
+
+
+async def _check_numbers(store: "GraphStore") -> Finding:
+    """Check that the learned blocks and the newest barrier can be read."""
+    from propagation.workflow.learn.learned_blocks import read_blocks
+
+    try:
+        async for _ in read_blocks(store, 0):
+            pass
+        await store.newest_checkpoint(barrier=True)
+    except DamagedNumbers as damage:
+        return _stored(str(damage))
+    return Finding("learned blocks", "")
+
+
 async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]:
     """Check an opened engine.
 
     That it opened proves the file, the schema, the settings, and that the numbers follow the log.
     """
-    stored = [
-        Finding("stored data", problem, "restore a back-up, or export what is readable", wrong=True)
-        for problem in await find_lasting(engine.store.check)
-    ]
     return [
         Finding(f"{settings.graph} opens, its schema and settings fit this release", ""),
-        *(stored or [Finding("stored data", "")]),
         await look_again(lambda: numbers_of(engine)),
         _index(engine),
         *(

@@ -212,12 +212,13 @@ def rebuild(
 ) -> None:
     """Compute the numbers again from the log, from the newest barrier on.
 
-    The result is equal to the bit.
+    The result is equal to the bit. What is damaged or lost of the learned numbers is learned again;
+    if it lies before the barrier, everything is, in a new epoch, as by `init`.
 
     JSON: {"sequence", "seconds"}.
     """
     settings = settings_of(config, assignments, database=database)
-    sequence, seconds = _time(lambda: with_engine(settings, lambda engine: engine.rebuild()))
+    sequence, seconds = _time(lambda: with_engine(settings, lambda one: one.rebuild(), adopt=True))
     print_result(
         {"sequence": sequence, "seconds": seconds},
         f"The numbers stand at sequence {sequence:,}, made again in {seconds:.1f} s.",

@@ -2,11 +2,13 @@
 
 import pytest
 
+from propagation.adapters.sqlite.reason.text_bodies import body_of
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import EntryKind, MessageMerge, Withdrawal
 from tests.contract.graph_store import (
     checkpoint,
     edge,
+    gradient,
     learn_all,
     message,
     reasoned,
@@ -51,12 +53,85 @@ DAMAGES = {
         f"client {ANN}: version 1 of its profile cannot be read",
     ),
     "an edge": (
-        None,
+        "DELETE FROM edge",
         "MATCH ()-[e:ROUTES_TO]->() WITH e LIMIT 1 DELETE e",
         "2 edges that round 1 opened should be stored, 1 are",
     ),
-    "a message": (
+    "an edge that ended": (
+        "DELETE FROM edge_past",
         None,
+        "2 edges that round 1 opened should be stored, 1 are",
+    ),
+    "the round of an edge": (
+        "UPDATE edge SET opened = 0",
+        None,
+        "the edge from router 4 to client 2 is of round 0, which is not there",
+    ),
+    "a round": (
+        "DELETE FROM round WHERE number = 1",
+        None,
+        "the round that the log publishes at sequence",
+    ),
+    "the newest round": (
+        "DELETE FROM round WHERE number = 2",
+        None,
+        "the round that the log publishes at sequence",
+    ),
+    "the number of a round": (
+        "UPDATE round SET number = 7 WHERE number = 2",
+        None,
+        "round 7 is not the round that the log publishes at sequence",
+    ),
+    "a message that was merged": (
+        "DELETE FROM router_version WHERE version = 1",
+        None,
+        "client 0 merged message 1 of router 3, which is missing",
+    ),
+    "a list of a message": (
+        "UPDATE router_version SET standing = '[' WHERE version = 1",
+        None,
+        "of router_version holds no list or object in standing",
+    ),
+    "a part of a message": (
+        "DELETE FROM integrated WHERE version = 1",
+        None,
+        "message 1 of router 3 has lost parts of its senders",
+    ),
+    "a merge": ("DELETE FROM merged", None, "1 rows of merged are missing"),
+    "a gradient": (
+        "DELETE FROM gradient WHERE rowid = 1",
+        None,
+        "1 rows of gradient are missing",
+    ),
+    "all gradients": ("DELETE FROM gradient", None, "2 rows of gradient are missing"),
+    "what was reasoned of an interaction": (
+        "DELETE FROM reasoned WHERE sequence = (SELECT min(sequence) FROM reasoned)",
+        None,
+        "was passed by reason, but has no result",
+    ),
+    "two bodies, swapped": (
+        f"UPDATE profile_version SET body = (SELECT body FROM profile_version o WHERE o.ref = {ANN}"
+        f" AND o.version = 3 - profile_version.version) WHERE ref = {ANN}",
+        None,
+        f"client {ANN}: version 1 of its profile is not what was written",
+    ),
+    "a client's texts, which are named": (
+        f"DELETE FROM profile_version WHERE ref = {ANN}",
+        None,
+        f"client {ANN}: version 1 of its profile is missing",
+    ),
+    "the kind of a client": (
+        f"UPDATE client SET kind = 1 WHERE ref = {ANN}",
+        None,
+        f"client {ANN} is of a kind that its number does not have",
+    ),
+    "an entry of the log": (
+        "DELETE FROM log WHERE kind = 'round'",
+        None,
+        "is not the round that the log",
+    ),
+    "a message": (
+        "DELETE FROM router_version WHERE version = 2",
         "MATCH (m:Message) WHERE m.version = 2 DETACH DELETE m",
         "1 messages of round 2 should be stored, 0 are",
     ),
@@ -75,7 +150,12 @@ async def lived(store):
     await store.commit_reasoned(
         claim,
         [
-            reasoned(first[0], text(ANN, 1, cites=(3, 1)), merges=(merged,)),
+            reasoned(
+                first[0],
+                text(ANN, 1, "likes jazz at night", cites=(3, 1)),
+                merges=(merged,),
+                gradients=(gradient(first[0], 3), gradient(first[0], 4)),
+            ),
             reasoned(last[0], text(ANN, 2)),
         ],
     )
@@ -100,6 +180,20 @@ async def test_what_was_damaged_is_found(store, on_sqlite, on_neo4j, found):
     await damage(store, on_sqlite, on_neo4j)
     problems = await store.check()
     assert any(words in problem for problem in problems for words in found.split("|")), problems
+
+
+async def test_a_body_that_was_written_by_hand_is_found(store):
+    if not isinstance(store, SqliteStore):
+        pytest.skip("only this store packs its texts")
+    await lived(store)
+    (line,) = text(ANN, 1, "likes jazz \x1b[31m").profile.lines
+    await store.database.write(
+        lambda connection: connection.execute(
+            "UPDATE profile_version SET body = ? WHERE ref = ? AND version = 1",
+            (body_of((line,), ()) + b"sign", ANN),
+        )
+    )
+    assert f"client {ANN}: version 1 of its profile is not what was written" in await store.check()
 
 
 async def test_what_retention_and_an_erasure_delete_is_not_missing(store):

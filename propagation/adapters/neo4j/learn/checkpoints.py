@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint, StoreCorrupt
+from propagation.adapters.shared.checkpoint_pieces import array_of, pieces_of
+from propagation.model import Checkpoint, DamagedNumbers, LeaseLost, StagedCheckpoint
 from propagation.ports import Lease
 
 PART_BYTES = 1 << 20
@@ -76,49 +77,45 @@ class Neo4jCheckpoints(Neo4jSweeper):
         If another one replaces it meanwhile, that one is read.
 
         Raises:
-            StoreCorrupt: Pieces are missing, and no other checkpoint has replaced it.
+            DamagedNumbers: Pieces are missing or damaged, and no other checkpoint has replaced it.
         """
         lacking = None
         while (
             row := await self._database.row("learn/checkpoints/newest_checkpoint", barrier=barrier)
         ) is not None:
             id_, sequence, epoch, is_barrier = row
-            arrays = await self._arrays(id_)
-            if arrays is not None:
+            try:
+                arrays = await self._arrays(id_)
                 return Checkpoint(sequence=sequence, epoch=epoch, barrier=is_barrier, arrays=arrays)
-            if id_ == lacking:
-                raise StoreCorrupt(
-                    f"the checkpoint of the numbers at sequence {sequence} lacks a piece;"
-                    " restore a back-up"
-                )
-            lacking = id_
+            except DamagedNumbers:
+                if id_ == lacking:
+                    raise
+                lacking = id_
         return None
 
-    async def _arrays(self, id_: int) -> dict[str, NDArray[Any]] | None:
-        """Read every array of a checkpoint; None if pieces are missing."""
+    async def _arrays(self, id_: int) -> dict[str, NDArray[Any]]:
+        """Read every array of a checkpoint.
+
+        Raises:
+            DamagedNumbers: Pieces are missing or damaged.
+        """
         arrays: dict[str, NDArray[Any]] = {}
         for name, dtype, shape in await self._database.rows(
             "learn/checkpoints/list_arrays", id=id_
         ):
-            array = np.empty(shape, dtype)
-            flat = array.reshape(-1).view(np.uint8)
-            filled = first = 0
-            while filled < len(flat):
-                rows = await self._database.rows(
-                    "learn/checkpoints/array_pieces",
-                    id=id_,
-                    name=name,
-                    first=first,
-                    until=first + PARTS_PER_READ,
-                )
-                if not rows:
-                    return None
-                for (data,) in rows:
-                    flat[filled : filled + len(data)] = np.frombuffer(data, np.uint8)
-                    filled += len(data)
-                first += PARTS_PER_READ
-            arrays[name] = array
-        return arrays or None
+            pieces: list[bytes] = []
+            while rows := await self._database.rows(
+                "learn/checkpoints/array_pieces",
+                id=id_,
+                name=name,
+                first=len(pieces),
+                until=len(pieces) + PARTS_PER_READ,
+            ):
+                pieces.extend(data for (data,) in rows)
+            arrays[name] = array_of(name, dtype, shape, pieces)
+        if not arrays:
+            raise DamagedNumbers("the newest checkpoint of the numbers has lost its arrays")
+        return arrays
 
 
 async def publish_checkpoint(transaction: Transaction, id_: int) -> None:
@@ -133,13 +130,12 @@ async def publish_checkpoint(transaction: Transaction, id_: int) -> None:
 
 def _pieces(id_: int, name: str, array: NDArray[np.generic]) -> Iterator[dict[str, Any]]:
     """Yield the properties of an array's pieces."""
-    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
+    for part, data in pieces_of(array, PART_BYTES):
         yield {
             "checkpoint": id_,
             "name": name,
             "part": part,
             "dtype": array.dtype.str,
             "shape": list(array.shape),
-            "data": data[start : start + PART_BYTES].tobytes(),
+            "data": bytes(data),
         }

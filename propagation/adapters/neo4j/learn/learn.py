@@ -27,6 +27,7 @@ from propagation.model import (
     Epoch,
     LearnedBlock,
     LeaseLost,
+    naming_damage,
 )
 from propagation.ports import Lease
 
@@ -67,7 +68,8 @@ def block_of(
 
     See `apply_marks`.
     """
-    columns = apply_marks(size, drawn, wrote, emptied, promoted, routers, weights)
+    with naming_damage(f"learned block {through}", after, through):
+        columns = apply_marks(size, drawn, wrote, emptied, promoted, routers, weights)
     return unpack_block(after, through, epoch, size, columns, trust, combiner)
 
 
@@ -193,6 +195,9 @@ class Neo4jLearn(Neo4jCheckpoints):
             await transaction.execute("learn/blocks/stage_blocks", rows=rows)
 
         await self._database.write(work, lease)
+
+    async def drop_learned(self, lease: Lease, after: int) -> None:
+        await self._database.execute("learn/blocks/drop_later", lease, after=after)
 
     async def open_epoch(self, lease: Lease, epoch: Epoch, start: Checkpoint) -> int:
         id_ = (await self.stage_checkpoint(lease, start)).id

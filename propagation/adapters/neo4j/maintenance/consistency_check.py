@@ -1,24 +1,25 @@
 """Searches a database for inconsistencies."""
 
-from typing import Any
-
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
-from propagation.adapters.shared.log_progress import find_progress_faults
 
 FINDINGS_PER_QUERY = 5
+REBUILD = "; stop the service, then run `propagation rebuild`"
 QUERIES = {
     "maintenance/check/double_sequences": (
         "sequence {} belongs to an interaction and to another log entry"
     ),
     "maintenance/check/unconnected_interactions": "interaction {} has lost user {} or item {}",
     "maintenance/check/block_gaps": (
-        "learned block {} does not start where the one before it ends, at {}"
+        f"learned block {{}} does not start where the one before it ends, at {{}}{REBUILD}"
     ),
     "maintenance/check/wrong_block_sizes": (
-        "learned block {} holds {} interactions, the log has {} there"
+        f"learned block {{}} holds {{}} interactions, the log has {{}} there{REBUILD}"
     ),
     "maintenance/check/lost_last_blocks": (
-        "a checkpoint covers sequence {}, but the learned blocks end at {}"
+        f"a checkpoint covers sequence {{}}, but the learned blocks end at {{}}{REBUILD}"
+    ),
+    "maintenance/check/first_trust_gap": (
+        f"increments of trust are missing from sequence {{}} on{REBUILD}"
     ),
     "maintenance/check/text_gaps": (
         "client {}: version {} of its profile does not follow the one before it"
@@ -40,6 +41,13 @@ QUERIES = {
     ),
 }
 """Each row of a query is one inconsistency; its columns fill the text."""
+LOG_FAULTS = (
+    "the log lacks {} of its entries",
+    "the log holds {} entries too many",
+    f"learn has passed the log: it is at sequence {{}}{REBUILD}",
+    f"reason has passed learn: it is at sequence {{}}{REBUILD}",
+)
+"""They are counted together, while nothing is recorded or withdrawn."""
 
 
 async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
@@ -52,13 +60,12 @@ async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
     for name, text in QUERIES.items():
         rows = await database.rows(name, limit=FINDINGS_PER_QUERY)
         found.extend(text.format(*row) for row in rows)
-    entries, recorded, learned, reasoned = await database.write(_count_log)
-    trust_gap = await database.value("maintenance/check/first_trust_gap")
-    found.extend(find_progress_faults(entries, recorded, learned or 0, reasoned, trust_gap))
-    return found
+    counts = await database.write(_count_log)
+    faults = zip(LOG_FAULTS, counts, strict=True)
+    return found + [text.format(count) for text, count in faults if count is not None]
 
 
-async def _count_log(transaction: Transaction) -> list[Any]:
+async def _count_log(transaction: Transaction) -> list[int | None]:
     """Count the log while nothing is recorded or withdrawn."""
     await transaction.execute("record/log/wait_for_log")
-    return await transaction.single_row("maintenance/check/log_counts")
+    return await transaction.single_row("maintenance/check/log_faults")

@@ -163,7 +163,8 @@ class Database:
         try:
             return reader.read(work)
         except StoreCorrupt as damage:
-            self._damage = damage
+            if type(damage) is StoreCorrupt:  # damaged numbers can be made again from the log
+                self._damage = damage
             raise
 
     def _translate(self, error: BaseException) -> BaseException:
@@ -172,7 +173,7 @@ class Database:
         After damage, a later acknowledgement could not be trusted.
         """
         ours = translate_error(error, self.path)
-        if isinstance(ours, StoreCorrupt):
+        if type(ours) is StoreCorrupt:
             self._damage = ours
         return ours
 

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from propagation.adapters.shared.learned_blocks import (
     NOTHING,
     Row,
+    ascends,
     join_weights,
     places_of,
-    row_of,
     row_parts,
+    weights_of_rows,
 )
 from propagation.adapters.sqlite.connection import to_json
-from propagation.model import LearnedWeights, PromotedRepeat
+from propagation.adapters.sqlite.learn.learn import block_of
+from propagation.model import LearnedWeights, PromotedRepeat, naming_damage
 
 LEARNED_FROM = (
     "SELECT through, total FROM (SELECT through, sum(size) OVER (ORDER BY through DESC) AS total"
@@ -29,13 +31,14 @@ LEARNED_FROM = (
 
 def read_weights(connection: sqlite3.Connection, sequences: Sequence[int]) -> LearnedWeights:
     """Return learned weights (see ErasureStore.learned_weights)."""
-    found = list(_places(connection, sequences))
+    found = {through: places for through, _, _, places in _places(connection, sequences)}
     # For each block, how many interactions were learned from its first one on.
-    learned = dict(connection.execute(LEARNED_FROM, (to_json([through for through, *_ in found]),)))
+    learned = dict(connection.execute(LEARNED_FROM, (to_json(list(found)),)))
     return join_weights(
         [
-            _rows(connection, through, size, sequence[places], learned[through] - places, places)
-            for through, size, sequence, places in found
+            weights_of_rows(block, places, learned[through])
+            for through, places in found.items()
+            if (block := block_of(connection, through)) is not None
         ]
     )
 
@@ -63,34 +66,6 @@ def promote_rows(connection: sqlite3.Connection, promoted: Sequence[PromotedRepe
         )
 
 
-def _rows(
-    connection: sqlite3.Connection,
-    through: int,
-    size: int,
-    sequence: NDArray[np.int64],
-    since: NDArray[np.int64],
-    places: NDArray[np.int64],
-) -> LearnedWeights:
-    """Read rows in place: a block is half a megabyte."""
-    with connection.blobopen("learned", "columns", through, readonly=True) as blob:
-
-        def read(start: int, length: int) -> bytes:
-            blob.seek(start)
-            return blob.read(length)
-
-        rows = [
-            row_of(size, place, ("negatives", "routers", "weights"), read)
-            for place in places.tolist()
-        ]
-    negative = np.array([row["negatives"][0] for row in rows], np.int64)
-    return LearnedWeights(
-        sequence,
-        since,
-        negative,
-        *(np.stack([row[name] for row in rows]) for name in ("routers", "weights")),
-    )
-
-
 def _places(
     connection: sqlite3.Connection, sequences: Sequence[int]
 ) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.int64]]]:
@@ -109,8 +84,13 @@ def _places(
             return
         through, size = row
         inside, wanted = wanted[wanted <= through], wanted[wanted > through]
-        with connection.blobopen("learned", "columns", through, readonly=True) as blob:
-            sequence = np.frombuffer(blob.read(8 * size), np.int64)
+        with (
+            naming_damage(f"learned block {through}"),
+            connection.blobopen("learned", "columns", through, readonly=True) as blob,
+        ):
+            sequence = np.frombuffer(blob.read(8 * size), np.int64, size)
+            if not ascends(sequence, 0, through):
+                raise ValueError("its sequences do not ascend")
         if len(places := places_of(sequence, inside)):
             yield through, size, sequence, places
 

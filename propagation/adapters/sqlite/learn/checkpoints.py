@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from propagation.adapters.shared.checkpoint_pieces import array_of, pieces_of
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
     next_number,
@@ -20,13 +21,13 @@ from propagation.adapters.sqlite.connection import (
     writes,
     writes_under_lease,
 )
-from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint, StoreCorrupt
+from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint
 from propagation.ports import Lease
 
 PART_BYTES = 1 << 20
 PARTS_A_SWEEP = 16
 PARTS_AT_ONCE = 24
-Part = tuple[str, int, str, str, memoryview]
+Part = tuple[str, int, str, str, memoryview | bytes]
 
 
 class SqliteCheckpoints(SqlitePart):
@@ -110,19 +111,11 @@ class SqliteCheckpoints(SqlitePart):
             "SELECT name, dtype, shape FROM checkpoint_part WHERE checkpoint = ? AND part = 0",
             (row[0],),
         ).fetchall():
-            arrays[name] = np.empty(orjson.loads(shape), dtype)
-            flat = arrays[name].reshape(-1).view(np.uint8)
-            filled = 0
-            for (data,) in connection.execute(
+            pieces = connection.execute(
                 "SELECT data FROM checkpoint_part WHERE checkpoint = ? AND name = ? ORDER BY part",
                 (row[0], name),
-            ):
-                flat[filled : filled + len(data)] = np.frombuffer(data, np.uint8)
-                filled += len(data)
-            if filled < len(flat):
-                raise StoreCorrupt(
-                    f"checkpoint {row[0]} lacks a part of {name}; restore the file from a back-up"
-                )
+            ).fetchall()
+            arrays[name] = array_of(name, dtype, orjson.loads(shape), (data for (data,) in pieces))
         return Checkpoint(sequence=row[1], epoch=row[2], barrier=bool(row[3]), arrays=arrays)
 
 
@@ -190,7 +183,6 @@ def _parts(checkpoint: Checkpoint) -> Iterator[Part]:
     """Take a checkpoint's arrays out one by one, and yield their parts."""
     for name in list(checkpoint.arrays):
         array = checkpoint.arrays.pop(name)
-        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         shape = to_json(list(array.shape))
-        for part, start in enumerate(range(0, max(len(data), 1), PART_BYTES)):
-            yield name, part, array.dtype.str, shape, data[start : start + PART_BYTES].data
+        for part, data in pieces_of(array, PART_BYTES):
+            yield name, part, array.dtype.str, shape, data

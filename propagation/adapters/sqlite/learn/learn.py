@@ -3,7 +3,11 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from propagation.adapters.shared.learned_blocks import pack_columns, taste_written_by, unpack_block
+from propagation.adapters.shared.learned_blocks import (
+    pack_columns,
+    taste_written_by,
+    unpack_block,
+)
 from propagation.adapters.sqlite.connection import (
     one,
     reads,
@@ -65,7 +69,7 @@ class SqliteLearn(SqliteCheckpoints):
             "LEFT JOIN trust_delta t"
             " ON t.through = l.through WHERE l.through > ? ORDER BY l.through LIMIT ?",
             (after, limit),
-        )
+        ).fetchall()  # an open cursor would keep this connection at its snapshot after an error
         return [unpack_block(*row) for row in rows]
 
     @reads
@@ -103,6 +107,15 @@ class SqliteLearn(SqliteCheckpoints):
             connection.execute("DELETE FROM staged_learned")
         connection.executemany(PUT_BLOCK.format("staged_learned"), rows)
 
+    @writes_under_lease
+    def drop_learned(self, connection: sqlite3.Connection, lease: Lease, after: int) -> None:
+        for rows in (
+            "learned WHERE through",
+            "trust_delta WHERE through",
+            "checkpoint WHERE sequence",
+        ):
+            connection.execute(f"DELETE FROM {rows} > ?", (after,))
+
     async def open_epoch(self, lease: Lease, epoch: Epoch, start: Checkpoint) -> int:
         staged = await self.stage_checkpoint(lease, start)
         sequence = await self._publish_epoch(lease, epoch, staged)
@@ -114,7 +127,7 @@ class SqliteLearn(SqliteCheckpoints):
         self, connection: sqlite3.Connection, lease: Lease, epoch: Epoch, start: StagedCheckpoint
     ) -> int:
         sequence = append_entry(connection, self._directory, EntryKind.BOOTSTRAP, (), epoch.number)
-        connection.execute("DELETE FROM learned WHERE through <= ?", (start.sequence,))
+        connection.execute("DELETE FROM learned WHERE start < ?", (start.sequence,))
         connection.execute(f"INSERT INTO learned ({BLOCK}) SELECT {BLOCK} FROM staged_learned")
         connection.execute("DELETE FROM staged_learned")
         connection.execute("UPDATE vacant SET learned = 0 WHERE sequence <= ?", (start.sequence,))

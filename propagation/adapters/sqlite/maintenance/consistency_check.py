@@ -10,16 +10,36 @@ from itertools import islice
 from zstandard import ZstdError
 
 from propagation.adapters.shared.learned_blocks import BYTES_PER_ROW
-from propagation.adapters.shared.log_progress import find_progress_faults
-from propagation.adapters.sqlite.connection import free_all, one, progress_of, recorded_through
-from propagation.adapters.sqlite.learn.learn import learned_through
-from propagation.adapters.sqlite.reason.claims import REASONED
-from propagation.adapters.sqlite.reason.text_bodies import parts_of
+from propagation.adapters.sqlite.connection import free_all
+from propagation.adapters.sqlite.reason.text_bodies import is_body_of, parts_of
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.model import pluralize
 
 FINDINGS_A_QUESTION = 5
+REBUILD = "; stop the service, then run `propagation rebuild`"
+PUBLISHED = "(SELECT coalesce(max(number), 0) FROM round)"
+# What ended at or before this sequence may have been dropped by retention.
+KEPT = "coalesce((SELECT value FROM progress WHERE name = 'oldest_kept'), 0)"
+WITHDRAWN = "coalesce((SELECT value FROM progress WHERE name = 'taken_back'), 0)"
+LEARNED = "(SELECT coalesce(max(through), 0) FROM learned)"
+LOG = (
+    "(SELECT (SELECT count(*) FROM interaction) + (SELECT count(*) FROM log)"
+    " + (SELECT count(*) FROM vacant) AS entries, max(coalesce((SELECT max(sequence) FROM"
+    " interaction), 0), coalesce((SELECT max(sequence) FROM log), 0)) AS recorded)"
+)
+# Columns of JSON, by table.
+LISTS = {
+    "client": ("attributes", "categories", "metadata"),
+    "client_before": ("attributes", "categories", "metadata"),
+    "log": ("refs",),
+    "held": ("names",),
+    "gradient": ("attributes",),
+    "router_version": ("attributes", "standing", "senders"),
+    "evolution_run": ("report",),
+    "checkpoint_part": ("shape",),
+    "point": ("attributes",),
+}
 # Each row found is one thing wrong; the text is filled with the row's columns.
 QUESTIONS = (
     (
@@ -42,13 +62,13 @@ QUESTIONS = (
         ),
     ),
     (
-        "learned block {} does not start where the one before it ends, at {}",
+        f"learned block {{}} does not start where the one before it ends, at {{}}{REBUILD}",
         "SELECT through, ahead FROM (SELECT through, start, lag(through, 1, 0) OVER (ORDER BY "
         "through) AS ahead FROM learned)"
         " WHERE start <> ahead",
     ),
     (
-        "learned block {} holds {} interactions, the log has {} there",
+        f"learned block {{}} holds {{}} interactions, the log has {{}} there{REBUILD}",
         "SELECT * FROM (SELECT l.through, l.size, (SELECT count(*) FROM interaction i WHERE "
         "i.sequence > l.start"
         " AND i.sequence <= l.through) + (SELECT count(*) FROM vacant v WHERE v.sequence > "
@@ -56,18 +76,18 @@ QUESTIONS = (
         " AND v.learned) AS held FROM learned l) WHERE size <> held",
     ),
     (
-        "learned block {} has {} bytes, which do not fit its {} interactions",
+        f"learned block {{}} has {{}} bytes, which do not fit its {{}} interactions{REBUILD}",
         "SELECT through, length(columns), size FROM learned WHERE length(columns) <>"
         f" size * {BYTES_PER_ROW}",
     ),
     (
-        "a checkpoint covers sequence {}, but the learned blocks end at {}",
+        f"a checkpoint covers sequence {{}}, but the learned blocks end at {{}}{REBUILD}",
         "SELECT sequence, ended FROM checkpoint,"
         " (SELECT coalesce(max(through), 0) AS ended FROM learned) WHERE complete AND"
         " sequence > ended",
     ),
     (
-        "increments of trust through sequence {} belong to no learned block",
+        f"increments of trust through sequence {{}} belong to no learned block{REBUILD}",
         "SELECT through FROM trust_delta WHERE through NOT IN (SELECT through FROM learned)",
     ),
     (
@@ -128,11 +148,135 @@ QUESTIONS = (
         "SELECT run FROM evolution_run WHERE published AND run NOT IN (SELECT run FROM router_map)",
     ),
     (
+        "evolution {} is missing, of which there is a map or a lineage",
+        "SELECT run FROM (SELECT run FROM router_map UNION SELECT run FROM evolved_into)"
+        " WHERE run NOT IN (SELECT run FROM evolution_run)",
+    ),
+    (
         "client {} has merged through round {}, which was never published",
         (
             "SELECT ref, watermark FROM profile_version WHERE watermark > (SELECT "
             "coalesce(max(number), 0) FROM round)"
         ),
+    ),
+    *(
+        (
+            f"row {{}} of {table} holds no list or object in {column}",
+            f"SELECT {'ref' if table in ('held', 'client_before') else 'rowid'} FROM {table}"
+            f" WHERE NOT json_valid({column})",
+        )
+        for table, columns in LISTS.items()
+        for column in columns
+    ),
+    (
+        "client {} is of a kind that its number does not have",
+        "SELECT ref FROM client WHERE kind <> ref & 1",
+    ),
+    (
+        "client {}: version {} of its profile is missing",
+        "SELECT ref, max(version) AS needed FROM (SELECT ref, profile_version AS version FROM"
+        " merged UNION ALL SELECT ref, 1 FROM held UNION ALL SELECT CAST(key AS INTEGER), 1 FROM"
+        " point WHERE collection IN ('users', 'items') AND version > 0) JOIN client USING (ref)"
+        " GROUP BY ref HAVING needed > coalesce((SELECT max(v.version) FROM profile_version v"
+        " WHERE v.ref = client.ref), 0)",
+    ),
+    (
+        "interaction {} was passed by reason, but has no result",
+        "SELECT i.sequence FROM interaction i LEFT JOIN reasoned r USING (sequence) WHERE"
+        f" r.sequence IS NULL AND i.sequence > {KEPT}"
+        " AND i.sequence <= (SELECT value FROM progress WHERE name = 'reasoned')",
+    ),
+    (
+        "a dead letter is of interaction {}, which is not in the log",
+        "SELECT sequence FROM dead_letter WHERE sequence NOT IN (SELECT sequence FROM interaction)",
+    ),
+    (
+        "a gradient is of interaction {}, which is not in the log",
+        "SELECT sequence FROM gradient WHERE sequence NOT IN (SELECT sequence FROM interaction)",
+    ),
+    (
+        "the round that the log publishes at sequence {} is missing",
+        "SELECT sequence FROM log WHERE kind IN ('round', 'evolution')"
+        " AND sequence NOT IN (SELECT sequence FROM round)",
+    ),
+    (
+        "round {} is not the round that the log publishes at sequence {}",
+        "SELECT number, sequence FROM (SELECT *, row_number() OVER (ORDER BY sequence) AS place"
+        " FROM round) WHERE number <> place OR sequence NOT IN (SELECT sequence FROM log WHERE"
+        " kind IN ('round', 'evolution'))",
+    ),
+    (
+        "{} messages of round {} should be stored, {} are",
+        "SELECT touched, number, stored FROM (SELECT *, (SELECT count(*) FROM router_version"
+        f" WHERE round = number) AS stored FROM round WHERE sequence > {KEPT})"
+        " WHERE touched <> stored",
+    ),
+    (
+        "message {} of router {} is of round {}, which is not there",
+        "SELECT version, router, round FROM router_version WHERE round NOT IN (SELECT number FROM"
+        f" round) AND round <= {PUBLISHED}",
+    ),
+    (
+        "router {}: version {} of its messages does not follow the one before it",
+        "SELECT router, version FROM (SELECT router, version, round, lag(version, 1, 0) OVER"
+        " (PARTITION BY router ORDER BY version) AS ahead FROM router_version) m JOIN round r ON"
+        f" r.number = m.round WHERE ahead <> version - 1 AND r.sequence > {KEPT}",
+    ),
+    (
+        "message {} of router {} has lost parts of its senders",
+        "SELECT version, router FROM router_version v WHERE min(2, (SELECT count(DISTINCT ref) FROM"
+        " integrated i WHERE i.router = v.router AND i.version = v.version))"
+        " <> json_array_length(iif(json_valid(senders), senders, '[]'))",
+    ),
+    (
+        "client {} merged message {} of router {}, which is missing",
+        "SELECT ref, router_version, router FROM merged m WHERE NOT EXISTS (SELECT 1 FROM"
+        " router_version v WHERE v.router = m.router AND v.version = m.router_version)",
+    ),
+    *(
+        (
+            f"{{}} rows of {table} are missing",
+            "SELECT written - stored FROM (SELECT max(coalesce((SELECT value FROM progress WHERE"
+            f" name = '{table}'), 0), coalesce((SELECT max(rowid) FROM {table}), 0)) AS written,"
+            f" (SELECT count(*) FROM {table}) AS stored) WHERE written > stored"
+            f" AND {KEPT} = 0 AND {WITHDRAWN} = 0",
+        )
+        for table in ("merged", "gradient", "integrated", "edge_past")
+    ),
+    (
+        "{} edges that round {} opened should be stored, {} are",
+        "SELECT edges_opened, number, stored FROM (SELECT r.*, coalesce(e.stored, 0) AS stored FROM"
+        " round r LEFT JOIN (SELECT opened, count(*) AS stored FROM edge_ever GROUP BY opened) e"
+        f" ON e.opened = r.number WHERE r.sequence > max({KEPT}, {WITHDRAWN}))"
+        " WHERE edges_opened <> stored",
+    ),
+    (
+        "the edge from router {} to client {} is of round {}, which is not there",
+        "SELECT router, ref, changed FROM (SELECT router, ref, opened AS changed FROM edge_ever"
+        " UNION ALL SELECT router, ref, closed FROM edge_past) WHERE changed NOT IN (SELECT number"
+        f" FROM round) AND changed <= {PUBLISHED}",
+    ),
+    (
+        "the log lacks {} of its entries",
+        f"SELECT recorded - entries FROM {LOG} WHERE entries < recorded",
+    ),
+    (
+        "the log holds {} entries too many",
+        f"SELECT entries - recorded FROM {LOG} WHERE entries > recorded",
+    ),
+    (
+        f"learn has passed the log: it is at sequence {{}}{REBUILD}",
+        f"SELECT {LEARNED} FROM {LOG} WHERE recorded < {LEARNED}",
+    ),
+    (
+        f"reason has passed learn: it is at sequence {{}}{REBUILD}",
+        f"SELECT value FROM progress WHERE name = 'reasoned' AND value > {LEARNED}",
+    ),
+    (
+        f"increments of trust are missing from sequence {{}} on{REBUILD}",
+        "SELECT gap FROM (SELECT min(l.through) AS gap FROM learned l LEFT JOIN trust_delta t"
+        " USING (through) WHERE t.through IS NULL AND l.through > coalesce((SELECT max(sequence)"
+        " FROM checkpoint WHERE complete), 0)) WHERE gap IS NOT NULL",
     ),
 )
 
@@ -186,36 +330,17 @@ def findings(connection: sqlite3.Connection, *, thorough: bool = True) -> list[s
         )
     if thorough:
         found.extend(islice(_unreadable_texts(connection), FINDINGS_A_QUESTION))
-    return found + list(_progress_faults(connection))
+    return found
 
 
 def _unreadable_texts(connection: sqlite3.Connection) -> Iterator[str]:
     for ref, version, body in connection.execute("SELECT ref, version, body FROM profile_version"):
         try:
             parts_of(body)
+            if not is_body_of(body, ref, version):
+                yield f"client {ref}: version {version} of its profile is not what was written"
         except (ZstdError, ValueError, TypeError, LookupError) as error:
             yield f"client {ref}: version {version} of its profile cannot be read: {error}"
-
-
-def _progress_faults(connection: sqlite3.Connection) -> Iterator[str]:
-    entries = one(
-        connection,
-        "SELECT (SELECT count(*) FROM interaction) + (SELECT count(*) FROM log)"
-        " + (SELECT count(*) FROM vacant)",
-    )
-    trust_gap = one(
-        connection,
-        "SELECT min(l.through) FROM learned l LEFT JOIN trust_delta t USING (through)"
-        " WHERE t.through IS NULL"
-        " AND l.through > coalesce((SELECT max(sequence) FROM checkpoint WHERE complete), 0)",
-    )
-    return find_progress_faults(
-        entries,
-        recorded_through(connection),
-        learned_through(connection),
-        progress_of(connection, REASONED),
-        trust_gap,
-    )
 
 
 def leftovers(connection: sqlite3.Connection) -> list[str]:

@@ -87,9 +87,10 @@ def _plain(table: str, column: str, value: object) -> object:
     return {"base64": base64.b64encode(value).decode()}
 
 
-def _to_stored(table: str, column: str, value: Any) -> object:
+def _to_stored(table: str, column: str, row: Mapping[str, Any]) -> object:
+    value = row[column]
     if (table, column) in BODIES:
-        return pack_body(orjson.dumps(value))
+        return pack_body(orjson.dumps(value), row["ref"], row["version"])
     return base64.b64decode(value["base64"], validate=True) if isinstance(value, dict) else value
 
 
@@ -178,7 +179,7 @@ class _Lines:
             if table not in tables:
                 raise self.refusal(table, "is no table of this schema")
             try:
-                values = [_to_stored(table, column, row[column]) for column in tables[table]]
+                values = [_to_stored(table, column, row) for column in tables[table]]
             except (KeyError, TypeError, ValueError) as error:
                 raise self.refusal(table, f"the row is not whole: {error}") from error
             self.done += 1

@@ -24,6 +24,11 @@ MERGES_THROUGH = (
     "INSERT INTO progress VALUES ('merged', json_array_length(?1)) ON CONFLICT (name) DO UPDATE"
     " SET value = value + excluded.value"
 )
+# How many there were, for as long as nothing is pruned or withdrawn.
+GRADIENTS_THROUGH = (
+    "INSERT OR REPLACE INTO progress SELECT 'gradient', max(rowid) FROM gradient"
+    " HAVING max(rowid) IS NOT NULL"
+)
 # Numbered in their order, up to the number that MERGES_THROUGH left.
 PUT_MERGED = (
     f"INSERT INTO merged (number, {MERGED}, sequence) SELECT (SELECT value FROM progress WHERE"
@@ -124,6 +129,7 @@ def put_packed(connection: sqlite3.Connection, reasoned: PackedReasoned, at: int
     put_texts(connection, reasoned.texts, at)
     put_merged(connection, reasoned.merged)
     put_json(connection, f"gradient ({GRADIENT})", 8, reasoned.gradients)
+    connection.execute(GRADIENTS_THROUGH)
     put_json(connection, "reasoned", 6, reasoned.reasoned, "INSERT OR REPLACE")
     connection.execute(
         "DELETE FROM dead_letter WHERE sequence IN (SELECT value FROM json_each(?))",

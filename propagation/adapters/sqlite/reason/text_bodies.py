@@ -1,4 +1,4 @@
-"""A profile version's body: its lines and filter rules as compressed JSON.
+"""A profile version's body: its lines and filter rules as compressed JSON, and a digest.
 
 It is compressed with zstd and a dictionary (text_body_dictionary.zstd, made by
 benchmarks/body_dictionary.py). The dictionary of a released version is never replaced: stored
@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 import zstandard
 
+from propagation.adapters.shared.digests import DIGEST_BYTES, digest_of
 from propagation.adapters.shared.json_text import without_nul
 from propagation.adapters.shared.reason_rows import rule_of, rule_row
 from propagation.model import Author, FilterMemory, FilterRule, Line, Source
@@ -23,8 +24,11 @@ ZSTD_LEVEL = 3
 SOURCES_HELD = 65_536
 
 
-def body_of(lines: Sequence[Line], rules: Sequence[FilterRule]) -> bytes:
+def body_of(lines: Sequence[Line], rules: Sequence[FilterRule], *version: int) -> bytes:
     """Encode lines and rules.
+
+    Args:
+        version: See pack_body.
 
     Raises:
         InvalidInput: A text holds U+0000.
@@ -32,8 +36,16 @@ def body_of(lines: Sequence[Line], rules: Sequence[FilterRule]) -> bytes:
     return pack_body(
         without_nul(
             orjson.dumps([[_line_row(line) for line in lines], [rule_row(rule) for rule in rules]])
-        )
+        ),
+        *version,
     )
+
+
+def is_body_of(body: bytes, *version: int) -> bool:
+    """Return whether a body was written for this version; one without a digest may be."""
+    reader = _zstd().unpack.decompressobj()
+    reader.decompress(body)
+    return reader.unused_data in (b"", digest_of(body[:-DIGEST_BYTES], *version))
 
 
 def parts_of(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
@@ -88,9 +100,15 @@ def plain_body(body: bytes) -> bytes:
     return _zstd().unpack.decompress(body)
 
 
-def pack_body(plain: bytes) -> bytes:
-    """Compress the JSON of a body."""
-    return _zstd().pack.compress(plain)
+def pack_body(plain: bytes, *version: int) -> bytes:
+    """Compress the JSON of a body.
+
+    Args:
+        version: The client's ref and the number of the version, for a digest that no other
+            version's body has.
+    """
+    body = _zstd().pack.compress(plain)
+    return body + digest_of(body, *version) if version else body
 
 
 def _line_row(line: Line) -> list[object]:

@@ -92,7 +92,12 @@ async def bodies_of(texts: Sequence[ClientText]) -> list[bytes]:
 
 def bodies_now(texts: Sequence[ClientText]) -> list[bytes]:
     """Return the stored bodies of texts, packed here."""
-    return [body_of(text.profile.lines, text.filter_memory.rules) for text in texts]
+    return [
+        body_of(
+            text.profile.lines, text.filter_memory.rules, text.profile.ref, text.profile.version
+        )
+        for text in texts
+    ]
 
 
 @dataclass(frozen=True)

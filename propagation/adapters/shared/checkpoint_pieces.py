@@ -1,0 +1,32 @@
+"""Arrays of checkpoints in pieces, as every graph store keeps them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.adapters.shared.digests import DIGEST_BYTES, digest_of
+from propagation.model import naming_damage
+
+
+def pieces_of(array: NDArray[np.generic], most: int) -> Iterator[tuple[int, memoryview | bytes]]:
+    """Yield the numbered pieces of an array, of at most so many bytes, and then its digest."""
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    starts = range(0, max(len(data), 1), most)
+    for part, start in enumerate(starts):
+        yield part, data[start : start + most].data
+    yield len(starts), digest_of(data.data, array.dtype.str, list(array.shape))
+
+
+def array_of(name: str, dtype: str, shape: Sequence[int], pieces: Iterable[bytes]) -> NDArray[Any]:
+    """Return the array of its pieces; one of an earlier state of this release has no digest.
+
+    Raises:
+        DamagedNumbers: Pieces are missing or damaged.
+    """
+    data = bytearray().join(pieces)
+    with naming_damage(f"{name} in a checkpoint of the numbers"):
+        if data.endswith(digest_of(data[:-DIGEST_BYTES], dtype, list(shape))):
+            del data[-DIGEST_BYTES:]
+        return np.frombuffer(data, dtype).reshape(shape)
