@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +11,20 @@ from propagation.adapters.shared.digests import DIGEST_BYTES, digest_of
 from propagation.model import naming_damage
 
 
-def pieces_of(array: NDArray[np.generic], most: int) -> Iterator[tuple[int, memoryview | bytes]]:
-    """Yield the numbered pieces of an array, of at most so many bytes, and then its digest."""
+def pieces_of(array: NDArray[np.generic], most: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the numbered pieces of an array, of at most so many bytes, and then their digest.
+
+    A withdrawal changes the array meanwhile, and patches it afterwards: the digest is of what was
+    yielded.
+    """
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     starts = range(0, max(len(data), 1), most)
+    check = crc32(repr((array.dtype.str, list(array.shape))).encode())
     for part, start in enumerate(starts):
-        yield part, data[start : start + most].data
-    yield len(starts), digest_of(data.data, array.dtype.str, list(array.shape))
+        piece = data[start : start + most].tobytes()
+        check = crc32(piece, check)
+        yield part, piece
+    yield len(starts), check.to_bytes(DIGEST_BYTES)
 
 
 def array_of(name: str, dtype: str, shape: Sequence[int], pieces: Iterable[bytes]) -> NDArray[Any]:

@@ -137,5 +137,5 @@ def _pieces(id_: int, name: str, array: NDArray[np.generic]) -> Iterator[dict[st
             "part": part,
             "dtype": array.dtype.str,
             "shape": list(array.shape),
-            "data": bytes(data),
+            "data": data,
         }

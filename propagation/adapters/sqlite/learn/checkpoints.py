@@ -27,7 +27,7 @@ from propagation.ports import Lease
 PART_BYTES = 1 << 20
 PARTS_A_SWEEP = 16
 PARTS_AT_ONCE = 24
-Part = tuple[str, int, str, str, memoryview | bytes]
+Part = tuple[str, int, str, str, bytes]
 
 
 class SqliteCheckpoints(SqlitePart):
