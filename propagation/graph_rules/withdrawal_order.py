@@ -3,9 +3,10 @@
 A withdrawal is one commit of several steps.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 
-from propagation.model import Attribute, Withdrawal
+from propagation.model import Attribute, IntegratedAttribute, RouterVersion, Withdrawal
 
 
 class WithdrawalStep(StrEnum):
@@ -59,6 +60,17 @@ def withdrawal_steps(withdrawal: Withdrawal) -> list[WithdrawalStep]:
     """List the steps of a withdrawal, in their order."""
     erases = withdrawal.erased is not None
     return [step for step in WithdrawalStep if erases or step not in OF_ERASURES]
+
+
+def counted_attributes(
+    message: RouterVersion, lost_parts: Iterable[IntegratedAttribute], words: frozenset[str]
+) -> frozenset[str]:
+    """Return the attributes of a message whose remaining senders decide.
+
+    These lose a part, or are searched for. A message that an evolution wrote has no senders.
+    """
+    searched = words.intersection(message.attributes) if message.integrated else frozenset()
+    return searched | {part.attribute for part in lost_parts}
 
 
 def lost_attributes(withdrawal: Withdrawal) -> list[str]:

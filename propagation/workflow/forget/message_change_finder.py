@@ -18,6 +18,7 @@ from propagation.workflow.forget.redaction import (
     Key,
     LostNames,
     Removal,
+    hide_title,
     lost_names,
     public_names,
     redact_message,
@@ -68,31 +69,31 @@ class MessageChangeFinder:
         known = {**await self.store.get_attributes(names), **changes.recounted}
         supported = supported_names(known, removal.least)
         public = public_names(affected, removal.least)
-        corrected = StandingWithdrawal(await self.store.evolution_runs(MOST_RUNS))
-        own = removal.words.names
-        found: dict[Key, LostNames] = {}
+        withdrawal = StandingWithdrawal(await self.store.evolution_runs(MOST_RUNS))
+        lost_by_message: dict[Key, LostNames] = {}
         for one in sorted(affected, key=lambda one: one.message.round):
-            message = one.message
-            key = (message.router, message.version)
-            lost = unsupported_parts(one, supported, public.get(message.round, frozenset()))
-            weights = corrected.standing(one, lost)
-            standing = tuple((name, weight) for name, weight in weights if name not in own)
-            after = redact_message(one, removal.message_words, lost | own, standing)
+            before = one.message
+            key = (before.router, before.version)
+            unsupported = unsupported_parts(
+                one, removal.unsupported, supported, public.get(before.round, frozenset())
+            )
+            standing = withdrawal.correct(one, unsupported)
+            after = redact_message(one, removal, unsupported, standing)
             for title in await self._private_titles(after, removal.titles):
-                after = redact_message(AffectedMessage(after), title, frozenset(), standing)
-            if after is not message:
+                after = hide_title(after, title)
+            if after is not before:
                 changes.messages.append(after)
-            names_lost = lost_names(message, after)
-            if names_lost is not None:
-                found[key] = names_lost
-                if after.name != message.name:
+            lost = lost_names(before, after)
+            if lost is not None:
+                lost_by_message[key] = lost
+                if after.name != before.name:
                     changes.renamed_routers.add(after.router)
-            elif not message.text:
+            elif not before.text:
                 # It may have held a word before it was redacted, and its readers may hold it still.
-                found[key] = LostNames()
-            if one.lost_parts or names_lost is not None:
-                changes.reduced_messages[key] = frozenset(message.attributes) - {*after.attributes}
-        return found
+                lost_by_message[key] = LostNames()
+            if one.lost_parts or lost is not None:
+                changes.reduced_messages[key] = frozenset(before.attributes) - {*after.attributes}
+        return lost_by_message
 
     async def _private_titles(
         self, message: RouterVersion, titles: Mapping[int, OwnWords]

@@ -52,8 +52,7 @@ class Removal:
         sequences: Withdrawn interactions.
         least: How many distinct clients a line needs behind it after it lost a source.
         words: Words of an erased client.
-        unsupported: Attributes that too few users hold to be passed on, but for what the catalogue
-            brought.
+        unsupported: Attributes that too few users hold; only the catalogue may still bring them.
         messages: By (router, version), what a message lost.
         titles: Of items (refs) that too few users chose by now; changed messages may not quote
             them.
@@ -73,7 +72,7 @@ class Removal:
 
     @cached_property
     def message_words(self) -> OwnWords:
-        """What a message, or a reason, may hold that has to be looked at."""
+        """Words for which messages and reasons of evolutions are searched."""
         return OwnWords(self.words.title, self.words.names | self.unsupported)
 
     @cached_property
@@ -166,7 +165,8 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
         return line
     remaining = tuple(source for source in line.sources if not _is_removed(source, line, removal))
     cites = len(remaining) < len(line.sources)
-    heard = [message_of(source) for source in line.sources if line.author is Author.RECEPTION]
+    is_heard = line.author is Author.RECEPTION
+    heard = [message_of(source) for source in line.sources] if is_heard else []
     words = removal.words_from(heard)
     has_own_name = any(name in words.names for name in line.attributes)
     titles = () if removal.messages.keys().isdisjoint(heard) else removal.titles.values()
@@ -216,7 +216,7 @@ def _redact_rule(rule: FilterRule, removal: Removal) -> FilterRule | None:
 
 
 def public_names(affected: Sequence[AffectedMessage], least: int) -> dict[int, frozenset[str]]:
-    """Find by round the attributes that so many items' own texts brought."""
+    """Find, for each round, the attributes that `least` items brought by their own texts."""
     items: defaultdict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for one in affected:
         for name, senders in one.remaining.items():
@@ -230,14 +230,22 @@ def public_names(affected: Sequence[AffectedMessage], least: int) -> dict[int, f
 
 
 def unsupported_parts(
-    affected: AffectedMessage, supported: frozenset[str], public: frozenset[str]
+    affected: AffectedMessage,
+    unsupported: frozenset[str],
+    supported: frozenset[str],
+    public: frozenset[str],
 ) -> frozenset[str]:
     """Find attributes of a message whose remaining parts do not suffice.
 
+    An evolution wrote a message without parts: it may have them from its readers' choices.
+
     Args:
+        unsupported: Attributes that too few users hold.
         supported: Attributes that enough users hold.
         public: Those that enough items' own texts brought in the message's round.
     """
+    if _is_evolved(affected):
+        return unsupported
     return frozenset(
         name
         for name, senders in affected.remaining.items()
@@ -246,10 +254,14 @@ def unsupported_parts(
     )
 
 
+def _is_evolved(affected: AffectedMessage) -> bool:
+    return not (affected.message.integrated or affected.lost_parts)
+
+
 def redact_message(
     affected: AffectedMessage,
-    words: OwnWords,
-    lost: frozenset[str],
+    removal: Removal,
+    unsupported: frozenset[str],
     standing: Sequence[tuple[str, float]],
 ) -> RouterVersion:
     """Redact a message.
@@ -258,31 +270,42 @@ def redact_message(
     becomes empty.
 
     Args:
-        words: What it may not say, unless it brings it or stands for it.
-        lost: Attributes that it brings no longer.
+        unsupported: Attributes whose remaining parts do not suffice.
         standing: What the router stands for now.
 
     Returns:
         The message, the same object if nothing changes.
     """
     message = affected.message
-    stands = {name for name, _ in standing}
-    # An evolution wrote a message without parts: it brings what the router stands for.
-    evolved = not (message.integrated or affected.lost_parts)
-    brought = stands if evolved else set(message.attributes) - lost
-    kept = tuple(name for name in message.attributes if name in brought)
+    own = removal.words.names
+    weights = tuple((name, weight) for name, weight in standing if name not in own)
+    stands = {name for name, _ in weights}
+    if _is_evolved(affected):
+        brings, unsupported = stands, unsupported - stands
+    else:
+        brings = {*message.attributes} - unsupported - own
+    kept = tuple(name for name in message.attributes if name in brings)
     ended = {*message.attributes, *dict(message.standing)} - stands
-    named = OwnWords(words.title, (words.names - stands | lost | ended) - set(kept))
-    text, name = message.text, message.name
-    cites = bool(affected.lost_parts)
-    if named.is_in(text, cites=cites):
-        text = _remaining_sentences(text, kept, named, cites=cites)
-    if not kept:
-        text = ""
-    if named.is_in(name):
-        name = " and ".join(kept[:2])
-    after = replace(message, attributes=kept, standing=tuple(standing), text=text, name=name)
+    hidden = own | (removal.unsupported - stands) | unsupported | ended
+    words = OwnWords(removal.words.title, hidden - {*kept})
+    after = replace(message, attributes=kept, standing=weights)
+    after = _hide_words(after, words, cites=bool(affected.lost_parts))
     return message if after == message else after
+
+
+def hide_title(message: RouterVersion, title: OwnWords) -> RouterVersion:
+    """Redact a title that a message quotes."""
+    return _hide_words(message, title, cites=False)
+
+
+def _hide_words(message: RouterVersion, words: OwnWords, *, cites: bool) -> RouterVersion:
+    """Drop words from a message's text and name, given the attributes that it keeps."""
+    kept, text, name = message.attributes, message.text, message.name
+    if words.is_in(text, cites=cites):
+        text = _remaining_sentences(text, kept, words, cites=cites)
+    if words.is_in(name):
+        name = " and ".join(kept[:2])
+    return replace(message, text=text if kept else "", name=name)
 
 
 def _remaining_sentences(text: str, kept: Sequence[str], named: OwnWords, *, cites: bool) -> str:

@@ -13,11 +13,11 @@ from propagation.model import AffectedMessage, EvolutionRun
 from propagation.routing import STANDING_KEPT
 
 LEAST_WEIGHT = 1e-4
-"""A weight that is less after a withdrawal is what rounding left of nothing."""
+"""Smaller weights after a withdrawal are rounding errors, and go."""
 
 
 @dataclass(frozen=True)
-class _Corrected:
+class _CorrectedMessage:
     """A message's weights as they were, and what is to be subtracted from them."""
 
     round: int
@@ -33,37 +33,42 @@ class StandingWithdrawal:
         """Learn from which routers evolutions made others.
 
         Args:
-            runs: All published runs.
+            runs: All runs; those that were not published changed nothing.
         """
         rounds = {run.run: run.round for run in runs}
-        # An undo says again what the router said before the run that it undoes.
+        # An undone router says what it said before the undone run, so it inherits from there.
         self._origins = {
             (after, run.round): [(after, rounds[run.undoes])]
             if run.undoes in rounds
             else [(before, run.round) for before in change.before]
             for run in runs
+            if run.published
             for change in run.changes
             for after in change.after
         }
-        self._corrected: dict[int, list[_Corrected]] = defaultdict(list)
+        self._corrected: dict[int, list[_CorrectedMessage]] = defaultdict(list)
 
-    def standing(
+    def correct(
         self, affected: AffectedMessage, lost: frozenset[str]
     ) -> tuple[tuple[str, float], ...]:
         """Return what a message's router stands for without the parts that go.
 
         Args:
-            lost: Attributes of which the message brings nothing any more.
+            lost: Attributes of which the message may bring nothing any more.
         """
         message = affected.message
         weights = dict(message.standing)
         origins = self._origins.get((message.router, message.round))
         debts = (
-            self._added(affected, lost) if origins is None else self._inherited(origins, weights)
+            self._debts_of_arrivals(affected, lost)
+            if origins is None
+            else self._debts_of_origins(origins, weights, lost)
         )
-        debts = {name: min(debt, weights[name]) for name, debt in debts.items() if name in weights}
+        debts = {
+            name: min(debt, weights[name]) for name, debt in debts.items() if weights.get(name)
+        }
         self._corrected[message.router].append(
-            _Corrected(message.round, message.version, weights, debts)
+            _CorrectedMessage(message.round, message.version, weights, debts)
         )
         left = {name: weight - debts.get(name, 0.0) for name, weight in weights.items()}
         return tuple(
@@ -72,13 +77,15 @@ class StandingWithdrawal:
             if name not in debts or left[name] > LEAST_WEIGHT
         )
 
-    def _added(self, affected: AffectedMessage, lost: frozenset[str]) -> dict[str, float]:
+    def _debts_of_arrivals(
+        self, affected: AffectedMessage, lost: frozenset[str]
+    ) -> dict[str, float]:
         """Return what goes with this message's parts, and with those of the one before."""
         message = affected.message
         weights = dict(message.standing)
-        before = self._newest(message.router, message.round)
+        before = self._find_before(message.router, message.round)
         if before is None or before.version != message.version - 1:
-            before = _Corrected(0, 0, {}, {})
+            before = _CorrectedMessage(0, 0, {}, {})
         debts = {name: debt * STANDING_KEPT for name, debt in before.debts.items()}
         for name, parts in Counter(part.attribute for part in affected.lost_parts).items():
             debts[name] = debts.get(name, 0.0) + parts
@@ -87,19 +94,30 @@ class StandingWithdrawal:
             debts[name] = before.debts.get(name, 0.0) * STANDING_KEPT + max(brought, 0.0)
         return debts
 
-    def _inherited(
-        self, origins: Sequence[tuple[int, int]], weights: Mapping[str, float]
+    def _debts_of_origins(
+        self,
+        origins: Sequence[tuple[int, int]],
+        weights: Mapping[str, float],
+        lost: frozenset[str],
     ) -> dict[str, float]:
-        """Return what goes from an evolved router's weights: the shares of its origins."""
-        found = [one for one in (self._newest(*origin) for origin in origins) if one is not None]
-        debts = {}
-        for name in {name for one in found for name in one.debts}:
-            owed = sum(one.debts.get(name, 0.0) for one in found)
-            total = sum(one.weights.get(name, 0.0) for one in found)
-            debts[name] = weights.get(name, 0.0) * owed / total
-        return debts
+        """Return what goes from an evolved router's weights.
 
-    def _newest(self, router: int, before: int) -> _Corrected | None:
+        Of a weight that its origins have, it is the same share as of theirs; what they do not
+        have, it took from its readers' choices.
+        """
+        found = [self._find_before(*origin) for origin in origins]
+        messages = [one for one in found if one is not None]
+        debts = {}
+        for name, weight in weights.items():
+            total = sum(one.weights.get(name, 0.0) for one in messages)
+            owed = sum(one.debts.get(name, 0.0) for one in messages)
+            if total > 0:
+                debts[name] = weight * owed / total
+            elif name in lost:
+                debts[name] = weight
+        return {name: debt for name, debt in debts.items() if debt > 0}
+
+    def _find_before(self, router: int, before: int) -> _CorrectedMessage | None:
         """Return a router's newest corrected message before a round."""
         earlier = [one for one in self._corrected[router] if one.round < before]
         return earlier[-1] if earlier else None

@@ -102,7 +102,7 @@ def test_a_password_within_an_address_is_a_secret_and_is_not_shown():
         (NEO4J, ["inspect", "community"], "neo4j.password"),
         (NEO4J, ["evaluate", "{data}", "--protocol", "leave-one-out"], "neo4j.password"),
         (NEO4J, ["serve", "--port", "0"], "neo4j.password"),
-        (NEO4J | QDRANT, ["doctor"], "qdrant.api_key"),
+        (NEO4J | QDRANT, ["doctor"], "neo4j.password"),
         (NEO4J | QDRANT, ["reindex"], "qdrant.api_key"),
         (QDRANT, ["serve", "--port", "0"], "qdrant.api_key"),
         (OPENAI, ["serve", "--port", "0"], "OPENAI_API_KEY"),

@@ -13,6 +13,7 @@ from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import ascii_word, says
 from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.reason_rows import interaction_of
+from propagation.graph_rules.withdrawal_order import counted_attributes
 from propagation.model import (
     MERGED_OUTCOME,
     AffectedMessage,
@@ -164,22 +165,20 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 )
             )
         published = await self.brief(sorted(keys))
-        losing = {(*key, part.attribute) for key, parts in gone.items() for part in parts}
-        losing |= {
+        counted = sorted(
             (*key, name)
             for key, message in published.items()
-            if message.integrated
-            for name in words.intersection(message.attributes)
-        }
+            for name in counted_attributes(message, gone.get(key, ()), words)
+        )
         left: dict[MessageKey, dict[str, frozenset[tuple[int, int]]]] = defaultdict(dict)
         for router, version, name, senders in (
             await self._database.rows(
                 "forget/search/remaining_senders",
-                rows=[list(row) for row in sorted(losing)],
+                rows=[list(row) for row in counted],
                 limit=limit,
                 **of,
             )
-            if losing
+            if counted
             else ()
         ):
             left[router, version][name] = frozenset((ref, sequence) for ref, sequence in senders)

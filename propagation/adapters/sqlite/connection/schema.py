@@ -154,10 +154,12 @@ class Reader:
 
 
 def connect(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlite3.Connection:
-    """Open a connection."""
-    return sqlite3.connect(
+    """Open a connection. SQL's own `lower` folds the case of ASCII letters only."""
+    connection = sqlite3.connect(
         path, isolation_level=None, check_same_thread=False, timeout=patience_seconds
     )
+    connection.create_function("casefold", 1, str.casefold, deterministic=True)
+    return connection
 
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:

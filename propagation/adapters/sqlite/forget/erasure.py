@@ -21,6 +21,7 @@ from propagation.adapters.sqlite.reason.reason import event_of, interactions_whe
 from propagation.adapters.sqlite.reason.texts import bodies_of
 from propagation.adapters.sqlite.record.record import forgotten_among, to_signed
 from propagation.adapters.sqlite.rounds.messages import brief_versions
+from propagation.graph_rules.withdrawal_order import counted_attributes
 from propagation.model import (
     MERGED_OUTCOME,
     AffectedMessage,
@@ -237,9 +238,7 @@ def _find_holders(
     Only as much is read as is needed.
     """
     going = {(part.attribute, part.ref, part.sequence) for part in gone}
-    short = {attribute for attribute, _, _ in going}
-    if message.integrated:
-        short |= words.intersection(message.attributes)
+    short = set(counted_attributes(message, gone, words))
     left: dict[str, set[tuple[int, int]]] = {attribute: set() for attribute in short}
     key = message.router, message.version
     for attribute, ref, sequence in (

@@ -57,8 +57,8 @@ FIRST_SENDERS = (
 GRADIENTS_OF_READERS = (
     "DELETE FROM gradient WHERE rowid IN (SELECT g.rowid FROM json_each(?3) e CROSS JOIN merged m"
     " INDEXED BY merged_message ON m.router = ?1 AND m.router_version = ?2 CROSS JOIN gradient g"
-    " INDEXED BY gradient_sequence ON g.sequence = m.sequence WHERE instr(g.text, e.value) AND"
-    " ((g.module = 'router' AND g.owner = m.router) OR"
+    " INDEXED BY gradient_sequence ON g.sequence = m.sequence"
+    " WHERE instr(casefold(g.text), e.value) AND ((g.module = 'router' AND g.owner = m.router) OR"
     " (g.module = 'filter_memory' AND g.owner = m.ref)))"
 )
 
@@ -252,7 +252,7 @@ class WithdrawalCommit:
                 "DELETE FROM outbox WHERE collection = 'attributes' AND key = ?", to_json(name)
             )
             self._execute(
-                "DELETE FROM gradient WHERE instr(text, ?1) OR instr(attributes, ?2)",
+                "DELETE FROM gradient WHERE instr(casefold(text), ?1) OR instr(attributes, ?2)",
                 name,
                 to_json(name),
             )

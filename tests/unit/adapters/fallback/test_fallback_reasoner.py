@@ -112,6 +112,7 @@ def test_a_trace_says_what_wrote(prompts, stand_in, said):
     facts = References(
         Caller.of_token("t", [Role.PERSONS]),
         2,
+        frozenset(),
         {ref: one.key for ref, one in clients.items()},
         {ref: one.title for ref, one in clients.items()},
         {3: event},

@@ -63,9 +63,9 @@ NO_WORDS = OwnWords()
 def redacted(affected, words=NO_WORDS, supported=(), least=2):
     """Redact a message that stands for the rest of what it stood for."""
     public = public_names([affected], least).get(affected.message.round, frozenset())
-    lost = unsupported_parts(affected, frozenset(supported), public) | words.names
+    lost = unsupported_parts(affected, frozenset(), frozenset(supported), public)
     standing = tuple(one for one in affected.message.standing if one[0] not in lost)
-    return redact_message(affected, words, lost, standing)
+    return redact_message(affected, Removal(frozenset(), least, words), lost, standing)
 
 
 def test_a_line_without_withdrawn_sources_is_the_same_object():

@@ -29,9 +29,11 @@ def message(version, standing, router=0, round_=None, lost=()):
     return AffectedMessage(one, parts)
 
 
-def evolution(round_, kind, before, after, run=1, undoes=None):
+def evolution(round_, kind, before, after, run=1, undoes=None, published=True):
     change = EvolutionChange(kind=kind, before=before, after=after)
-    return EvolutionRun(run=run, round=round_, published=True, changes=(change,), undoes=undoes)
+    return EvolutionRun(
+        run=run, round=round_, published=published, changes=(change,), undoes=undoes
+    )
 
 
 rounds_of_arrivals = st.lists(
@@ -53,32 +55,32 @@ def test_it_stands_for_what_it_would_without_the_parts(rounds):
         one = message(version, standing, lost=going)
         before = one.message
         clean = message(version, expected).message
-        found = dict(corrected.standing(one, NOTHING))
+        found = dict(corrected.correct(one, NOTHING))
         assert found == pytest.approx(expected, abs=1e-3)
         assert found.keys() == expected.keys(), "nothing is left of what goes altogether"
 
 
 def test_an_attribute_that_nobody_may_pass_on_goes_with_all_parts_of_the_message():
     corrected = StandingWithdrawal([])
-    corrected.standing(message(1, {"jazz": 2.0}), NOTHING)
+    corrected.correct(message(1, {"jazz": 2.0}), NOTHING)
     one = message(2, {"jazz": 2.0 * 0.95 + 3}, lost=["jazz"])
-    assert dict(corrected.standing(one, frozenset(["jazz"]))) == pytest.approx({"jazz": 1.9})
+    assert dict(corrected.correct(one, frozenset(["jazz"]))) == pytest.approx({"jazz": 1.9})
 
 
 def test_both_halves_of_a_split_lose_it():
     corrected = StandingWithdrawal([evolution(2, EvolutionKind.SPLIT, (0,), (0, 7))])
-    corrected.standing(message(1, {"jazz": 4.0, "folk": 2.0}, lost=["jazz", "folk"]), NOTHING)
+    corrected.correct(message(1, {"jazz": 4.0, "folk": 2.0}, lost=["jazz", "folk"]), NOTHING)
     for router, version in ((0, 2), (7, 1)):
         half = message(version, {"jazz": 2.0, "folk": 1.0}, router, round_=2)
-        assert dict(corrected.standing(half, NOTHING)) == {"jazz": 1.5, "folk": 0.5}
+        assert dict(corrected.correct(half, NOTHING)) == {"jazz": 1.5, "folk": 0.5}
 
 
 def test_a_merged_router_keeps_what_the_other_brought():
     corrected = StandingWithdrawal([evolution(3, EvolutionKind.MERGE, (0, 1), (0,))])
-    corrected.standing(message(1, {"jazz": 1.0}, lost=["jazz"]), NOTHING)
-    corrected.standing(message(1, {"jazz": 3.0}, router=1, round_=2), NOTHING)
+    corrected.correct(message(1, {"jazz": 1.0}, lost=["jazz"]), NOTHING)
+    corrected.correct(message(1, {"jazz": 3.0}, router=1, round_=2), NOTHING)
     merged = message(2, {"jazz": 4.0}, round_=3)
-    assert dict(corrected.standing(merged, NOTHING)) == {"jazz": 3.0}
+    assert dict(corrected.correct(merged, NOTHING)) == {"jazz": 3.0}
 
 
 def test_an_undo_loses_what_was_said_before_the_run():
@@ -87,7 +89,23 @@ def test_an_undo_loses_what_was_said_before_the_run():
         evolution(3, EvolutionKind.MERGE, (0, 7), (0,), run=2, undoes=1),
     ]
     corrected = StandingWithdrawal(runs)
-    corrected.standing(message(1, {"jazz": 1.0, "folk": 1.0}, lost=["jazz"]), NOTHING)
-    corrected.standing(message(2, {"folk": 1.0}), NOTHING)
+    corrected.correct(message(1, {"jazz": 1.0, "folk": 1.0}, lost=["jazz"]), NOTHING)
+    corrected.correct(message(2, {"folk": 1.0}), NOTHING)
     undone = message(3, {"jazz": 1.0, "folk": 1.0})
-    assert dict(corrected.standing(undone, NOTHING)) == {"folk": 1.0}
+    assert dict(corrected.correct(undone, NOTHING)) == {"folk": 1.0}
+
+
+def test_a_run_that_was_not_published_made_no_router():
+    run = evolution(2, EvolutionKind.SPLIT, (0,), (0, 7), published=False)
+    corrected = StandingWithdrawal([run])
+    corrected.correct(message(1, {"jazz": 2.0}), NOTHING)
+    one = message(2, {"jazz": 2.0 * 0.95 + 1}, lost=["jazz"])
+    assert dict(corrected.correct(one, NOTHING)) == pytest.approx({"jazz": 1.9})
+
+
+def test_a_weight_that_was_rounded_to_nothing_divides_nothing():
+    corrected = StandingWithdrawal([evolution(2, EvolutionKind.REWRITE, (0,), (0,))])
+    corrected.correct(message(1, {"jazz": 0.0, "folk": 1.0}, lost=["jazz"]), NOTHING)
+    rewritten = message(2, {"jazz": 1.0, "folk": 1.0})
+    assert dict(corrected.correct(rewritten, NOTHING)) == {"jazz": 1.0, "folk": 1.0}
+    assert dict(corrected.correct(rewritten, frozenset(["jazz"]))) == {"folk": 1.0}
