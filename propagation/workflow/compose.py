@@ -177,6 +177,6 @@ def compose(
             store, reasoner, settings, vectors, time_travel, exclusion.merging
         ),
         time_travel=time_travel,
-        tracer=Tracer(store),
+        tracer=Tracer(store, numbers),
         reasoned_watermark=ReasonedWatermark(store),
     )

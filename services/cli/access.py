@@ -45,16 +45,20 @@ def parse_as_of(text: str) -> pb.AsOf:
     return moment
 
 
-def file_to_write(path: Path | None) -> Path | None:
+def check_output_file(path: Path | None) -> Path | None:
     """Check the name of a file before minutes of work, not after.
 
     Raises:
-        UsageProblem: It is `-`, which would become its name, or its folder does not exist.
+        BadParameter: It is `-`, which would become its name, or its folder does not exist.
     """
     if str(path) == "-":
-        raise UsageProblem("- would be stdout, where this command does not write; name a file")
+        raise typer.BadParameter(
+            "- would be stdout, where this command does not write; name a file"
+        )
     if path is not None and not path.absolute().parent.is_dir():
-        raise UsageProblem(f"{path.absolute().parent} is no folder; make it, or name another file")
+        raise typer.BadParameter(
+            f"{path.absolute().parent} is no folder; make it, or name another file"
+        )
     return path
 
 

@@ -29,7 +29,6 @@ from propagation.model import (
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from propagation.workflow.history.profile_reader import ProfileReading
-from propagation.workflow.views import NumbersView
 from services.security.roles import Caller
 
 AUTHORS = {
@@ -130,12 +129,13 @@ class References:
     """Clients, interactions and messages that an answer to a caller cites.
 
     Clients are found by ref, interactions by sequence, and messages by (router, version). Users of
-    events and senders of messages have no title here. `private` are the items of `private_items`.
+    events and senders of messages have no title here. `rare` are the items that too few users chose
+    to show the caller what follows from it.
     """
 
     caller: Caller
     min_support: int
-    private: frozenset[int]
+    rare: frozenset[int]
     keys: Mapping[int, ClientKey]
     titles: Mapping[int, str]
     interactions: Mapping[int, InteractionRow]
@@ -159,8 +159,8 @@ class References:
         """Tell whether the caller may read a line of a client's profile.
 
         Of a user the role `persons` reads everything. Of an item a caller who may not see users
-        reads what its own text says, and what rests on the events of `min_support` distinct users;
-        so many must have chosen it to show what it heard, because it hears when it is chosen.
+        reads what its own text says, and what rests on the events of `min_support` distinct users.
+        An item hears messages when it is chosen, so what it heard needs as many.
 
         Args:
             line: None for one that is no longer kept.
@@ -169,7 +169,7 @@ class References:
         if self.caller.sees_users if is_item else self.caller.reads_persons:
             return True
         if line is None or line.author is Author.RECEPTION:
-            return ref not in self.private
+            return ref not in self.rare
         if line.author is Author.CATALOGUE and is_item:
             return True
         events = (self.interactions.get(source.sequence or 0) for source in line.sources)
@@ -197,16 +197,6 @@ class References:
         return f"user {key.id}" if self.caller.sees_users else "a user"
 
 
-async def private_items(engine: Engine, caller: Caller, refs: Iterable[int]) -> frozenset[int]:
-    """Find the items that too few users chose to tell the caller what follows from it."""
-    items = [ref for ref in refs if kind_of(ref) == ClientKind.ITEM]
-    if caller.sees_users or not items:
-        return frozenset()
-    adopters = await engine.compute(NumbersView.adopters_of, items)
-    least = engine.settings.min_support
-    return frozenset(item for item, users in zip(items, adopters, strict=True) if users < least)
-
-
 async def load_references(
     engine: Engine,
     caller: Caller,
@@ -219,7 +209,7 @@ async def load_references(
 
     The clients of `refs` are loaded too.
     """
-    store = engine.store
+    store, min_support = engine.store, engine.settings.min_support
     sources = [source for line in lines for source in line.sources]
     events = {event.sequence: event for event in interactions}
     missing = sorted({source.sequence for source in sources if source.sequence} - events.keys())
@@ -245,8 +235,8 @@ async def load_references(
     keys, clients = await asyncio.gather(store.find_keys(named), store.get_clients(sorted(titled)))
     return References(
         caller,
-        engine.settings.min_support,
-        await private_items(engine, caller, refs),
+        min_support,
+        await engine.rarely_chosen(refs, caller.least_users(min_support)),
         {ref: key for ref, key in zip(named, keys, strict=True) if key is not None},
         {client.ref: client.title for client in clients},
         events,
@@ -271,7 +261,7 @@ def profile_to_proto(reading: ProfileReading, references: References) -> pb.Prof
         lines=[line_to_proto(line, references) for line in lines],
         attributes=sorted({name for line in lines for name in line.attributes}),
         filter_memory=[rule_to_proto(rule) for rule in rules],
-        waiting=map(message_to_proto, () if ref in references.private else reading.waiting),
+        waiting=map(message_to_proto, () if ref in references.rare else reading.waiting),
         dropped=text.dropped if references.caller.reads_persons else 0,
     )
 

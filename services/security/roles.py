@@ -103,6 +103,14 @@ class Caller:
         """Whether answers name the service's files and servers."""
         return Role.ADMIN in self.roles
 
+    def least_users(self, min_support: int, exempt: Role = Role.ANALYST) -> int:
+        """Return how many users must stand behind what the caller is shown.
+
+        Args:
+            exempt: The role that is shown everything.
+        """
+        return 0 if exempt in self.roles else min_support
+
     def require(self, operation: str, *roles: Role) -> None:
         """Raise NotAllowed if the caller has none of the roles."""
         if self.roles.isdisjoint(roles):

@@ -185,13 +185,10 @@ class Withdrawer:
         """Find items that fewer than `min_support` users chose besides an erased one."""
         if erased is None or kind_of(erased.client.ref) != ClientKind.USER:
             return []
-        items = sorted({row.item for row in rows})
-        adopters = await self.numbers.run(NumbersView.adopters_of, items)
-        return [
-            item
-            for item, users in zip(items, adopters, strict=True)
-            if users - 1 < self.min_support
-        ]
+        rare = await self.numbers.run(
+            NumbersView.rarely_chosen, [row.item for row in rows], self.min_support + 1
+        )
+        return sorted(rare)
 
     async def _subtract(self, request: WithdrawalRequest) -> list[PromotedRepeat]:
         """Subtract the interactions from the numbers view.

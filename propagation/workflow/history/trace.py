@@ -5,7 +5,7 @@ another client. It is read from what was recorded; nothing is inferred.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from propagation.model import (
@@ -21,6 +21,7 @@ from propagation.model import (
     normalize_name,
 )
 from propagation.ports import GraphStore
+from propagation.workflow.views import NumbersOwner, NumbersView
 
 CONTRIBUTIONS = 200
 PARTS_AT_ONCE = 16
@@ -60,6 +61,7 @@ class Tracer:
     """Finds paths lazily: a caller takes as many as it needs."""
 
     store: GraphStore
+    numbers: NumbersOwner
 
     async def trace_event(self, event_id: str) -> AsyncIterator[Path]:
         """Yield the paths that start at an interaction.
@@ -98,17 +100,12 @@ class Tracer:
                     async for path in self._paths_onwards(start, message, part):
                         yield path
 
-    async def trace_attribute(
-        self,
-        name: str,
-        least_users: int,
-        private_of: Callable[[Sequence[int]], Awaitable[frozenset[int]]],
-    ) -> AsyncIterator[Path]:
+    async def trace_attribute(self, name: str, least_users: int) -> AsyncIterator[Path]:
         """Yield the paths of an attribute, from all who brought it.
 
         Args:
-            least_users: How many users must hold the attribute. It is as good as unknown else.
-            private_of: Finds the clients of which only the own text is traced.
+            least_users: How many users must hold the attribute. It is as good as unknown else. Of
+                items that fewer users chose, only the own text is traced.
 
         Raises:
             NotFound: No client ever had the attribute.
@@ -118,9 +115,9 @@ class Tracer:
         if known is None or known.users < least_users:
             raise NotFound("attribute", attribute)
         holders = await self.store.holders_of(attribute, CONTRIBUTIONS)
-        private = await private_of(holders)
+        rare = await self.numbers.run(NumbersView.rarely_chosen, holders, least_users)
         for ref in holders:
-            async for path in self.trace_client(ref, attribute, with_events=ref not in private):
+            async for path in self.trace_client(ref, attribute, with_events=ref not in rare):
                 yield path
 
     async def trace_line(self, ref: int, line_id: int) -> AsyncIterator[Path]:

@@ -66,8 +66,7 @@ class ReadRequest:
         left_out: Item rows that are not ranked.
         leave_seen: Leave out the items that the user already had.
         explain: Add the communities, users and item profiles to the result.
-        least_users: How many users the number of adopters and the lift of a community, as shown,
-            must rest on; they are 0 otherwise.
+        least_users: Communities' adopters and lifts that rest on fewer users are set to 0.
     """
 
     user: int

@@ -116,17 +116,12 @@ class RouterIntegration:
         users.
         """
         by_event = {arrival.ref for arrival in arrivals if arrival.sequence > 0}
-        items = sorted(
-            {arrival.ref for arrival in arrivals if kind_of(arrival.ref) == ClientKind.ITEM}
+        items = {arrival.ref for arrival in arrivals if kind_of(arrival.ref) == ClientKind.ITEM}
+        unquotable = await self.numbers.run(
+            NumbersView.rarely_chosen, items & by_event, self.min_support
         )
-        adopters = await self.numbers.run(NumbersView.adopters_of, items)
-        quoted = [
-            ref
-            for ref, users in zip(items, adopters, strict=True)
-            if users >= self.min_support or ref not in by_event
-        ]
         return {
             client.ref: client.title
-            for client in await self.store.get_clients(quoted)
+            for client in await self.store.get_clients(sorted(items - unquotable))
             if client.title and not client.hidden
         }

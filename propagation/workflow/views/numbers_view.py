@@ -1,6 +1,6 @@
 """The numbers in memory, as of one sequence of the log."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,10 +149,14 @@ class NumbersView:
         self.state.visible[row] = False
         self._changed_items.add(row)
 
-    def adopters_of(self, refs: Sequence[int]) -> list[int]:
-        """Count the distinct users who adopted each of these items."""
-        rows = (index_of(ref) for ref in refs)
-        return [int(self.state.adoptions[row]) if row < self.items else 0 for row in rows]
+    def rarely_chosen(self, refs: Iterable[int], least_users: int) -> frozenset[int]:
+        """Find the items among some clients that fewer distinct users chose."""
+        rows = {ref: index_of(ref) for ref in refs if kind_of(ref) == ClientKind.ITEM}
+        return frozenset(
+            ref
+            for ref, row in rows.items()
+            if (self.state.adoptions[row] if row < self.items else 0) < least_users
+        )
 
     def direction_of(self, row: int, content: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return an item's content vector [D].

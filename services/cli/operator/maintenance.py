@@ -19,8 +19,8 @@ from services.cli.access import (
     Config,
     Database,
     Force,
+    check_output_file,
     database_in_file,
-    file_to_write,
     settings_of,
     with_engine,
     with_store,
@@ -38,7 +38,9 @@ T = TypeVar("T")
 Target = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", callback=file_to_write, help="The file to write; its folder must be there."
+        metavar="FILE",
+        callback=check_output_file,
+        help="The file to write; its folder must be there.",
     ),
 ]
 MIB = 1 << 20

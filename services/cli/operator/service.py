@@ -17,7 +17,7 @@ from services.cli.access import (
     Config,
     Database,
     ask,
-    file_to_write,
+    check_output_file,
     load_settings,
     settings_of,
 )
@@ -223,7 +223,11 @@ def report(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="FILE", callback=file_to_write, help="Where the page is written."
+            "--out",
+            "-o",
+            metavar="FILE",
+            callback=check_output_file,
+            help="Where the page is written.",
         ),
     ] = Path("propagation-report.html"),
     address: Address = LOOPBACK,

@@ -11,7 +11,7 @@ from services.cli.access import (
     Config,
     First,
     Folder,
-    file_to_write,
+    check_output_file,
     settings_of,
 )
 from services.client.errors import UsageProblem
@@ -60,7 +60,7 @@ def evaluate(
         typer.Option(
             metavar="FILE",
             dir_okay=False,
-            callback=file_to_write,
+            callback=check_output_file,
             help="Write the whole report as JSON.",
         ),
     ] = None,
@@ -69,7 +69,7 @@ def evaluate(
         typer.Option(
             metavar="FILE",
             dir_okay=False,
-            callback=file_to_write,
+            callback=check_output_file,
             help="Draw what the protocol shows (.png, .svg).",
         ),
     ] = None,

@@ -10,7 +10,7 @@ from propagation.workflow.read.recommend import Recommended, RecommendRequest
 from services.grpc.convert import BANKS, message_to_proto
 from services.grpc.handlers.servicer import Context, Servicer, seconds_left
 from services.grpc.requests import check_count, parse_choice, parse_limit
-from services.security.roles import admitted_caller
+from services.security.roles import Role
 
 LIMIT = 10
 CANDIDATES_MAX = 10_000
@@ -98,7 +98,5 @@ class RecommendHandler(Servicer):
             explain=request.explain,
             exclude_seen=request.exclude_seen if request.HasField("exclude_seen") else True,
             propagate=self._propagates(request),
-            least_users=0
-            if admitted_caller.get().reads_persons
-            else self._engine.settings.min_support,
+            least_users=self._least_users(Role.PERSONS),
         )

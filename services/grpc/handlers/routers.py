@@ -22,7 +22,6 @@ from services.grpc.convert import (
     evolution_to_proto,
     key_to_proto,
     lineage_to_proto,
-    private_items,
     round_to_proto,
 )
 from services.grpc.handlers.servicer import Context, Servicer
@@ -157,8 +156,8 @@ class RoutersHandler(Servicer):
     ) -> list[pb.RouterMember]:
         """Read the first members.
 
-        Users whom the caller may not know come first, as a number. Of the items those are left out
-        that too few users chose to tell the caller how their lifts move.
+        Users whom the caller may not know come first, as a number. Items that too few users chose
+        are left out: how their lifts move would tell of one user.
         """
         sees_users = admitted_caller.get().sees_users
         rows = limit if sees_users else NO_LIMIT
@@ -167,9 +166,8 @@ class RoutersHandler(Servicer):
             if at is None
             else self._time_travel.members(number, at, rows)
         )
-        refs = [edge.ref for edge in edges]
-        private = await private_items(self._engine, admitted_caller.get(), refs)
-        shown = [edge for edge in edges if edge.ref not in private]
+        rare = await self._engine.rarely_chosen([edge.ref for edge in edges], self._least_users())
+        shown = [edge for edge in edges if edge.ref not in rare]
         visible = [edge for edge in shown if sees_users or kind_of(edge.ref) == ClientKind.ITEM]
         return await self._members(visible[:limit], len(shown) - len(visible), at)
 

@@ -37,9 +37,9 @@ class Servicer:
         self._redact = redact
         self.stopping = asyncio.Event()
 
-    def _least_users(self) -> int:
+    def _least_users(self, exempt: Role = Role.ANALYST) -> int:
         """Return how many users must stand behind what the running call shows its caller."""
-        return 0 if admitted_caller.get().sees_users else self._engine.settings.min_support
+        return admitted_caller.get().least_users(self._engine.settings.min_support, exempt)
 
     async def _reflects(
         self, *, exact: bool = True, applied_through: int | None = None

@@ -1,7 +1,6 @@
 """TracePropagation: paths of preferences, each hop and the whole in words."""
 
 from collections.abc import AsyncIterator, Sequence
-from functools import partial
 
 from propagation.model import (
     Author,
@@ -24,7 +23,6 @@ from services.grpc.convert import (
     line_to_proto,
     load_references,
     message_to_proto,
-    private_items,
 )
 from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
 from services.grpc.requests import parse_key, parse_limit
@@ -146,14 +144,13 @@ class TracePropagationHandler(Servicer):
                 key = parse_key(request.client, "client")
                 require_reading_of(key, "TracePropagation")
                 ref = await self._engine.find_ref(key)
-                private = await private_items(self._engine, caller, [ref])
-                return tracer.trace_client(ref, with_events=ref not in private)
+                rare = await self._engine.rarely_chosen([ref], self._least_users())
+                return tracer.trace_client(ref, with_events=ref not in rare)
             case "attribute":
                 attribute = check_text(request.attribute, "attribute")
                 if not attribute.strip():
                     raise InvalidInput("attribute", "is empty")
-                private_of = partial(private_items, self._engine, caller)
-                return tracer.trace_attribute(attribute, self._least_users(), private_of)
+                return tracer.trace_attribute(attribute, self._least_users())
             case "line":
                 key = parse_key(request.line.client, "line.client")
                 require_reading_of(key, "TracePropagation")

@@ -504,6 +504,7 @@ def test_a_dash_is_stdout_or_refused_and_never_a_file(at, tmp_path, monkeypatch)
         for file, problem in (("-", "name a file"), ("gone/x.png", "is no folder")):
             refused = run(*command, file)
             assert (refused.returncode, problem in refused.stderr) == (2, True)
+            assert f"'{command[-1]}'" in refused.stderr or "'FILE'" in refused.stderr
     assert list(tmp_path.iterdir()) == []
 
 

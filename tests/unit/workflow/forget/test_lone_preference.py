@@ -317,16 +317,12 @@ async def test_others_gradients_and_traces_lose_what_messages_lose(engine):
             for one in await engine.store.gradients(module, None, 0, 10_000)
             if SECRET in one.text and one.writer != friend
         ]
-        paths = [path async for path in engine.tracer.trace_attribute(SECRET, 0, nobody)]
+        paths = [path async for path in engine.tracer.trace_attribute(SECRET, 0)]
         return bool(gradients), bool(paths)
 
     assert await found() == (True, True)
     await engine.forget(user_key(LONER))
     assert await found() == (False, False), "one user holds it, who is too few"
-
-
-async def nobody(refs):
-    return frozenset()
 
 
 async def test_a_past_rule_does_not_call_a_router_by_what_left(engine):
