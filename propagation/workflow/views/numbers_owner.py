@@ -7,7 +7,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -40,12 +40,14 @@ class CorePool:
         if parts < 2:
             kernel(0, blocks)
             return
-        bounds = [blocks * part // parts for part in range(parts + 1)]
-        others = self._others.map(kernel, bounds[1:-1], bounds[2:])
+        bounds = [(blocks * part // parts, blocks * (part + 1) // parts) for part in range(parts)]
+        others = [self._others.submit(kernel, begin, end) for begin, end in bounds[1:]]
         try:
-            kernel(bounds[0], bounds[1])
+            kernel(*bounds[0])
         finally:
-            list(others)  # waits for all of them, and raises what they raised
+            wait(others)
+        for other in others:
+            other.result()
 
     def close(self) -> None:
         self._others.shutdown()

@@ -1,5 +1,7 @@
 """A kernel over blocks is run for each block once, by however many threads."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -31,3 +33,18 @@ def test_what_a_part_raises_is_raised_when_all_are_done():
         cores.run(2 * MIN_BLOCKS, kernel)
     cores.close()
     assert sorted(ended) == [0, MIN_BLOCKS]
+
+
+def test_no_part_goes_on_after_one_failed():
+    ended, cores = [], CorePool(4)
+
+    def kernel(begin, end):
+        if begin == MIN_BLOCKS:
+            raise ValueError("this one")
+        time.sleep(0.05 if begin else 0.0)
+        ended.append(begin)
+
+    with pytest.raises(ValueError, match="this one"):
+        cores.run(4 * MIN_BLOCKS, kernel)
+    assert sorted(ended) == [0, 2 * MIN_BLOCKS, 3 * MIN_BLOCKS]
+    cores.close()
