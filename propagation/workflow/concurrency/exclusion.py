@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from enum import Enum, IntEnum
+from weakref import WeakKeyDictionary
 
 
 class ReadersWriterLock:
@@ -44,8 +45,9 @@ class CommitLock:
     """
 
     def __init__(self) -> None:
-        self._lock = asyncio.Condition()
+        self._lock = asyncio.Lock()
         self._reserved: set[int] = set()
+        self._released = asyncio.Event()
 
     @asynccontextmanager
     async def hold(
@@ -57,11 +59,13 @@ class CommitLock:
             refs: The clients; waits until none of them is reserved by another caller.
             reserved: The caller's own reservation.
         """
-        async with self._lock:
-            await self._lock.wait_for(
-                lambda: self._reserved.intersection(refs) <= frozenset(reserved)
-            )
-            yield
+        while True:
+            async with self._lock:
+                if self._reserved.intersection(refs) <= frozenset(reserved):
+                    yield
+                    return
+                self._released.clear()
+            await self._released.wait()
 
     @asynccontextmanager
     async def reserve(self, refs: Collection[int]) -> AsyncIterator[None]:
@@ -72,8 +76,7 @@ class CommitLock:
             yield
         finally:
             self._reserved.difference_update(refs)
-            async with self._lock:
-                self._lock.notify_all()
+            self._released.set()  # without an await, which a cancellation would skip
 
 
 class Resource(IntEnum):
@@ -169,7 +172,7 @@ class Exclusion:
         self._settle = settle
         self.merging = ReadersWriterLock()
         self._locks = {resource: asyncio.Lock() for resource in Resource}
-        self._last_held: dict[asyncio.Task[object], Resource] = {}
+        self._last_held = WeakKeyDictionary[asyncio.Task[object], Resource | None]()
 
     @asynccontextmanager
     async def run(self, activity: Activity) -> AsyncIterator[None]:
@@ -186,9 +189,8 @@ class Exclusion:
             raise RuntimeError(f"{activity.value} may not run inside what holds {outer.name}")
         async with AsyncExitStack() as locks:
             for resource in resources:
-                merging = resource is Resource.MERGES
                 await locks.enter_async_context(
-                    self.merging.write() if merging else self._locks[resource]
+                    self.merging.write() if resource is Resource.MERGES else self._locks[resource]
                 )
                 if resource is Resource.TEXTS and activity in SETTLED:
                     await self._settle()
@@ -196,7 +198,4 @@ class Exclusion:
             try:
                 yield
             finally:
-                if outer is None:
-                    del self._last_held[task]
-                else:
-                    self._last_held[task] = outer
+                self._last_held[task] = outer

@@ -4,7 +4,13 @@ import asyncio
 
 import pytest
 
-from propagation.workflow.concurrency.exclusion import LOCKED, Activity, Exclusion, Resource
+from propagation.workflow.concurrency.exclusion import (
+    LOCKED,
+    Activity,
+    CommitLock,
+    Exclusion,
+    Resource,
+)
 
 
 class Interactions:
@@ -140,3 +146,26 @@ def test_every_activity_locks_in_the_order_of_the_resources():
     for activity in Activity:
         assert list(LOCKED[activity]) == sorted(LOCKED[activity]), activity
     assert {resource for locked in LOCKED.values() for resource in locked} == set(Resource)
+
+
+async def test_a_reservation_whose_holder_is_cancelled_twice_wakes_those_who_wait():
+    lock, inside = CommitLock(), asyncio.Event()
+
+    async def hold_on():
+        async with lock.reserve([1]):
+            await inside.wait()
+
+    async def commit():
+        async with lock.hold([1]):
+            return "committed"
+
+    holder = asyncio.create_task(hold_on())
+    await asyncio.sleep(0)
+    waiter = asyncio.create_task(commit())
+    await asyncio.sleep(0)
+    async with lock.hold([2]):  # the lock itself is taken when the reservation ends
+        holder.cancel()
+        await asyncio.sleep(0)
+        holder.cancel()
+        await asyncio.wait([holder])
+    assert await asyncio.wait_for(waiter, 1) == "committed"
