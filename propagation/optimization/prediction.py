@@ -56,14 +56,14 @@ async def receive_and_predict(
         candidates.reverse()
         scores = scores and (scores[1], scores[0])
     answer = await reasoner.forward(work, user, candidates, scores)
-    if answer.chose_first is None:
+    if answer.prediction is None:
         raise ReasonerFailed("no prediction", answer.usage)
-    if isinstance(answer.chose_first, ReasonerFailed):
-        raise type(answer.chose_first)(f"no prediction: {answer.chose_first}", answer.usage)
+    if isinstance(answer.prediction, ReasonerFailed):
+        raise type(answer.prediction)(f"no prediction: {answer.prediction}", answer.usage)
     merges = (
         answer.merges if positive_first else (answer.merges[0], answer.merges[2], answer.merges[1])
     )
-    reward = int(answer.chose_first == positive_first)
+    reward = int(answer.prediction == positive_first)
     return ForwardResult(merges, reward, answer.usage)
 
 

@@ -79,12 +79,12 @@ class ForwardAnswer:
 
     Attributes:
         merges: Eq. 5 for the user, then each candidate; empty for a client without messages.
-        chose_first: Eq. 6: whether the user would choose the first candidate, as they were
+        prediction: Eq. 6: whether the user would choose the first candidate, as they were
             shown; None if there was one candidate only.
     """
 
     merges: Sequence[AnswerPart[MergeAnswer]]
-    chose_first: AnswerPart[bool] | None
+    prediction: AnswerPart[bool] | None
     usage: Usage = NO_USAGE
 
 

@@ -180,20 +180,20 @@ async def test_forward_merges_for_every_party_and_predicts(reasoner):
     assert all(is_usable(part) for part in answer.merges)
     assert answer.merges[0].outcomes, "the user had a message"
     assert list(answer.merges[2].edits) == [], "without messages there is nothing to merge"
-    assert is_usable(answer.chose_first)
-    assert answer.chose_first is True, "by the scores and by the profiles"
+    assert is_usable(answer.prediction)
+    assert answer.prediction is True, "by the scores and by the profiles"
 
 
 async def test_the_prediction_follows_the_candidates_and_not_their_places(reasoner):
     answer = await reasoner.forward(work(), reader(), [passed(), chosen()], (0.2, 0.7))
-    assert answer.chose_first is False
+    assert answer.prediction is False
 
 
 async def test_forward_with_one_candidate_and_no_messages_asks_nothing(reasoner):
     calls = reasoner.expenses.this_run.total.calls
     answer = await reasoner.forward(alone(), reader(), [chosen()], None)
     assert [list(part.edits) for part in answer.merges] == [[], []]
-    assert answer.chose_first is None
+    assert answer.prediction is None
     assert reasoner.expenses.this_run.total.calls == calls
 
 

@@ -92,10 +92,10 @@ class FallbackReasoner:
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
         answer = await self._or(lambda one: one.forward(work, user, candidates, scores))
-        if not isinstance(answer.chose_first, ReasonerFailed):
+        if not isinstance(answer.prediction, ReasonerFailed):
             return answer
         instead = await self._other.forward(work, user, candidates, scores)
-        return replace(answer, chose_first=instead.chose_first, usage=answer.usage + self._mark)
+        return replace(answer, prediction=instead.prediction, usage=answer.usage + self._mark)
 
     async def backward(
         self,

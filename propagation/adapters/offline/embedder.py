@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from functools import lru_cache
-from itertools import filterfalse
 from typing import Self
 
 import numpy as np
@@ -74,8 +73,8 @@ def _bucket(token: str) -> int:
 
 
 def _counts(text: str) -> dict[int, int]:
-    telling = filterfalse(STOP.__contains__, TOKEN.findall(text.casefold()))
-    return Counter(map(_bucket, telling))
+    tokens = TOKEN.findall(text.casefold())
+    return Counter(_bucket(token) for token in tokens if token not in STOP)
 
 
 def _frequencies(
@@ -125,12 +124,12 @@ class HashedEmbedder:
             values, places, starts = _frequencies(part)
             worded = np.flatnonzero(np.diff(starts))
             if len(worded):
-                weighted = self._rows()[places] * values.astype(np.float32)[:, None]
+                rows = (
+                    _projection(self._seed, self.dimension) if self._table is None else self._table
+                )
+                weighted = rows[places] * values.astype(np.float32)[:, None]
                 out[start + worded] = np.add.reduceat(weighted, starts[worded])
         return unit_rows(out)
-
-    def _rows(self) -> NDArray[np.float32]:
-        return _projection(self._seed, self.dimension) if self._table is None else self._table
 
     def fit(self, texts: Sequence[str], seed: int) -> bytes:
         """Fit a table: IDF-weighted right singular vectors of the catalogue's TF-IDF."""

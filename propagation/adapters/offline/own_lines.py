@@ -71,7 +71,7 @@ def reinforce_choices(work: ReasonWork, party: Party, other: Party, room: int) -
     cites bears it out. At most `room` such lines stay.
     """
     names = list_names(other.client) or leading_attributes(other.profile)
-    line = _reinforced(party.profile, names, work.sequence)
+    line = _strengthen_closest(party.profile, names, work.sequence)
     title = plain_title(other.client.title)
     old = [seen for seen in TITLE.findall(line.text) if seen != title]
     titles = ([title, *old] if title else old)[:TITLES]
@@ -87,7 +87,7 @@ def reinforce_audience(work: ReasonWork, party: Party, other: Party, room: int) 
     names = leading_attributes(other.profile, except_for=frozenset(list_names(party.client)))
     if not names:
         return []
-    line = _reinforced(party.profile, names, work.sequence)
+    line = _strengthen_closest(party.profile, names, work.sequence)
     wordings, shared = AUDIENCES[_level(line.weight)], line.attributes
     text = wordings[choose_variant(shared, len(wordings))].format(join_names(shared)) + "."
     return _with_line(party.profile, line.with_changes(text=text), room)
@@ -127,8 +127,8 @@ def _level(weight: float) -> int:
     return sum(weight >= least for least in LEVELS)
 
 
-def _reinforced(profile: Profile, names: Sequence[str], sequence: int) -> Line:
-    """Return the closest own line after one more choice, or a new line without text.
+def _strengthen_closest(profile: Profile, names: Sequence[str], sequence: int) -> Line:
+    """Strengthen the closest own line by one choice, or begin a line without text.
 
     It keeps the attributes that are among these names, in its order. Its text is the old one.
     """

@@ -114,14 +114,14 @@ class OpenAIEmbedder(EndpointAdapter):
             Unit vectors [len(part), dimension] in the order of the texts.
         """
         answer = await self.endpoint.embeddings(self._model, part)
-        count = len(part)
         by_place = {
-            place if told is None else told: vector for place, (told, vector) in enumerate(answer)
+            place if one.place is None else one.place: one.vector
+            for place, one in enumerate(answer)
         }
-        if len(answer) != count or by_place.keys() != set(range(count)):
-            raise ReasonerGaveUp(f"{len(answer)} embeddings came for {count} texts")
+        if len(answer) != len(part) or by_place.keys() != set(range(len(part))):
+            raise ReasonerGaveUp(f"{len(answer)} embeddings came for {len(part)} texts")
         try:
-            vectors = np.array([by_place[place] for place in range(count)], np.float64)
+            vectors = np.array([by_place[place] for place in range(len(part))], np.float64)
         except (TypeError, ValueError) as error:
             raise ReasonerGaveUp(f"these are no embeddings of texts: {error}") from error
         if vectors.ndim != 2 or not np.isfinite(vectors).all():

@@ -97,18 +97,21 @@ class OpenAIReasoner(EndpointAdapter):
     ) -> BackwardAnswer:
         parties = name_parties(user, positive, negative)
         answered = await self._asker.ask(backward.build_question(work, reward, parties))
-        # Each part of a client holds its gradients, then its edits and rules.
-        of_clients = [answered.parts[name] for name in parties]
+        of_clients: list[AnswerPart[backward.ClientAnswer]] = [
+            answered.parts[name] for name in parties
+        ]
         gradients = [
             gradient
             for part in of_clients
             if not isinstance(part, ReasonerFailed)
-            for gradient in part[0]
+            for gradient in part.gradients
         ]
         heard = answered.parts.get("messages", ())
+        if not isinstance(heard, ReasonerFailed):
+            gradients += heard
         return BackwardAnswer(
-            [*gradients, *(() if isinstance(heard, ReasonerFailed) else heard)],
-            [part if isinstance(part, ReasonerFailed) else part[1] for part in of_clients],
+            gradients,
+            [part if isinstance(part, ReasonerFailed) else part.optimized for part in of_clients],
             answered.usage,
         )
 

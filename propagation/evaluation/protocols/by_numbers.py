@@ -74,6 +74,7 @@ async def evaluate_prequential(
         progress,
     )
     events = len(stream.user)
+    # By default the first 40% only teach.
     start = 2 * events // 5 if settings.report_from is None else min(settings.report_from, events)
     late = [one.at(slice(start, None)) for one in passes]
     edges = np.linspace(0, events, settings.plot_points + 1).astype(int).tolist()

@@ -80,7 +80,9 @@ class LineVectors:
 
     async def _embed_lines(self, lines: Sequence[str]) -> dict[str, F32]:
         model = self._embedder.name
-        keys = {line: _digest(model, line) for line in lines}
+        keys = {
+            line: blake2b(f"{model}\n{line}".encode(), digest_size=16).digest() for line in lines
+        }
         known = self._vectors.find(keys.values())
         found = {line: known[key] for line, key in keys.items() if key in known}
         new = sorted(line for line in lines if line not in found)
@@ -91,10 +93,6 @@ class LineVectors:
                 if model == self._embedder.name:
                     self._vectors.put(keys[line], found[line])
         return found
-
-
-def _digest(model: str, line: str) -> bytes:
-    return blake2b(f"{model}\n{line}".encode(), digest_size=16).digest()
 
 
 def profile_vectors(texts: Sequence[IndexedText], lines: Mapping[str, F32], dimension: int) -> F32:

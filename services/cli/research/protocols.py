@@ -122,15 +122,16 @@ def cold_start(
         f"{report.dataset}: N@10 by what was known, {pluralize(report.ranked, 'event')} from "
         f"event {report.reported_from:,} on"
     )
-    table = (
-        f"{title}; median of {pluralize(len(report.settings.seeds), 'seed')}",
-        SLICE_HEADERS,
-        slice_rows(report.slices),
-        SLICE_HEADERS[1:],
-    )
     return Outcome(
         report,
-        [table],
+        [
+            (
+                f"{title}; median of {pluralize(len(report.settings.seeds), 'seed')}",
+                SLICE_HEADERS,
+                slice_rows(report.slices),
+                SLICE_HEADERS[1:],
+            )
+        ],
         cost_notes(report.seconds, report.embedder),
         lambda path: draw(report.slices, title, path),
     )

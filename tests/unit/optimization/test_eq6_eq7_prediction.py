@@ -20,7 +20,7 @@ class AlwaysFirst(OfflineReasoner):
     async def forward(self, work, user, candidates, scores):
         self.shown.append((candidates[0].client.ref, scores))
         answer = await super().forward(work, user, candidates, scores)
-        return replace(answer, chose_first=True)
+        return replace(answer, prediction=True)
 
 
 async def predict(reasoner, step):
@@ -77,7 +77,7 @@ class Speechless(OfflineReasoner):
 
     async def forward(self, work, user, candidates, scores):
         answer = await super().forward(work, user, candidates, scores)
-        return replace(answer, chose_first=ReasonerFailed("no choice"))
+        return replace(answer, prediction=ReasonerFailed("no choice"))
 
 
 async def test_a_failed_prediction_is_neither_right_nor_wrong():

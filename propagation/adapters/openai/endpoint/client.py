@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
@@ -25,6 +25,13 @@ class NoAnswer(ValueError):
     """A response without an answer, e.g. an error with status 200."""
 
 
+class Embedding(NamedTuple):
+    """A vector as the server sent it, with its text's place if the server tells it."""
+
+    place: object
+    vector: Any
+
+
 @dataclass(frozen=True)
 class Response:
     """The answer to a call.
@@ -32,7 +39,7 @@ class Response:
     Attributes:
         prompt_tokens: None if the server does not tell them; so are `completion_tokens`.
         text: Of a chat; None if the answer has none.
-        vectors: Of embeddings, unchecked: each with the place of its text, if the server tells it.
+        vectors: Of embeddings, unchecked.
         usage: What the call cost with all retries; the endpoint adds it.
     """
 
@@ -42,7 +49,7 @@ class Response:
     text: str | None = None
     finish: str | None = None
     refusal: str | None = None
-    vectors: Sequence[tuple[object, Any]] = ()
+    vectors: Sequence[Embedding] = ()
     usage: Usage = NO_USAGE
 
 
@@ -103,8 +110,15 @@ class ModelClient:
         data = getattr(answer, "data", None)
         if not isinstance(data, list):
             _raise_error(answer, "data")
-        vectors = [(getattr(one, "index", None), getattr(one, "embedding", None)) for one in data]
-        return Response(_tokens(answer, "prompt_tokens"), 0, response.headers, vectors=vectors)
+        return Response(
+            _tokens(answer, "prompt_tokens"),
+            0,
+            response.headers,
+            vectors=[
+                Embedding(getattr(one, "index", None), getattr(one, "embedding", None))
+                for one in data
+            ],
+        )
 
 
 async def _limit_body(most_bytes: int, response: httpx2.Response) -> None:

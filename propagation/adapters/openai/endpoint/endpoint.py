@@ -18,7 +18,7 @@ from propagation.adapters.openai.endpoint.call_limits import (
     CircuitBreaker,
     RateLimiter,
 )
-from propagation.adapters.openai.endpoint.client import ModelClient, Response
+from propagation.adapters.openai.endpoint.client import Embedding, ModelClient, Response
 from propagation.adapters.openai.endpoint.failures import (
     SYSTEM,
     Failure,
@@ -131,7 +131,7 @@ class Endpoint:
             self._takes_system = SYSTEM not in self._refused
         return response
 
-    async def embeddings(self, model: str, texts: Sequence[str]) -> Sequence[tuple[object, Any]]:
+    async def embeddings(self, model: str, texts: Sequence[str]) -> Sequence[Embedding]:
         """Get the server's embeddings as in Response, unchecked. Raises as `chat` does."""
         async with self.shutdown.allow_call():
             response = await self._retry(self._embedding(model, texts), self.options.attempts)

@@ -42,13 +42,15 @@ LONGEST_ASKED = 120.0
 AFTER_TIMEOUT = 1.0
 
 
+NextStep = Literal["again", "never", "later"]
+"""again: try again. never: this question gets no answer. later: no question gets one now."""
+
+
 @dataclass(frozen=True)
 class Failure:
     """A failed attempt.
 
     Attributes:
-        then: What to do: try "again"; this question will "never" be answered; no question is
-            answered now, but "later".
         pause: Seconds in which no call should begin.
         counts: The endpoint may be ill.
         parameter: One of ours that the server does not take; SYSTEM for messages of that role.
@@ -63,7 +65,7 @@ class Failure:
     """
 
     reason: str
-    then: Literal["again", "never", "later"]
+    then: NextStep
     pause: float = 0.0
     counts: bool = True
     parameter: str = ""
@@ -105,8 +107,9 @@ def _of_status(
     reason = f"{status}: {message}" if message else str(status)
     lowered = message.lower()
     if status == 402 or (status == 429 and ("quota" in lowered or "billing" in lowered)):
-        reason = f"{reason}; is the account in funds?"
-        return Failure(reason, "later", pause=LONGEST_ASKED, counts=False)
+        return Failure(
+            f"{reason}; is the account in funds?", "later", pause=LONGEST_ASKED, counts=False
+        )
     if status == 429:
         return Failure(reason, "again", pause=requested_pause(headers), counts=False, busy=True)
     if status in ADVICE:

@@ -43,12 +43,12 @@ from propagation.adapters.openai.prompting.prompt_data import (
     as_data,
     brief,
     document,
-    given,
     letter_in,
     own_text,
     show_counts,
     show_party,
     tokens_in,
+    without_none,
 )
 
 __all__ = [
@@ -79,7 +79,6 @@ __all__ = [
     "check_part",
     "describe_schema",
     "document",
-    "given",
     "heard_edits",
     "letter_in",
     "list_answer_names",
@@ -93,5 +92,6 @@ __all__ = [
     "show_party",
     "to_list",
     "tokens_in",
+    "without_none",
     "words",
 ]

@@ -46,7 +46,7 @@ def document(data: Mapping[str, Any]) -> str:
     )
 
 
-def given(**fields: Any) -> dict[str, Any]:
+def without_none(**fields: Any) -> dict[str, Any]:
     """Leave out the fields that are None: a prompt names only what there is."""
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -69,7 +69,7 @@ def show_party(party: Party, letters: "Letters | None" = None) -> dict[str, Any]
     Its messages, if there are any, are named by their letters.
     """
     heard = letters.heard_by(party) if letters else {}
-    return given(
+    return without_none(
         title=_item_title(party.client),
         profile=lines_of(party.profile),
         messages=list(heard) or None,
@@ -79,7 +79,7 @@ def show_party(party: Party, letters: "Letters | None" = None) -> dict[str, Any]
 
 def brief(of: Party, lines: int) -> dict[str, Any]:
     """Show a candidate of a ranking: its title and first lines."""
-    return given(
+    return without_none(
         title=as_data(of.client.title, TITLE_CHARS) if of.client.title else None,
         profile=list(lines_of(of.profile, lines).values()),
     )
@@ -180,7 +180,7 @@ def own_text(client: Client) -> dict[str, Any]:
     names = dict.fromkeys(
         as_data(name, TITLE_CHARS) for name in (*client.attributes, *client.categories)
     )
-    return given(
+    return without_none(
         kind=client.key.kind.name.lower(),
         title=_item_title(client),
         listed_under=list(names)[:NAMES] or None,

@@ -4,8 +4,8 @@ Source:
     RecNet, eq. 8 and 9; Algorithm 1, lines 9 and 10.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from propagation.adapters.openai.prompting import (
     RULES,
@@ -14,9 +14,9 @@ from propagation.adapters.openai.prompting import (
     Letters,
     Prompt,
     Question,
-    given,
     own_edits,
     show_party,
+    without_none,
 )
 from propagation.adapters.openai.prompts.gradient import (
     GRADIENT_HOW,
@@ -46,6 +46,13 @@ PROMPT = Prompt(
 NAMES = ("user", "chosen", "passed")
 
 
+class ClientAnswer(NamedTuple):
+    """What a part of a client is read as."""
+
+    gradients: Sequence[Gradient]
+    optimized: OptimizeAnswer
+
+
 class Unheard(ProfileCredit, stands_for="edits"):
     """The changes of a client that heard nothing.
 
@@ -65,8 +72,8 @@ class Client(ClientCredit, stands_for="edits"):
 def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, Party]) -> Question:
     """Ask about all parties.
 
-    Parts: user, chosen and passed, as there are, each read as (gradients, OptimizeAnswer); and
-    messages, read as gradients, if any were heard.
+    Parts: user, chosen and passed, as there are, each read as a ClientAnswer; and messages, read as
+    gradients, if any were heard.
     """
     letters = Letters(parties.values())
     heard = len(letters.messages)
@@ -77,7 +84,7 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
         parts["messages"] = ExpectedPart(
             Messages, lambda answer: [] if reward is None else of_messages(work, letters, answer)
         )
-    data = given(
+    data = without_none(
         outcome=outcome(reward),
         messages=letters.show() or None,
         **{name: show_party(party, letters) for name, party in parties.items()},
@@ -88,10 +95,10 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
 def _expected_client(
     work: ReasonWork, reward: int | None, party: Party, letters: Letters
 ) -> ExpectedPart:
-    def read(answer: Any) -> tuple[list[Gradient], OptimizeAnswer]:
+    def read(answer: Any) -> ClientAnswer:
         edits = own_edits(party.profile, answer.edits, letters, work.sequence)
         rules = rules_of(work, party, letters, answer.rules) if party.messages else ()
         gradients = [] if reward is None else of_client(work, party, letters, answer)
-        return gradients, OptimizeAnswer(edits, rules)
+        return ClientAnswer(gradients, OptimizeAnswer(edits, rules))
 
     return ExpectedPart(Client if party.messages else Unheard, read)

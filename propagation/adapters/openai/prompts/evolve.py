@@ -18,8 +18,8 @@ from propagation.adapters.openai.prompting import (
     Words,
     as_data,
     at_most,
-    given,
     show_counts,
+    without_none,
     words,
 )
 from propagation.adapters.openai.prompts.summarize import NAME_WORDS, TEXT_WORDS, Router
@@ -94,7 +94,7 @@ def _show(case: RouterCase) -> dict[str, Any]:
         {"share": round(half.share, 2), "chose": show_counts(half.choices, NAMES)}
         for half in case.halves or ()
     ]
-    return given(
+    return without_none(
         says=as_data(case.router.text, MESSAGE_CHARS),
         helped=case.praised,
         misled=case.blamed,

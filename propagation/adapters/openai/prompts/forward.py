@@ -12,8 +12,8 @@ from propagation.adapters.openai.prompting import (
     Letters,
     Prompt,
     Question,
-    given,
     show_party,
+    without_none,
 )
 from propagation.adapters.openai.prompts import merge, predict
 from propagation.ports import Party
@@ -43,7 +43,7 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
         tokens += predict.TOKENS
     return Question(
         PROMPT if letters.messages else predict.PROMPT,
-        given(
+        without_none(
             messages=letters.show() or None,
             **{
                 name: show_party(party, letters)

@@ -13,9 +13,9 @@ from propagation.adapters.openai.prompting import (
     Prompt,
     Question,
     as_data,
-    given,
     most,
     show_counts,
+    without_none,
     words,
 )
 from propagation.model import rank_by_distinctiveness
@@ -58,7 +58,7 @@ def build_question(routers: Sequence[Integration]) -> Question:
 
 def _show(one: Integration) -> dict[str, Any]:
     distinctive = rank_by_distinctiveness(one.standing, one.common)[:STANDING]
-    return given(
+    return without_none(
         before=as_data(one.before.text, MESSAGE_CHARS) if one.before else None,
         stands_for=[as_data(name, TITLE_CHARS) for name in distinctive],
         arrived=show_counts(one.arrived, ARRIVED),

@@ -49,7 +49,7 @@ async def test_where_the_model_answers_nobody_stands_in(asking):
 async def test_what_a_stand_in_answered_is_marked_and_what_the_model_cost_is_kept(asking):
     async with asking(faults={"refusal": 1.0}) as asked:
         forward, backward = await asked_of(with_stand_in(asked))
-        assert forward.chose_first is True, "by the scores, as the offline reasoner predicts"
+        assert forward.prediction is True, "by the scores, as the offline reasoner predicts"
         for answer in (forward, backward):
             assert answer.usage.stand_in == OFFLINE
             assert answer.usage.total.calls == 2

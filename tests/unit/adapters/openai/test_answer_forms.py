@@ -66,7 +66,7 @@ async def test_what_can_be_read_is_read_in_one_call(server, store, form):
         forward, backward = await both(reasoner)
     assert len(server.prompts) == 2
     [heard] = forward.merges[0].edits
-    assert (heard.line.text, heard.line.attributes, forward.chose_first) == (
+    assert (heard.line.text, heard.line.attributes, forward.prediction) == (
         LINE,
         ("soul",),
         True,

@@ -67,7 +67,7 @@ async def test_the_rule_comes_through_whatever_the_habit(asking, habit):
             "and its source"
         )
         assert forward.merges[0].outcomes == {(3, 1): "merged"}, "the message counts as merged"
-        assert forward.chose_first is False, "the second one shown shares its words"
+        assert forward.prediction is False, "the second one shown shares its words"
         assert [len(part.edits) for part in backward.clients] == [1, 1, 0], (
             "each client's edits are read"
         )
@@ -141,13 +141,11 @@ async def test_a_number_that_nobody_asked_for_may_be_infinite(asking, habits):
         reader, positive, negative = parties()
         answer = await asked.reasoner.forward(work(), reader, [positive, negative], None)
         assert answer.merges[0].edits
-        assert answer.chose_first is True
+        assert answer.prediction is True
         assert asked.calls == 1, "nothing is asked again"
         assert answer.usage.total.lost == 0
         again = await asked.reasoner.forward(work(), reader, [positive, negative], None)
-        assert (again.chose_first, asked.calls) == (answer.chose_first, 1), (
-            "it is kept as any other"
-        )
+        assert (again.prediction, asked.calls) == (answer.prediction, 1), "it is kept as any other"
 
 
 @pytest.mark.parametrize("habit", ["context_code", "context_type"])
@@ -233,7 +231,7 @@ async def test_line_by_line_it_is_thirteen_calls_and_the_same_types(asking):
         forward = await asked.reasoner.forward(work(), heard[0], heard[1:], None)
         backward = await asked.reasoner.backward(work(), 1, *heard)
         assert asked.calls == 13
-        assert forward.chose_first is True
+        assert forward.prediction is True
         assert len(backward.clients) == 3
         assert len({(one.module, one.owner) for one in backward.gradients}) == len(
             backward.gradients

@@ -51,7 +51,7 @@ def test_the_picture_is_written(tmp_path):
 
 
 def test_names_are_neither_formulas_nor_controls(tmp_path):
-    """Warnings are errors here: of a letter that no font has, too."""
+    """A letter without a glyph would be a warning, and warnings are errors."""
     odd = "$\\frac$ a\u202eb\x9bc"
     users = {f"{user}{odd}": odd for user in GROUPS}
     tables = {user: {0: 1.0, 1: 0.5} for user in users}

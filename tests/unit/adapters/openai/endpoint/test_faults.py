@@ -61,7 +61,7 @@ async def test_an_answer_that_can_be_repaired_in_two_ways_is_asked_for_again(ask
         reader, positive, negative = parties()
         answer = await asked.reasoner.forward(work(), reader, [positive, negative], None)
         assert isinstance(answer.merges[0], ReasonerFailed)
-        assert answer.chose_first is True, "a part that is valid by itself stands"
+        assert answer.prediction is True, "a part that is valid by itself stands"
         assert asked.calls == 2
         assert "no valid JSON" in asked.server.seen.prompts[-1]
 
@@ -70,7 +70,7 @@ async def test_of_a_cut_answer_the_whole_parts_stand(asking):
     async with asking(faults={"truncated": 1.0}) as asked:
         forward, backward = await outcome(asked)
         assert forward.merges[0].edits
-        assert isinstance(forward.chose_first, ReasonerFailed)
+        assert isinstance(forward.prediction, ReasonerFailed)
         assert [isinstance(part, ReasonerFailed) for part in backward.clients] == [
             False,
             True,
@@ -155,7 +155,7 @@ async def test_under_faults_calls_stay_near_their_limit_and_the_rule_comes_throu
             isinstance(one, ReasonerFailed) for one in found if isinstance(one, BaseException)
         )
         assert all(
-            one.chose_first for one in answers if not isinstance(one.chose_first, ReasonerFailed)
+            one.prediction for one in answers if not isinstance(one.prediction, ReasonerFailed)
         )
         assert asked.calls <= 1.45 * 200
         assert asked.server.seen.most_at_once <= 16
@@ -172,7 +172,7 @@ async def test_cancelling_leaves_nothing_taken(asking):
         await asyncio.gather(*tasks, return_exceptions=True)
         assert asked.reasoner.endpoint.limiter.running == 0
         asked.server.script = type(asked.server.script)()
-        assert (await outcome(asked))[0].chose_first is not None
+        assert (await outcome(asked))[0].prediction is not None
 
 
 async def test_the_limiter_counts_calls_and_tokens_of_any_minute():
@@ -351,6 +351,6 @@ async def test_a_server_that_answers_one_at_a_time_is_not_asked_by_all_at_once_f
         async with reasoner_of(server, store, in_flight=8, timeout=0.35, attempts=6) as reasoner:
             reasoner.endpoint.limiter.pause = lambda seconds: 0.0
             found = await asyncio.gather(*(both(reasoner) for _ in range(4)))
-            assert all(forward.chose_first is True for forward, _ in found)
+            assert all(forward.prediction is True for forward, _ in found)
             assert reasoner.endpoint.limiter.concurrency < 8
             assert len(server.asked) < 20

@@ -108,7 +108,7 @@ async def test_an_answer_that_says_nothing_is_left_of_a_rate_is_the_last_for_a_w
     )
     async with answering(http(completion(), "200 OK", *headers), store) as (reasoner, calls):
         del reasoner.endpoint.limiter.pause
-        assert (await asked(reasoner)).chose_first is True
+        assert (await asked(reasoner)).prediction is True
         assert "nothing is left" in reasoner.pause_reason
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
@@ -129,7 +129,7 @@ READ = {
 @pytest.mark.parametrize("form", READ)
 async def test_what_can_be_read_is_taken(store, form):
     async with answering(http(READ[form]), store) as (reasoner, calls):
-        assert (await asked(reasoner)).chose_first is True
+        assert (await asked(reasoner)).prediction is True
         assert len(calls) <= 2
 
 

@@ -53,7 +53,7 @@ async def test_a_model_whose_template_knows_no_system_is_told_in_the_first_messa
     server.refuses = lambda body: TEMPLATES[template] if "system" in roles(body) else None
     async with reasoner_of(server, store) as reasoner:
         forward, _ = await both(reasoner)
-    assert forward.chose_first is True
+    assert forward.prediction is True
     assert [roles(body) for body in server.asked] == [["system", "user"], ["user"], ["user"]], (
         "refused once"
     )
@@ -70,7 +70,7 @@ async def test_a_server_that_does_not_say_what_it_minds_is_tried_without_system_
     async with reasoner_of(server, store) as reasoner:
         forward, _ = await both(reasoner)
         total = reasoner.endpoint.ledger.this_run.total
-    assert forward.chose_first is True
+    assert forward.prediction is True
     assert [roles(body) for body in server.asked] == [["system", "user"]] * 2 + [["user"]] * 3, (
         "two pings, and from then on"
     )
@@ -83,7 +83,7 @@ async def test_many_at_once_find_out_together_what_a_server_does_not_say(server,
     )
     async with reasoner_of(server, store, in_flight=30) as reasoner:
         found = await asyncio.gather(*(both(reasoner) for _ in range(30)))
-    assert all(forward.chose_first is True for forward, _ in found)
+    assert all(forward.prediction is True for forward, _ in found)
     assert sum("system" in roles(body) for body in server.asked) <= 31, "the breaker stays shut"
 
 
@@ -126,7 +126,7 @@ async def test_where_an_answer_may_not_be_so_long_a_shorter_one_is_asked_for(ser
     server.refuses = refuses
     async with reasoner_of(server, store) as reasoner:
         forward, _ = await both(reasoner)
-        assert forward.chose_first is True
+        assert forward.prediction is True
         asked = [body["max_tokens"] for body in server.asked]
         assert all(most >= 64 for most in asked)
         assert len(asked) == (4 if words in ("OpenAI", "TGI") else 8), (

@@ -137,7 +137,7 @@ async def test_how_many_of_the_orders_an_obedient_model_gets_to_read(asking):
         for order in ORDERS:
             reader, positive, negative = parties(order)
             answer = await asked.reasoner.forward(work(), reader, [positive, negative], None)
-            obeyed += not answer.chose_first
+            obeyed += not answer.prediction
         assert obeyed == len(ORDERS)
         assert all(
             "title" in data_of([{"content": prompt}])["candidate_2"]
