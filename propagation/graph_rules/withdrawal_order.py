@@ -63,13 +63,13 @@ def withdrawal_steps(withdrawal: Withdrawal) -> list[WithdrawalStep]:
 
 
 def counted_attributes(
-    message: RouterVersion, lost_parts: Iterable[IntegratedAttribute], words: frozenset[str]
+    message: RouterVersion, lost_parts: Iterable[IntegratedAttribute], names: frozenset[str]
 ) -> frozenset[str]:
     """Return the attributes of a message whose remaining senders decide.
 
     These lose a part, or are searched for. A message that an evolution wrote has no senders.
     """
-    searched = words.intersection(message.attributes) if message.integrated else frozenset()
+    searched = names.intersection(message.attributes) if message.integrated else frozenset()
     return searched | {part.attribute for part in lost_parts}
 
 

@@ -73,6 +73,7 @@ class ErasureStore(Protocol):
         erased: int | None,
         words: frozenset[str],
         titles: frozenset[str],
+        names: frozenset[str],
         limit: int,
     ) -> Sequence[AffectedMessage]:
         """Find published messages that a withdrawal affects.
@@ -87,8 +88,10 @@ class ErasureStore(Protocol):
             words: Also find messages with one of these words in name, text or attributes, and
                 messages whose text was withdrawn before (they may have held one).
             titles: Also find messages with one of these in their text.
+            names: Also find messages that bring one of these attributes, or whose router stands
+                for it.
             limit: How many remaining senders to list for each attribute that loses a part or is one
-                of `words`.
+                of `names`.
 
         Returns:
             By router, then version.

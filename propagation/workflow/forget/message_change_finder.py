@@ -18,7 +18,7 @@ from propagation.workflow.forget.redaction import (
     Key,
     LostNames,
     Removal,
-    hide_title,
+    hide_words,
     lost_names,
     public_names,
     redact_message,
@@ -43,20 +43,25 @@ class MessageChangeFinder:
         clients = await self.store.get_clients(self.request.unquotable)
         return {client.ref: OwnWords(client.title) for client in clients if client.title}
 
-    async def find_unsupported(self, changes: TextChanges, erased: int) -> frozenset[str]:
+    async def find_unsupported(self, changes: TextChanges, least: int) -> frozenset[str]:
         """Find attributes that clients still hold, but too few users.
 
-        Only what the catalogue brought of them may stay in messages.
+        Only what the catalogue brought of them may stay in messages. They came with the erased
+        client, or with the items of the events: evolutions count the attributes of those.
         """
-        brought = {
-            part.attribute
-            for message in await self.store.contributions(erased, MOST_MESSAGES)
-            for part in message.integrated
-        }
-        known = await self.store.get_attributes(sorted(brought - changes.recounted.keys()))
+        held_by = await self.store.client_attributes(
+            sorted({row.item for row in self.request.rows})
+        )
+        names = {name for held in held_by.values() for name in held}
+        if self.request.erased_ref is not None:
+            brought = await self.store.contributions(self.request.erased_ref, MOST_MESSAGES)
+            names |= {part.attribute for message in brought for part in message.integrated}
+        known = await self.store.get_attributes(sorted(names - changes.recounted.keys()))
         counted = {**known, **changes.recounted}
-        held = {name for name, one in counted.items() if one.holders > 0}
-        return frozenset(held - supported_names(counted, self.min_support))
+        supported = supported_names(counted, least)
+        return frozenset(
+            name for name, one in counted.items() if one.holders > 0 and name not in supported
+        )
 
     async def change_messages(
         self,
@@ -80,7 +85,7 @@ class MessageChangeFinder:
             standing = withdrawal.correct(one, unsupported)
             after = redact_message(one, removal, unsupported, standing)
             for title in await self._private_titles(after, removal.titles):
-                after = hide_title(after, title)
+                after = hide_words(after, title)
             if after is not before:
                 changes.messages.append(after)
             lost = lost_names(before, after)
@@ -110,7 +115,8 @@ class MessageChangeFinder:
 
     async def change_reports(self, removal: Removal) -> list[EvolutionRun]:
         """Empty the reasons of evolutions that hold words that go."""
-        words = [removal.message_words, *removal.titles.values()]
+        names = removal.words.names | removal.unsupported
+        words = [OwnWords(removal.words.title, names), *removal.titles.values()]
         if not any(one.search_words for one in words):
             return []
         changed = []

@@ -71,11 +71,6 @@ class Removal:
         return frozenset().union(*(one.search_words for one in self.titles.values()))
 
     @cached_property
-    def message_words(self) -> OwnWords:
-        """Words for which messages and reasons of evolutions are searched."""
-        return OwnWords(self.words.title, self.words.names | self.unsupported)
-
-    @cached_property
     def lost_names(self) -> frozenset[str]:
         """Names that some message lost."""
         return frozenset().union(*(lost.names for lost in self.messages.values()))
@@ -165,8 +160,9 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
         return line
     remaining = tuple(source for source in line.sources if not _is_removed(source, line, removal))
     cites = len(remaining) < len(line.sources)
-    is_heard = line.author is Author.RECEPTION
-    heard = [message_of(source) for source in line.sources] if is_heard else []
+    heard = (
+        [message_of(source) for source in line.sources] if line.author is Author.RECEPTION else []
+    )
     words = removal.words_from(heard)
     has_own_name = any(name in words.names for name in line.attributes)
     titles = () if removal.messages.keys().isdisjoint(heard) else removal.titles.values()
@@ -289,16 +285,11 @@ def redact_message(
     hidden = own | (removal.unsupported - stands) | unsupported | ended
     words = OwnWords(removal.words.title, hidden - {*kept})
     after = replace(message, attributes=kept, standing=weights)
-    after = _hide_words(after, words, cites=bool(affected.lost_parts))
+    after = hide_words(after, words, cites=bool(affected.lost_parts))
     return message if after == message else after
 
 
-def hide_title(message: RouterVersion, title: OwnWords) -> RouterVersion:
-    """Redact a title that a message quotes."""
-    return _hide_words(message, title, cites=False)
-
-
-def _hide_words(message: RouterVersion, words: OwnWords, *, cites: bool) -> RouterVersion:
+def hide_words(message: RouterVersion, words: OwnWords, *, cites: bool = False) -> RouterVersion:
     """Drop words from a message's text and name, given the attributes that it keeps."""
     kept, text, name = message.attributes, message.text, message.name
     if words.is_in(text, cites=cites):

@@ -5,7 +5,7 @@ A router's weight of an attribute holds the parts of all its messages, the older
 of the routers that evolutions made of it.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -87,8 +87,8 @@ class StandingWithdrawal:
         if before is None or before.version != message.version - 1:
             before = _CorrectedMessage(0, 0, {}, {})
         debts = {name: debt * STANDING_KEPT for name, debt in before.debts.items()}
-        for name, parts in Counter(part.attribute for part in affected.lost_parts).items():
-            debts[name] = debts.get(name, 0.0) + parts
+        for part in affected.lost_parts:
+            debts[part.attribute] = debts.get(part.attribute, 0.0) + 1
         for name in lost:
             brought = weights.get(name, 0.0) - before.weights.get(name, 0.0) * STANDING_KEPT
             debts[name] = before.debts.get(name, 0.0) * STANDING_KEPT + max(brought, 0.0)
@@ -105,7 +105,7 @@ class StandingWithdrawal:
         Of a weight that its origins have, it is the same share as of theirs; what they do not
         have, it took from its readers' choices.
         """
-        found = [self._find_before(*origin) for origin in origins]
+        found = (self._find_before(router, round_) for router, round_ in origins)
         messages = [one for one in found if one is not None]
         debts = {}
         for name, weight in weights.items():

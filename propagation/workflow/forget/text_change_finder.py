@@ -68,28 +68,27 @@ class TextChangeFinder(MessageChangeFinder):
             citations = Citations(words=removal.words.search_words)
             searches += [CitationSearch(ref, citations) for ref in sorted(named)]
         await self._change_texts(changes, searches, removal)
+        removal = replace(removal, unsupported=await self.find_unsupported(changes, removal.least))
         unheld: frozenset[str] = frozenset()
         if erased is not None:
             unheld = changes.unheld - removal.words.names
-            removal = replace(
-                removal,
-                words=OwnWords(removal.words.title, removal.words.names | unheld),
-                titles=await self.find_titles(),
-                unsupported=await self.find_unsupported(changes, erased.client.ref),
-            )
+            words = OwnWords(removal.words.title, removal.words.names | unheld)
+            removal = replace(removal, words=words, titles=await self.find_titles())
         affected = await self.store.affected_messages(
             sorted(refs),
             sequences,
             self.request.erased_ref,
-            removal.message_words.search_words,
+            removal.words.search_words,
             removal.quotes,
+            removal.unsupported,
             max(LEAST_COUNTED, removal.least),
         )
         lost = await self.change_messages(changes, affected, removal)
         removal = replace(removal, messages=lost)
         lost_words = removal.words.search_words | removal.lost_names
-        renamed = changes.renamed_routers
-        async with background_task(self._rule_searches(renamed, lost_words)) as of_rules:
+        async with background_task(
+            self._rule_searches(changes.renamed_routers, lost_words)
+        ) as of_rules:
             searches = await self._reader_searches(lost, lost_words | removal.quotes)
             if unheld:
                 searches += self._searches(removal.words)

@@ -43,6 +43,7 @@ from tests.contract.graph_store import (
 )
 
 ANN, BOB = user(0), user(1)
+NO_WORDS = (frozenset(),) * 3
 
 
 async def lease_of(store):
@@ -289,7 +290,7 @@ async def test_later_messages_that_stand_for_a_lost_attribute_are_affected(store
     )
     await run_round(store, versions=(later,))
     found = await store.affected_messages(
-        [ANN], frozenset(), ANN, frozenset({"folk"}), frozenset(), 8
+        [ANN], frozenset(), ANN, frozenset(), frozenset(), frozenset({"folk"}), 8
     )
     assert [(one.message.version, one.remaining) for one in found] == [
         (1, {"jazz": frozenset({(BOB, 1)})}),
@@ -299,18 +300,15 @@ async def test_later_messages_that_stand_for_a_lost_attribute_are_affected(store
 
 async def test_messages_of_a_client_say_who_else_brought_what(store):
     await lived(store)
-    (sent,) = await store.affected_messages([ANN], frozenset(), ANN, frozenset(), frozenset(), 8)
+    (sent,) = await store.affected_messages([ANN], frozenset(), ANN, *NO_WORDS, 8)
     assert (sent.message.router, sent.lost_parts, sent.remaining) == (
         3,
         [IntegratedAttribute("jazz", ANN, 1, 1)],
         {"jazz": frozenset({(BOB, 1)})},
     )
-    assert (
-        await store.affected_messages([ANN], frozenset({7}), None, frozenset(), frozenset(), 8)
-        == []
-    )
+    assert await store.affected_messages([ANN], frozenset({7}), None, *NO_WORDS, 8) == []
     (named,) = await store.affected_messages(
-        [], frozenset(), None, frozenset({"more"}), frozenset(), 8
+        [], frozenset(), None, frozenset({"more"}), *NO_WORDS[1:], 8
     )
     assert (named.message.text, named.lost_parts, named.remaining) == ("more jazz", (), {})
     assert {
@@ -499,9 +497,9 @@ async def test_what_was_read_before_something_was_taken_back_is_not_committed_af
 async def test_messages_that_quote_a_title_are_found(store):
     await lived(store)
     (quoting,) = await store.affected_messages(
-        [], frozenset(), None, frozenset(), frozenset({"more"}), 8
+        [], frozenset(), None, frozenset(), frozenset({"more"}), frozenset(), 8
     )
     assert quoting.message.text == "more jazz"
     assert not await store.affected_messages(
-        [], frozenset(), None, frozenset(), frozenset({"opera"}), 8
+        [], frozenset(), None, frozenset(), frozenset({"opera"}), frozenset(), 8
     )

@@ -140,6 +140,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         erased: int | None,
         words: frozenset[str],
         titles: frozenset[str],
+        names: frozenset[str],
         limit: int,
     ) -> Sequence[AffectedMessage]:
         of = {
@@ -153,22 +154,22 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         ):
             gone[router, version].append(IntegratedAttribute(*part))
         keys = set(gone)
-        lost = {part.attribute for parts in gone.values() for part in parts}
-        if words or titles or lost:
+        stood_for = names.union(part.attribute for parts in gone.values() for part in parts)
+        if words or titles or stood_for:
             keys.update(
                 (router, version)
                 for router, version in await self._database.rows(
                     "forget/search/messages_with_words",
                     words=sorted(words),
                     titles=sorted(titles),
-                    lost=sorted(lost),
+                    names=sorted(stood_for),
                 )
             )
         published = await self.brief(sorted(keys))
         counted = sorted(
             (*key, name)
             for key, message in published.items()
-            for name in counted_attributes(message, gone.get(key, ()), words)
+            for name in counted_attributes(message, gone.get(key, ()), names)
         )
         left: dict[MessageKey, dict[str, frozenset[tuple[int, int]]]] = defaultdict(dict)
         for router, version, name, senders in (

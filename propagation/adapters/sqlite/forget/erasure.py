@@ -136,6 +136,7 @@ class SqliteErasure(SqliteWiping):
         erased: int | None,
         words: frozenset[str],
         titles: frozenset[str],
+        names: frozenset[str],
         limit: int,
     ) -> Sequence[AffectedMessage]:
         gone: dict[tuple[int, int], list[IntegratedAttribute]] = defaultdict(list)
@@ -148,14 +149,14 @@ class SqliteErasure(SqliteWiping):
                     IntegratedAttribute(attribute, ref, profile_version, sequence)
                 )
         keys = set(gone)
-        lost = {part.attribute for parts in gone.values() for part in parts}
-        if words or titles or lost:
-            keys.update(_messages_naming(connection, words, titles, lost))
+        stood_for = names.union(part.attribute for parts in gone.values() for part in parts)
+        if words or titles or stood_for:
+            keys.update(_messages_naming(connection, words, titles, stood_for))
         return [
             AffectedMessage(
                 message,
                 gone.get(key, ()),
-                _find_holders(connection, message, gone.get(key, ()), words, limit),
+                _find_holders(connection, message, gone.get(key, ()), names, limit),
             )
             for key, message in sorted(brief_versions(connection, sorted(keys)).items())
         ]
@@ -206,12 +207,15 @@ def _statuses(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Itera
 
 
 def _messages_naming(
-    connection: sqlite3.Connection, words: frozenset[str], titles: frozenset[str], lost: set[str]
+    connection: sqlite3.Connection,
+    words: frozenset[str],
+    titles: frozenset[str],
+    names: frozenset[str],
 ) -> Iterator[tuple[int, int]]:
     """Yield messages that may name one of the words or titles, in one pass.
 
     Args:
-        lost: Also yield messages whose routers stand for one of these attributes.
+        names: Also yield messages that bring one of these, or whose router stands for it.
     """
     for router, version, text, *rest in connection.execute(
         "SELECT router, version, text, name, attributes, standing FROM router_version"
@@ -221,7 +225,8 @@ def _messages_naming(
             not text
             or any(title in text for title in titles)
             or any(word in whole for word in words)
-            or any(name in lost for name, _ in orjson.loads(rest[-1]))
+            or not names.isdisjoint(orjson.loads(rest[1]))
+            or any(name in names for name, _ in orjson.loads(rest[2]))
         ):
             yield router, version
 
@@ -230,15 +235,15 @@ def _find_holders(
     connection: sqlite3.Connection,
     message: RouterVersion,
     gone: Sequence[IntegratedAttribute],
-    words: frozenset[str],
+    names: frozenset[str],
     limit: int,
 ) -> dict[str, frozenset[tuple[int, int]]]:
-    """Return who else brought each attribute that loses a part, or is one of the words.
+    """Return who else brought each attribute that loses a part, or is one of the names.
 
     Only as much is read as is needed.
     """
     going = {(part.attribute, part.ref, part.sequence) for part in gone}
-    short = set(counted_attributes(message, gone, words))
+    short = set(counted_attributes(message, gone, names))
     left: dict[str, set[tuple[int, int]]] = {attribute: set() for attribute in short}
     key = message.router, message.version
     for attribute, ref, sequence in (

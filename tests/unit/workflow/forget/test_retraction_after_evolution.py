@@ -137,6 +137,45 @@ async def test_evolved_routers_do_not_stand_for_what_two_forgotten_users_brought
     assert not [one for one in await all_messages(engine) if "wuggawugga" in str(one)]
 
 
+@pytest.mark.parametrize("way", ["forget", "retract"])
+async def test_evolved_routers_lose_what_only_withdrawn_choices_counted(made, monkeypatch, way):
+    """Nobody's line holds the attribute, but evolutions count it with the item's readers."""
+    monkeypatch.setattr(Verdict, "published", True)
+    engine = await made(STYLES[:3], 120, evolve_support=1, evolve_most=2)
+    tape = ClientKey(kind=ClientKind.ITEM, id="tape")
+    await engine.upsert_clients([ClientChange(key=tape, attributes=("jazz", "kolibri zonk"))])
+    await engine.drain()
+    users = [ClientKey(kind=ClientKind.USER, id=f"loner-{n}") for n in range(2)]
+    mine = []
+    for place, item in enumerate(("jazz1", "jazz2", "jazz3", "tape", "tape")):
+        for user in users:
+            mine.append(f"{user.id}-{place}")
+            chosen = NewInteraction(
+                event_id=mine[-1],
+                user_id=user.id,
+                item_id=item,
+                negative_id="opera2",
+                time=place,
+                content_hash=mine[-1],
+            )
+            await push(engine, [chosen])
+            await engine.run_round()
+    for number in range(3):
+        await engine.evolve()
+        await push(engine, stream(STYLES[:3], 12, seed=70 + number))
+        await engine.run_round()
+    assert [one for one in await all_messages(engine) if "kolibri" in str(one)]
+    if way == "retract":
+        await engine.forgetting.retract(mine)
+    else:
+        for user in users:
+            await engine.forgetting.forget(user)
+    await push(engine, stream(STYLES[:3], 12, seed=99))
+    await engine.run_round()
+    assert not [one for one in await all_messages(engine) if "kolibri" in str(one)]
+    assert "kolibri" not in str(await engine.store.evolution_runs(9))
+
+
 def test_only_the_runs_between_two_events_map_their_weights():
     def run(number, through, home, undoes=None):
         return RouterMap(
