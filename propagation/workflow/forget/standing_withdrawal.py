@@ -60,7 +60,7 @@ class StandingWithdrawal:
         weights = dict(message.standing)
         origins = self._origins.get((message.router, message.round))
         debts = (
-            self._debts_of_arrivals(affected, lost)
+            self._debts_of_arrivals(affected, weights, lost)
             if origins is None
             else self._debts_of_origins(origins, weights, lost)
         )
@@ -78,11 +78,10 @@ class StandingWithdrawal:
         )
 
     def _debts_of_arrivals(
-        self, affected: AffectedMessage, lost: frozenset[str]
+        self, affected: AffectedMessage, weights: Mapping[str, float], lost: frozenset[str]
     ) -> dict[str, float]:
         """Return what goes with this message's parts, and with those of the one before."""
         message = affected.message
-        weights = dict(message.standing)
         before = self._find_before(message.router, message.round)
         if before is None or before.version != message.version - 1:
             before = _CorrectedMessage(0, 0, {}, {})
