@@ -72,7 +72,9 @@ class IndexRepair:
         Raises:
             IndexUnavailable: The index does not answer.
         """
-        differences = [await self._delete_ahead(writer, one, refresh) for one in collections]
+        differences = await asyncio.gather(
+            *(self._delete_ahead(writer, one, refresh) for one in collections)
+        )
         done, total = 0, sum(len(one.stale) for one in differences)
         for one in differences:
             for start in range(0, len(one.stale), CLIENTS_A_CALL):
