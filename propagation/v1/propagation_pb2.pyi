@@ -713,8 +713,8 @@ class Profile(_message.Message):
     DROPPED_FIELD_NUMBER: _builtins.int
     TITLE_FIELD_NUMBER: _builtins.int
     version: _builtins.int
-    """The version, from 1; 0 before anything was written, and for a caller without the role persons,
-    whom it would tell of each event.
+    """The version, from 1; 0 before anything was written, and of an item for a caller without the
+    role analyst, whom it would tell of each event.
     """
     dropped: _builtins.int
     """The number of messages that have fallen out of the full buffer so far."""
@@ -2545,7 +2545,7 @@ class MergeReport(_message.Message):
     kind: Global___ClientKind.ValueType
     """The client's kind."""
     profile_version: _builtins.int
-    """The version of the profile that the merge wrote."""
+    """The version of the profile that the merge wrote; 0 without the role analyst."""
     router: _builtins.int
     """The router that sent the message."""
     router_version: _builtins.int

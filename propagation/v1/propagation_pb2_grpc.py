@@ -190,8 +190,9 @@ class PropagationServiceServicer:
     def GetProfile(self, request, context):
         """Read a client's profile: its lines with their sources, filter memory and waiting messages.
 
-        Role: read for an item, persons for a user. Without persons, lines of an item that too few
-        users stand behind are left out, and so are its filter memory and the items of its sources.
+        Role: read for an item, persons for a user. Without analyst, lines of an item that too few
+        users stand behind are left out, and so are its filter memory, its version and dropped; without
+        persons also the items of its sources.
 
         INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
         NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE

@@ -112,8 +112,9 @@ class PropagationServiceStub:
     GetProfile: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.GetProfileRequest, _propagation_pb2.GetProfileResponse]
     """Read a client's profile: its lines with their sources, filter memory and waiting messages.
 
-    Role: read for an item, persons for a user. Without persons, lines of an item that too few
-    users stand behind are left out, and so are its filter memory and the items of its sources.
+    Role: read for an item, persons for a user. Without analyst, lines of an item that too few
+    users stand behind are left out, and so are its filter memory, its version and dropped; without
+    persons also the items of its sources.
 
     INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
     NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
@@ -283,8 +284,9 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     GetProfile: _aio.UnaryUnaryMultiCallable[_propagation_pb2.GetProfileRequest, _propagation_pb2.GetProfileResponse]  # type: ignore[assignment]
     """Read a client's profile: its lines with their sources, filter memory and waiting messages.
 
-    Role: read for an item, persons for a user. Without persons, lines of an item that too few
-    users stand behind are left out, and so are its filter memory and the items of its sources.
+    Role: read for an item, persons for a user. Without analyst, lines of an item that too few
+    users stand behind are left out, and so are its filter memory, its version and dropped; without
+    persons also the items of its sources.
 
     INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
     NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
@@ -481,8 +483,9 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_propagation_pb2.GetProfileResponse, _abc.Awaitable[_propagation_pb2.GetProfileResponse]]:
         """Read a client's profile: its lines with their sources, filter memory and waiting messages.
 
-        Role: read for an item, persons for a user. Without persons, lines of an item that too few
-        users stand behind are left out, and so are its filter memory and the items of its sources.
+        Role: read for an item, persons for a user. Without analyst, lines of an item that too few
+        users stand behind are left out, and so are its filter memory, its version and dropped; without
+        persons also the items of its sources.
 
         INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
         NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE

@@ -155,6 +155,15 @@ class References:
             parties.clients.keys.add(kind=CLIENT_KINDS[key.kind], id=key.id)
         return parties
 
+    def reads_all(self, ref: int) -> bool:
+        """Tell whether the caller may read everything of a client.
+
+        `persons` is for users: what one of them did to an item is not shown at the item.
+        """
+        return (
+            self.caller.sees_users if kind_of(ref) == ClientKind.ITEM else self.caller.reads_persons
+        )
+
     def shows(self, line: Line | None, ref: int) -> bool:
         """Tell whether the caller may read a line of a client's profile.
 
@@ -165,12 +174,11 @@ class References:
         Args:
             line: None for one that is no longer kept.
         """
-        is_item = kind_of(ref) == ClientKind.ITEM
-        if self.caller.sees_users if is_item else self.caller.reads_persons:
+        if self.reads_all(ref):
             return True
         if line is None or line.author is Author.RECEPTION:
             return ref not in self.rare
-        if line.author is Author.CATALOGUE and is_item:
+        if line.author is Author.CATALOGUE and kind_of(ref) == ClientKind.ITEM:
             return True
         events = (self.interactions.get(source.sequence or 0) for source in line.sources)
         return len({event.user for event in events if event is not None}) >= self.min_support
@@ -181,8 +189,11 @@ class References:
         Returns:
             Empty for a user whom the caller may not know.
         """
-        visible = self.caller.sees_users or kind_of(ref) == ClientKind.ITEM
-        return self.titles.get(ref, "") if visible else ""
+        return (
+            self.titles.get(ref, "")
+            if self.caller.sees_users or kind_of(ref) == ClientKind.ITEM
+            else ""
+        )
 
     def name(self, ref: int) -> str:
         """Name a client in a sentence.
@@ -253,16 +264,16 @@ def profile_to_proto(reading: ProfileReading, references: References) -> pb.Prof
     """Convert a profile with its waiting messages, as far as the caller may read it."""
     text, ref = reading.text, reading.client.ref
     lines = [line for line in text.profile.lines if references.shows(line, ref)]
-    rules = text.filter_memory.rules if references.caller.reads_persons else ()
+    whole = references.reads_all(ref)
     return pb.Profile(
         key=key_to_proto(reading.client.key),
         title=reading.client.title,
-        version=text.profile.version if references.caller.reads_persons else 0,
+        version=text.profile.version if whole else 0,
         lines=[line_to_proto(line, references) for line in lines],
         attributes=sorted({name for line in lines for name in line.attributes}),
-        filter_memory=[rule_to_proto(rule) for rule in rules],
+        filter_memory=[rule_to_proto(rule) for rule in text.filter_memory.rules if whole],
         waiting=map(message_to_proto, () if ref in references.rare else reading.waiting),
-        dropped=text.dropped if references.caller.reads_persons else 0,
+        dropped=text.dropped if whole else 0,
     )
 
 

@@ -120,7 +120,7 @@ def _merge_to_proto(event: NumberedMerge, references: References) -> pb.MergeRep
         # An item hears its messages when it is chosen, perhaps by one user.
         client=references.parties([merge.ref]) if caller.sees_users else pb.Parties(count=1),
         kind=CLIENT_KINDS[kind_of(merge.ref)],
-        profile_version=merge.profile_version if caller.reads_persons else 0,
+        profile_version=merge.profile_version if caller.sees_users else 0,
         router=merge.router,
         router_version=merge.router_version,
         outcome=OUTCOMES.get(merge.outcome, pb.MERGE_OUTCOME_UNSPECIFIED),
