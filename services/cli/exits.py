@@ -69,8 +69,9 @@ def run_command(command: Callable[[], int | None], debug: bool) -> int:
     except TyperException as error:
         return _report_error(_usage(error), ExitCode.USAGE, debug)
     except PropagationError as error:
-        code = next(code for kind, code in CODES if isinstance(error, kind))
-        return _report_error(str(error), code, debug)
+        return _report_error(
+            str(error), next(code for kind, code in CODES if isinstance(error, kind)), debug
+        )
     except BrokenPipeError:
         return ExitCode.DONE  # `| head` closed the pipe
     except (KeyboardInterrupt, typer.Abort):
@@ -79,6 +80,9 @@ def run_command(command: Callable[[], int | None], debug: bool) -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _report_error(f"{where}{error.strerror or error}", ExitCode.DATA, debug)
     except Exception as error:
+        # Python makes another error of an interruption within `__set_name__`, at an import.
+        if KeyboardInterrupt in (type(error.__cause__), type(error.__context__)):
+            return ExitCode.INTERRUPTED
         return _report_error(
             (
                 f"a fault of this program: {type(error).__name__}: {error}; run it again with "

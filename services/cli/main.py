@@ -24,9 +24,9 @@ def run() -> None:
     from services.cli.exits import run_command
 
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    debug = len(arguments) < len(sys.argv) - 1
     code = run_command(
-        lambda: app(arguments or ["--help"], prog_name="propagation", standalone_mode=False), debug
+        lambda: app(arguments or ["--help"], prog_name="propagation", standalone_mode=False),
+        debug="--debug" in sys.argv,
     )
     # Python's own end takes two seconds on a busy machine, stops the thread that counts them, and
     # turns a signal into a stack trace.

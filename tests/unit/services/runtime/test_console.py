@@ -99,3 +99,23 @@ def test_a_formula_behind_a_control_character_is_text(before):
 def test_other_cells_stay():
     assert [inspect._cell(cell) for cell in (-1, 2.5, None, "a=b")] == [-1, 2.5, None, "a=b"]
     assert inspect._cell(NASTY).isprintable()
+
+
+def test_an_interruption_within_an_import_is_no_fault():
+    """Python 3.11 makes a RuntimeError of what `__set_name__` raises."""
+
+    class Interrupted:
+        def __set_name__(self, owner, name):
+            raise KeyboardInterrupt
+
+    def load():
+        type("Loaded", (), {"field": Interrupted()})
+
+    def fail():
+        try:
+            load()
+        except KeyboardInterrupt as error:  # as Python 3.12 lets it through
+            raise RuntimeError("Error calling __set_name__") from error
+
+    for command in (load, fail):
+        assert run_command(command, debug=False) == ExitCode.INTERRUPTED
