@@ -1359,8 +1359,8 @@ class GetProfileRequest(_message.Message):
 
     @_builtins.property
     def as_of(self) -> Global___AsOf:
-        """Read the profile as it was. Not combined with FRESHNESS_MERGED or a later min_sequence.
-        Absent: now.
+        """Read the profile as it was; of an item, without the role analyst, only what the catalogue said.
+        Not combined with FRESHNESS_MERGED or a later min_sequence. Absent: now.
         """
 
     def __init__(
@@ -2039,7 +2039,8 @@ Global___GetRouterRequest: _TypeAlias = GetRouterRequest  # noqa: Y015
 class RouterMember(_message.Message):
     """A member of a router. Members of a taste router are the rows of its routing table. A session
     router has no table: its members are items, and the users who trust it most, as a number. Without
-    the role analyst, items that fewer users than min_support chose are left out.
+    the role analyst, items that fewer users than min_support chose are left out, and with as_of all
+    items.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -2318,7 +2319,7 @@ class ProfileHop(_message.Message):
     kind: Global___ClientKind.ValueType
     """The client's kind."""
     version: _builtins.int
-    """The profile's version."""
+    """The profile's version; 0 of an item without the role analyst, of a user without persons."""
     title: _builtins.str
     """The client's title; empty for a user whom the caller may not know."""
     @_builtins.property

@@ -114,7 +114,8 @@ class PropagationServiceStub:
 
     Role: read for an item, persons for a user. Without analyst, lines of an item that too few
     users stand behind are left out, and so are its filter memory, its version and dropped; without
-    persons also the items of its sources.
+    persons also the items of its sources. Without analyst, as_of shows of an item only the lines
+    that the catalogue wrote.
 
     INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
     NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
@@ -286,7 +287,8 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
 
     Role: read for an item, persons for a user. Without analyst, lines of an item that too few
     users stand behind are left out, and so are its filter memory, its version and dropped; without
-    persons also the items of its sources.
+    persons also the items of its sources. Without analyst, as_of shows of an item only the lines
+    that the catalogue wrote.
 
     INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
     NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
@@ -485,7 +487,8 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
 
         Role: read for an item, persons for a user. Without analyst, lines of an item that too few
         users stand behind are left out, and so are its filter memory, its version and dropped; without
-        persons also the items of its sources.
+        persons also the items of its sources. Without analyst, as_of shows of an item only the lines
+        that the catalogue wrote.
 
         INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
         NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE

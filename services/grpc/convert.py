@@ -129,12 +129,12 @@ class References:
     """Clients, interactions and messages that an answer to a caller cites.
 
     Clients are found by ref, interactions by sequence, and messages by (router, version). Users of
-    events and senders of messages have no title here. `rare` are the items that too few users chose
-    to show the caller what follows from it.
+    events and senders of messages have no title here. `least_users` must stand behind what the
+    caller is shown; `rare` are the items that fewer users chose.
     """
 
     caller: Caller
-    min_support: int
+    least_users: int
     rare: frozenset[int]
     keys: Mapping[int, ClientKey]
     titles: Mapping[int, str]
@@ -168,7 +168,7 @@ class References:
         """Tell whether the caller may read a line of a client's profile.
 
         Of a user the role `persons` reads everything. Of an item a caller who may not see users
-        reads what its own text says, and what rests on the events of `min_support` distinct users.
+        reads what its own text says, and what rests on the events of `least_users` distinct users.
         An item hears messages when it is chosen, so what it heard needs as many.
 
         Args:
@@ -181,7 +181,7 @@ class References:
         if line.author is Author.CATALOGUE and kind_of(ref) == ClientKind.ITEM:
             return True
         events = (self.interactions.get(source.sequence or 0) for source in line.sources)
-        return len({event.user for event in events if event is not None}) >= self.min_support
+        return len({event.user for event in events if event is not None}) >= self.least_users
 
     def title(self, ref: int) -> str:
         """Return a client's title.
@@ -215,17 +215,19 @@ async def load_references(
     refs: Iterable[int] = (),
     interactions: Iterable[InteractionRow] = (),
     messages: Iterable[RouterVersion] = (),
+    *,
+    past: bool = False,
 ) -> References:
     """Load everything that lines, interactions and messages refer to.
 
-    The clients of `refs` are loaded too.
+    The clients of `refs` are loaded too. `past` is for an answer that shows how things were.
     """
-    store, min_support = engine.store, engine.settings.min_support
+    least_users = caller.least_users(engine.settings.min_support, past=past)
     sources = [source for line in lines for source in line.sources]
     events = {event.sequence: event for event in interactions}
     missing = sorted({source.sequence for source in sources if source.sequence} - events.keys())
     if missing:
-        events |= {event.sequence: event for event in await store.interactions(missing)}
+        events |= {event.sequence: event for event in await engine.store.interactions(missing)}
     known = {(message.router, message.version): message for message in messages}
     cited = {
         (source.router, source.version)
@@ -233,7 +235,7 @@ async def load_references(
         if source.router is not None and source.version
     }
     if unknown := sorted(cited - known.keys()):
-        known |= await store.messages(unknown, SENDERS)
+        known |= await engine.store.messages(unknown, SENDERS)
     refs = frozenset(refs)
     titled = {*refs, *(event.item for event in events.values())}
     named = sorted(
@@ -243,11 +245,13 @@ async def load_references(
             *(ref for message in known.values() for ref in first_senders(message)),
         }
     )
-    keys, clients = await asyncio.gather(store.find_keys(named), store.get_clients(sorted(titled)))
+    keys, clients = await asyncio.gather(
+        engine.store.find_keys(named), engine.store.get_clients(sorted(titled))
+    )
     return References(
         caller,
-        min_support,
-        await engine.rarely_chosen(refs, caller.least_users(min_support)),
+        least_users,
+        await engine.rarely_chosen(refs, least_users),
         {ref: key for ref, key in zip(named, keys, strict=True) if key is not None},
         {client.ref: client.title for client in clients},
         events,
@@ -316,21 +320,19 @@ def _senders_to_proto(message: RouterVersion, references: References) -> pb.Part
 
     An item that sent because of events was chosen, perhaps by one user.
     """
-    senders = first_senders(message)
     if references.caller.sees_users:
-        return references.parties(senders)
-    return pb.Parties(count=len(senders))
+        return references.parties(first_senders(message))
+    return pb.Parties(count=len(first_senders(message)))
 
 
 def _source_to_proto(source: Source, references: References) -> pb.Source:
     if source.router is None:
         return pb.Source(interaction=interaction_to_proto(source.sequence or 0, references))
-    version = source.version or 0
-    message = references.messages.get((source.router, version))
+    message = references.messages.get((source.router, source.version or 0))
     return pb.Source(
         message=pb.MessageSource(
             router=source.router,
-            version=version,
+            version=source.version or 0,
             router_name=message.name if message else "",
             senders=_senders_to_proto(message, references) if message else None,
         )

@@ -28,6 +28,7 @@ class Role(StrEnum):
 
 
 ALL_ROLES = frozenset(Role)
+MORE_USERS_THAN_ANY = 1 << 31  # more than stand behind anything
 INCLUDED_ROLES: Mapping[Role, frozenset[Role]] = {
     Role.PERSONS: frozenset({Role.READ}),
     Role.ANALYST: frozenset({Role.PERSONS, Role.READ}),
@@ -103,13 +104,20 @@ class Caller:
         """Whether answers name the service's files and servers."""
         return Role.ADMIN in self.roles
 
-    def least_users(self, min_support: int, exempt: Role = Role.ANALYST) -> int:
+    def least_users(
+        self, min_support: int, exempt: Role = Role.ANALYST, *, past: bool = False
+    ) -> int:
         """Return how many users must stand behind what the caller is shown.
 
         Args:
+            min_support: The setting.
             exempt: The role that is shown everything.
+            past: The caller asks how things were. How many users stood behind them then is not
+                kept, and of today's one may have been alone; so no number suffices.
         """
-        return 0 if exempt in self.roles else min_support
+        if exempt in self.roles:
+            return 0
+        return MORE_USERS_THAN_ANY if past else min_support
 
     def require(self, operation: str, *roles: Role) -> None:
         """Raise NotAllowed if the caller has none of the roles."""

@@ -82,7 +82,11 @@ class ClientsHandler(Servicer):
         if not self._propagates(request):
             reading = reading.without_messages()
         references = await load_references(
-            self._engine, admitted_caller.get(), reading.text.profile.lines, refs=[ref]
+            self._engine,
+            admitted_caller.get(),
+            reading.text.profile.lines,
+            refs=[ref],
+            past=at is not None,
         )
         return pb.GetProfileResponse(
             profile=profile_to_proto(reading, references),

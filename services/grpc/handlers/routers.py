@@ -157,7 +157,7 @@ class RoutersHandler(Servicer):
         """Read the first members.
 
         Users whom the caller may not know come first, as a number. Items that too few users chose
-        are left out: how their lifts move would tell of one user.
+        are left out, and of the past all items: how their lifts move would tell of one user.
         """
         sees_users = admitted_caller.get().sees_users
         rows = limit if sees_users else NO_LIMIT
@@ -166,7 +166,9 @@ class RoutersHandler(Servicer):
             if at is None
             else self._time_travel.members(number, at, rows)
         )
-        rare = await self._engine.rarely_chosen([edge.ref for edge in edges], self._least_users())
+        rare = await self._engine.rarely_chosen(
+            [edge.ref for edge in edges], self._least_users(past=at is not None)
+        )
         shown = [edge for edge in edges if edge.ref not in rare]
         visible = [edge for edge in shown if sees_users or kind_of(edge.ref) == ClientKind.ITEM]
         return await self._members(visible[:limit], len(shown) - len(visible), at)
@@ -174,8 +176,10 @@ class RoutersHandler(Servicer):
     async def _members(
         self, edges: list[RoutingEdge], hidden_users: int, at: int | None
     ) -> list[pb.RouterMember]:
-        found = await self._store.get_clients([edge.ref for edge in edges], at)
-        clients = {client.ref: client for client in found}
+        clients = {
+            client.ref: client
+            for client in await self._store.get_clients([edge.ref for edge in edges], at)
+        }
         members = [
             pb.RouterMember(
                 client=key_to_proto(clients[edge.ref].key),

@@ -37,9 +37,11 @@ class Servicer:
         self._redact = redact
         self.stopping = asyncio.Event()
 
-    def _least_users(self, exempt: Role = Role.ANALYST) -> int:
+    def _least_users(self, exempt: Role = Role.ANALYST, *, past: bool = False) -> int:
         """Return how many users must stand behind what the running call shows its caller."""
-        return admitted_caller.get().least_users(self._engine.settings.min_support, exempt)
+        return admitted_caller.get().least_users(
+            self._engine.settings.min_support, exempt, past=past
+        )
 
     async def _reflects(
         self, *, exact: bool = True, applied_through: int | None = None

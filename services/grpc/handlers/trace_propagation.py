@@ -78,7 +78,7 @@ def _hop_to_proto(hop: Hop, references: References) -> pb.Hop:
     profile = pb.ProfileHop(
         client=references.parties([hop.ref]) if shown else pb.Parties(count=1),
         kind=CLIENT_KINDS[kind_of(hop.ref)],
-        version=hop.version if references.caller.reads_persons else 0,
+        version=hop.version if references.reads_all(hop.ref) else 0,
         title=references.title(hop.ref) if shown else "",
         line=line_to_proto(hop.line, references) if shown and hop.line else None,
     )

@@ -228,6 +228,59 @@ async def test_the_role_persons_reads_of_an_item_nothing_of_its_only_user(servin
         assert (profile.version, profile.dropped, list(profile.filter_memory)) == (0, 0, [])
 
 
+@pytest.mark.parametrize("role", [Role.READ, Role.PERSONS, Role.ANALYST])
+async def test_the_past_of_an_item_is_what_the_catalogue_said(serving, role):
+    """Else a second user's choice would show what the item heard of its first one's."""
+    async with serving(roles=(role,), auto_create=True) as client:
+        engine, stub, only = client.engine, client.stub, pb.ClientKey(kind=ITEM, id="only")
+        names = ("first", "shared", "only")
+        keys = [ClientKey(kind=ClientKind.ITEM, id=name) for name in names]
+        await engine.upsert_clients(
+            [ClientChange(key=key, title=key.id, attributes=("jazz",)) for key in keys]
+        )
+        await engine.init()
+        for name in ("first", "shared"):
+            for user in "vw":
+                await take(engine, user, name)
+        await take(engine, "v", "only")
+        alone = pb.AsOf(sequence=await engine.store.recorded_through())
+        await take(engine, "w", "only")
+
+        async def authors(**at):
+            answer = await stub.GetProfile(pb.GetProfileRequest(key=only, **at))
+            return {line.author for line in answer.profile.lines}
+
+        async def members(**at):
+            routers = (await stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_TASTE))).routers
+            return [
+                member
+                for router in routers
+                for member in (
+                    await stub.GetRouter(pb.GetRouterRequest(number=router.number, **at))
+                ).members
+            ]
+
+        assert pb.AUTHOR_RECEPTION in await authors()
+        assert any(member.client.id == "only" for member in await members()), "two took it"
+        past = await members(as_of=alone)
+        if role == Role.ANALYST:
+            assert pb.AUTHOR_RECEPTION in await authors(as_of=alone)
+            assert any(member.client.id == "only" for member in past)
+        else:
+            assert await authors(as_of=alone) == {pb.AUTHOR_CATALOGUE}
+            assert not any(member.client.id for member in past)
+            assert any(member.count for member in past), "users are counted"
+        if role == Role.PERSONS:
+            trace = await stub.TracePropagation(pb.TracePropagationRequest(event_id="v-only"))
+            profiles = [
+                hop.profile for path in trace.paths for hop in path.hops if hop.HasField("profile")
+            ]
+            assert {profile.kind: profile.version > 0 for profile in profiles} == {
+                USER: True,
+                ITEM: False,
+            }
+
+
 @pytest.mark.parametrize("role", [Role.APPLICATION, Role.PERSONS])
 async def test_an_explanation_tells_a_front_end_of_no_single_other_user(serving, role):
     async with serving(roles=(role,), auto_create=True) as client:
