@@ -86,6 +86,10 @@ class StoreCorrupt(PropagationError):
     """The database cannot be read; restore it from a backup."""
 
 
+REBUILD = "; stop the service, then run `propagation rebuild`"
+"""What to do about lost or damaged numbers: the end of the sentence that names them."""
+
+
 class DamagedNumbers(StoreCorrupt):
     """Learned numbers are lost or damaged; they can be made again from the log.
 
@@ -95,7 +99,7 @@ class DamagedNumbers(StoreCorrupt):
     """
 
     def __init__(self, problem: str, after: int = -1, through: int = -1) -> None:
-        super().__init__(f"{problem}; stop the service, then run `propagation rebuild`")
+        super().__init__(f"{problem}{REBUILD}")
         self.after, self.through = after, through
 
 

@@ -37,7 +37,8 @@ class WithdrawalStep(StrEnum):
     REDUCE_MESSAGES = "reduce messages"
     """Remove message parts that came from withdrawn interactions, and of attributes that go.
 
-    With these go the gradients of readers of the message that name them."""
+    With an attribute go the gradients of the message's readers that name it.
+    """
     CHANGE_ATTRIBUTES = "change attributes"
     """Recount holders; remove lost attributes with their mappings and gradients."""
     CHANGE_MESSAGES = "change messages"

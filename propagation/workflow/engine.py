@@ -25,7 +25,6 @@ from propagation.model import (
     NotFound,
     Round,
     index_of,
-    kind_of,
 )
 from propagation.ports import Embedder, GraphStore, Reasoner, RecordResult, VectorIndex
 from propagation.workflow.bootstrap.stage0 import OnStep, Stage0
@@ -369,10 +368,8 @@ class Engine:
         return await self.similar_clients.find_similar(ref, kind, by, limit, least_users)
 
     async def rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
-        """Find the items among some clients that fewer users chose."""
-        if not least_users or all(kind_of(ref) == ClientKind.USER for ref in refs):
-            return frozenset()  # does not wait for the numbers' thread, which may be learning
-        return await self.numbers.run(NumbersView.rarely_chosen, refs, least_users)
+        """Find the items among some clients that fewer than `least_users` chose."""
+        return await self.numbers.rarely_chosen(refs, least_users)
 
     async def compute(
         self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs

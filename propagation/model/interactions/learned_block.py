@@ -45,10 +45,13 @@ class LearnedBlock:
 
 @contextmanager
 def naming_damage(what: str, after: int = -1, through: int = -1) -> Iterator[None]:
-    """Say of what the body reads that it is damaged, if the body shows so.
+    """Turn an error about a value into one that names what is damaged.
+
+    Args:
+        what: What the body of the `with` reads.
 
     Raises:
-        DamagedNumbers: The body raised an error about a value.
+        DamagedNumbers: The body raised TypeError, ValueError or LookupError.
     """
     try:
         yield

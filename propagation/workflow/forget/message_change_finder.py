@@ -68,13 +68,18 @@ class MessageChangeFinder:
         changes: TextChanges,
         affected: Sequence[AffectedMessage],
         removal: Removal,
+        runs: Sequence[EvolutionRun],
     ) -> dict[Key, LostNames]:
-        """Add redacted messages to the changes; return what each lost."""
+        """Add redacted messages to the changes; return what each lost.
+
+        Args:
+            runs: All evolutions.
+        """
         names = sorted({name for one in affected for name in one.remaining})
         known = {**await self.store.get_attributes(names), **changes.recounted}
         supported = supported_names(known, removal.least)
         public = public_names(affected, removal.least)
-        withdrawal = StandingWithdrawal(await self.store.evolution_runs(MOST_RUNS))
+        withdrawal = StandingWithdrawal(runs)
         lost_by_message: dict[Key, LostNames] = {}
         for one in sorted(affected, key=lambda one: one.message.round):
             before = one.message
@@ -113,20 +118,19 @@ class MessageChangeFinder:
         public = {part.ref for part in parts if is_catalogue(part.ref, part.sequence)}
         return [title for ref, title in quoted.items() if ref not in public]
 
-    async def change_reports(self, removal: Removal) -> list[EvolutionRun]:
-        """Empty the reasons of evolutions that hold words that go."""
-        names = removal.words.names | removal.unsupported
-        words = [OwnWords(removal.words.title, names), *removal.titles.values()]
-        if not any(one.search_words for one in words):
-            return []
-        changed = []
-        for run in await self.store.evolution_runs(MOST_RUNS):
-            changes = tuple(
-                change.model_copy(update={"reason": ""})
-                if any(one.is_in(change.reason) for one in words)
-                else change
-                for change in run.changes
-            )
-            if changes != run.changes:
-                changed.append(run.model_copy(update={"changes": changes}))
-        return changed
+
+def redact_reasons(runs: Sequence[EvolutionRun], removal: Removal) -> list[EvolutionRun]:
+    """Empty the reasons that hold words that go; return the evolutions that change."""
+    names = removal.words.names | removal.unsupported
+    words = [OwnWords(removal.words.title, names), *removal.titles.values()]
+    changed = []
+    for run in runs:
+        changes = tuple(
+            change.model_copy(update={"reason": ""})
+            if any(one.is_in(change.reason) for one in words)
+            else change
+            for change in run.changes
+        )
+        if changes != run.changes:
+            changed.append(run.model_copy(update={"changes": changes}))
+    return changed

@@ -290,7 +290,7 @@ def redact_message(
 
 
 def hide_words(message: RouterVersion, words: OwnWords, *, cites: bool = False) -> RouterVersion:
-    """Drop words from a message's text and name, given the attributes that it keeps."""
+    """Drop words from a message's text and name; what is left speaks of its attributes."""
     kept, text, name = message.attributes, message.text, message.name
     if words.is_in(text, cites=cites):
         text = _remaining_sentences(text, kept, words, cites=cites)
@@ -317,7 +317,6 @@ def lost_names(before: RouterVersion, after: RouterVersion) -> LostNames | None:
     """Return what a message lost; None if its readers read the same."""
     if (before.attributes, before.text, before.name) == (after.attributes, after.text, after.name):
         return None
-    stands = dict(after.standing).keys()
-    ended = dict(before.standing).keys() - stands
+    ended = dict(before.standing).keys() - dict(after.standing).keys()
     names = frozenset(before.attributes) - frozenset(after.attributes) | ended
     return LostNames(names - frozenset(after.attributes), not after.attributes)

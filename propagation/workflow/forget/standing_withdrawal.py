@@ -118,5 +118,4 @@ class StandingWithdrawal:
 
     def _find_before(self, router: int, before: int) -> _CorrectedMessage | None:
         """Return a router's newest corrected message before a round."""
-        earlier = [one for one in self._corrected[router] if one.round < before]
-        return earlier[-1] if earlier else None
+        return next((one for one in reversed(self._corrected[router]) if one.round < before), None)

@@ -23,7 +23,11 @@ from propagation.routing import (
     to_canonical,
 )
 from propagation.workflow.concurrency import background_task
-from propagation.workflow.forget.message_change_finder import MessageChangeFinder
+from propagation.workflow.forget.message_change_finder import (
+    MOST_RUNS,
+    MessageChangeFinder,
+    redact_reasons,
+)
 from propagation.workflow.forget.redaction import (
     Key,
     LostNames,
@@ -83,7 +87,8 @@ class TextChangeFinder(MessageChangeFinder):
             removal.unsupported,
             max(LEAST_COUNTED, removal.least),
         )
-        lost = await self.change_messages(changes, affected, removal)
+        runs = await self.store.evolution_runs(MOST_RUNS)
+        lost = await self.change_messages(changes, affected, removal, runs)
         removal = replace(removal, messages=lost)
         lost_words = removal.words.search_words | removal.lost_names
         async with background_task(
@@ -96,7 +101,7 @@ class TextChangeFinder(MessageChangeFinder):
                 await self._change_texts(changes, searches, removal)
             if searches := await of_rules:
                 await self._change_texts(changes, searches, removal)
-        changes.reports = await self.change_reports(removal)
+        changes.reports = redact_reasons(runs, removal)
         changes.postponed = await self._postponed(sequences)
         return changes
 

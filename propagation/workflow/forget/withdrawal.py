@@ -185,10 +185,8 @@ class Withdrawer:
         """Find items that fewer than `min_support` users chose besides an erased one."""
         if erased is None or kind_of(erased.client.ref) != ClientKind.USER:
             return []
-        rare = await self.numbers.run(
-            NumbersView.rarely_chosen, [row.item for row in rows], self.min_support + 1
-        )
-        return sorted(rare)
+        items = [row.item for row in rows]
+        return sorted(await self.numbers.rarely_chosen(items, self.min_support + 1))
 
     async def _subtract(self, request: WithdrawalRequest) -> list[PromotedRepeat]:
         """Subtract the interactions from the numbers view.

@@ -21,7 +21,7 @@ from propagation.model import (
     normalize_name,
 )
 from propagation.ports import GraphStore
-from propagation.workflow.views import NumbersOwner, NumbersView
+from propagation.workflow.views import NumbersOwner
 
 CONTRIBUTIONS = 200
 PARTS_AT_ONCE = 16
@@ -115,7 +115,7 @@ class Tracer:
         if known is None or known.users < least_users:
             raise NotFound("attribute", attribute)
         holders = await self.store.holders_of(attribute, CONTRIBUTIONS)
-        rare = await self.numbers.run(NumbersView.rarely_chosen, holders, least_users)
+        rare = await self.numbers.rarely_chosen(holders, least_users)
         for ref in holders:
             async for path in self.trace_client(ref, attribute, with_events=ref not in rare):
                 yield path

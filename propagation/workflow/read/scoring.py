@@ -302,6 +302,7 @@ def _users_behind(
     recent = np.exp(ranked.raw[:, Feature.RECENT]) - RECENT_FLOOR
     users[:, Feature.RECENT] = np.ceil(recent - ROUNDING)
     together = np.zeros(view.items)
+    # As plain Python: one more compiled entry would make every first start longer.
     past = () if cold else past_items.py_func(state, asker.user)  # type: ignore[no-untyped-call]
     for other in past[:FAST_HISTORY]:
         near = state.neighbour[other, : state.neighbour_count[other]]

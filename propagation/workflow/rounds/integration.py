@@ -25,7 +25,7 @@ from propagation.routing import (
     next_version,
 )
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.views import NumbersOwner, NumbersView
+from propagation.workflow.views import NumbersOwner
 
 log = logging.getLogger(__name__)
 
@@ -117,9 +117,7 @@ class RouterIntegration:
         """
         by_event = {arrival.ref for arrival in arrivals if arrival.sequence > 0}
         items = {arrival.ref for arrival in arrivals if kind_of(arrival.ref) == ClientKind.ITEM}
-        unquotable = await self.numbers.run(
-            NumbersView.rarely_chosen, items & by_event, self.min_support
-        )
+        unquotable = await self.numbers.rarely_chosen(items & by_event, self.min_support)
         return {
             client.ref: client.title
             for client in await self.store.get_clients(sorted(items - unquotable))

@@ -6,12 +6,12 @@ Learning and reading take turns on the view.
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
-from propagation.model import NotReached
+from propagation.model import ClientKind, NotReached, kind_of
 from propagation.workflow.views.numbers_view import NumbersView
 
 MAX_THREADS = 4
@@ -90,6 +90,15 @@ class NumbersOwner:
             progress, self._progress = self._progress, asyncio.Event()
             progress.set()
         return done
+
+    async def rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
+        """Call NumbersView.rarely_chosen, unless it would find nothing.
+
+        The numbers' thread may be learning.
+        """
+        if not least_users or all(kind_of(ref) == ClientKind.USER for ref in refs):
+            return frozenset()
+        return await self.run(NumbersView.rarely_chosen, refs, least_users)
 
     @contextmanager
     def try_borrow(self) -> Iterator[NumbersView | None]:

@@ -150,7 +150,7 @@ class NumbersView:
         self._changed_items.add(row)
 
     def rarely_chosen(self, refs: Iterable[int], least_users: int) -> frozenset[int]:
-        """Find the items among some clients that fewer distinct users chose."""
+        """Find the items among some clients that fewer than `least_users` distinct users chose."""
         rows = {ref: index_of(ref) for ref in refs if kind_of(ref) == ClientKind.ITEM}
         return frozenset(
             ref
@@ -283,7 +283,7 @@ class NumbersView:
         self.applied_through = block.through
 
     def _check_rows(self, events: Interactions, block: LearnedBlock) -> None:
-        """Check what the kernels, which check nothing, use as a place in an array.
+        """Check the indexes that a block gives to the kernels, which do not check them.
 
         Raises:
             DamagedNumbers: The block is not of these events, or names what the state lacks.

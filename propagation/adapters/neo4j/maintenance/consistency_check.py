@@ -1,9 +1,9 @@
 """Searches a database for inconsistencies."""
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
+from propagation.errors import REBUILD
 
 FINDINGS_PER_QUERY = 5
-REBUILD = "; stop the service, then run `propagation rebuild`"
 QUERIES = {
     "maintenance/check/double_sequences": (
         "sequence {} belongs to an interaction and to another log entry"

@@ -47,7 +47,7 @@ NAMES = ("user", "chosen", "passed")
 
 
 class ClientAnswer(NamedTuple):
-    """What a part of a client is read as."""
+    """What the model answers for one client."""
 
     gradients: Sequence[Gradient]
     optimized: OptimizeAnswer

@@ -14,10 +14,10 @@ from propagation.adapters.sqlite.connection import free_all
 from propagation.adapters.sqlite.reason.text_bodies import is_body_of, parts_of
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
+from propagation.errors import REBUILD
 from propagation.model import pluralize
 
 FINDINGS_A_QUESTION = 5
-REBUILD = "; stop the service, then run `propagation rebuild`"
 PUBLISHED = "(SELECT coalesce(max(number), 0) FROM round)"
 # What ended at or before this sequence may have been dropped by retention.
 KEPT = "coalesce((SELECT value FROM progress WHERE name = 'oldest_kept'), 0)"

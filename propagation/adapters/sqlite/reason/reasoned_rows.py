@@ -24,7 +24,7 @@ MERGES_THROUGH = (
     "INSERT INTO progress VALUES ('merged', json_array_length(?1)) ON CONFLICT (name) DO UPDATE"
     " SET value = value + excluded.value"
 )
-# How many there were, for as long as nothing is pruned or withdrawn.
+# Doctor compares these numbers with the rows, until something is pruned or withdrawn.
 GRADIENTS_THROUGH = (
     "INSERT OR REPLACE INTO progress SELECT 'gradient', max(rowid) FROM gradient"
     " HAVING max(rowid) IS NOT NULL"

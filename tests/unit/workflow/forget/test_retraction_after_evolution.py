@@ -107,6 +107,25 @@ async def all_messages(engine):
     ]
 
 
+async def choose(engine, users, items, negative=None):
+    """Users choose items, each event in a round of its own; return the event ids."""
+    ids = []
+    for place, item in enumerate(items):
+        for user in users:
+            ids.append(f"{user.id}-{place}")
+            chosen = NewInteraction(
+                event_id=ids[-1],
+                user_id=user.id,
+                item_id=item,
+                negative_id=negative,
+                time=place,
+                content_hash=ids[-1],
+            )
+            await push(engine, [chosen])
+            await engine.run_round()
+    return ids
+
+
 async def test_evolved_routers_do_not_stand_for_what_two_forgotten_users_brought(made, monkeypatch):
     monkeypatch.setattr(Verdict, "published", True)
     engine = await made(
@@ -118,14 +137,7 @@ async def test_evolved_routers_do_not_stand_for_what_two_forgotten_users_brought
         await engine.drain()
         await engine.run_round()
     users = [ClientKey(kind=ClientKind.USER, id=f"loner-{n}") for n in range(2)]
-    for place, item in enumerate(("tape", "jazz1", "tape", "opera2")):
-        for user in users:
-            id_ = f"{user.id}-{place}"
-            chosen = NewInteraction(
-                event_id=id_, user_id=user.id, item_id=item, time=place, content_hash=id_
-            )
-            await push(engine, [chosen])
-            await engine.run_round()
+    await choose(engine, users, ("tape", "jazz1", "tape", "opera2"))
     for number in range(4):
         await engine.evolve()
         await push(engine, stream(STYLES[:3], 20, seed=70 + number))
@@ -146,20 +158,7 @@ async def test_evolved_routers_lose_what_only_withdrawn_choices_counted(made, mo
     await engine.upsert_clients([ClientChange(key=tape, attributes=("jazz", "kolibri zonk"))])
     await engine.drain()
     users = [ClientKey(kind=ClientKind.USER, id=f"loner-{n}") for n in range(2)]
-    mine = []
-    for place, item in enumerate(("jazz1", "jazz2", "jazz3", "tape", "tape")):
-        for user in users:
-            mine.append(f"{user.id}-{place}")
-            chosen = NewInteraction(
-                event_id=mine[-1],
-                user_id=user.id,
-                item_id=item,
-                negative_id="opera2",
-                time=place,
-                content_hash=mine[-1],
-            )
-            await push(engine, [chosen])
-            await engine.run_round()
+    mine = await choose(engine, users, ("jazz1", "jazz2", "jazz3", "tape", "tape"), "opera2")
     for number in range(3):
         await engine.evolve()
         await push(engine, stream(STYLES[:3], 12, seed=70 + number))
