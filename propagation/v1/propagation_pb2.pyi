@@ -2059,8 +2059,8 @@ class RouterMember(_message.Message):
     semantic: a cosine. Of a session router: the item's lift. 0 with `count`.
     """
     from_sequence: _builtins.int
-    """The sequence since which the client belongs to the router. 0 with `count`, and of a session
-    router.
+    """The sequence since which the client belongs to the router. 0 with `count`, of a session router,
+    and without the role analyst: an item's may be that of its first user's choice.
     """
     @_builtins.property
     def client(self) -> Global___ClientKey:

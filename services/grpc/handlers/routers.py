@@ -185,7 +185,7 @@ class RoutersHandler(Servicer):
                 client=key_to_proto(clients[edge.ref].key),
                 title=clients[edge.ref].title,
                 score=edge.score,
-                from_sequence=edge.from_sequence,
+                from_sequence=edge.from_sequence if admitted_caller.get().sees_users else 0,
             )
             for edge in edges
             if edge.ref in clients
