@@ -97,25 +97,21 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         return sorted(found, key=lambda one: (one.text.profile.ref, one.text.profile.version))
 
     async def names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
-        return frozenset(
-            [name for name in sorted(names) if await self._is_used_by_another(ref, name)]
-        )
-
-    async def _is_used_by_another(self, ref: int, name: str) -> bool:
+        used: set[str] = set()
         last = -1
-        while True:
+        while unfound := names - used:
             row = await self._database.row(
-                "forget/search/texts_with_word",
+                "forget/search/texts_with_words",
                 after=last,
                 limit=CLIENTS_PER_READ,
                 ref=ref,
-                word=ascii_word(name),
+                words=sorted({ascii_word(name) for name in unfound}),
             )
             if row is None or row[0] is None:
-                return False
+                break
             last = row[0]
-            if any(says(texts, name) for texts in row[1]):
-                return True
+            used.update(name for name in unfound if any(says(texts, name) for texts in row[1]))
+        return frozenset(used)
 
     async def clients_naming(self, words: frozenset[str]) -> frozenset[int]:
         found: set[int] = set()
