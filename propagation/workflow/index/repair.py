@@ -4,9 +4,8 @@ Points that differ from the graph are made again, or deleted.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import groupby
 
 from propagation.model import RouterVersion, kind_of
 from propagation.ports import COLLECTIONS, Collection, GraphStore, IndexChange, IndexWriter, Point
@@ -17,7 +16,6 @@ UNWRITTEN = 0
 SECOND_LOOK_SECONDS = 1.0
 ALL_CHANGES = 1_000_000
 OnProgress = Callable[[int, int], None]
-Refresh = Callable[[], Awaitable[object]]
 Key = int | str
 
 
@@ -30,13 +28,20 @@ class Difference:
     """How one collection of an index differs from the graph.
 
     Attributes:
-        stale: Points to make again.
-        count: How many points differ, without those that the outbox will mend.
+        behind: Versions of the graph that the index lacks.
+        ahead: Versions of the index that the graph lacks.
+        waiting: Points that the outbox will mend.
     """
 
     collection: Collection
-    stale: Sequence[Key]
-    count: int
+    behind: Mapping[Key, int]
+    ahead: Mapping[Key, int]
+    waiting: Set[Key]
+
+    @property
+    def unexplained(self) -> int:
+        """How many points differ, without those that the outbox will mend."""
+        return len(self.behind.keys() - self.waiting) + len(self.ahead)
 
 
 @dataclass
@@ -54,64 +59,66 @@ class IndexRepair:
         self,
         writer: IndexWriter,
         progress: OnProgress,
-        refresh: Refresh | None = None,
+        refresh: Callable[[], Awaitable[object]] | None = None,
         collections: Iterable[Collection] = Collection,
     ) -> int:
         """Make points again, or delete them, until the index equals the graph.
 
         Args:
             progress: Gets how many points are done, and how many there are to do.
-            refresh: Makes the writer see what other processes wrote meanwhile. If given, points
-                that differ are looked at twice: another process may be about to write them, or to
-                commit what they show.
+            refresh: Makes the writer see what other processes wrote meanwhile. If given, and the
+                outbox does not explain what differs, the index is looked at twice: another process
+                may be about to write it, or to commit what it shows.
             collections: Those to compare.
 
         Returns:
-            How many points differed.
+            How many points were made; with `refresh`, how many differed unexplained.
 
         Raises:
             IndexUnavailable: The index does not answer.
         """
-        differences = await asyncio.gather(
-            *(self._delete_ahead(writer, one, refresh) for one in collections)
-        )
-        done, total = 0, sum(len(one.stale) for one in differences)
-        for one in differences:
-            for start in range(0, len(one.stale), CLIENTS_A_CALL):
-                keys = one.stale[start : start + CLIENTS_A_CALL]
-                await writer.upsert(
-                    one.collection, await self._current_points(one.collection, keys)
-                )
-                done += len(keys)
-                progress(done, total)
-        return sum(one.count for one in differences)
-
-    async def _delete_ahead(
-        self, writer: IndexWriter, collection: Collection, refresh: Refresh | None
-    ) -> Difference:
-        """Compare a collection by version, and delete points that the graph does not have.
-
-        Look again at what differs. What a process commits waits in the outbox until it is written:
-        a point that is behind without waiting there would stay so. Cold start indexes its texts a
-        moment before it commits them. An index never goes back to an older version by itself.
-        """
-        indexed = await writer.versions(collection)
-        stored = await self._stored_versions(collection)
-        behind = _later(stored, indexed)
-        ahead = _later(indexed, stored)
-        waiting: set[Key] = set()
-        if refresh is not None and (behind or ahead):
+        differences = await self._compare(writer, dict.fromkeys(collections))
+        if refresh is not None and any(one.unexplained for one in differences):
             await asyncio.sleep(SECOND_LOOK_SECONDS)
-            changes = await self.store.pending_changes(0, ALL_CHANGES)
-            waiting = {change.key for change in changes if change.collection == collection}
             await refresh()
-            behind = _later(behind, await writer.versions(collection))
+            differences = await self._compare(writer, {one.collection: one for one in differences})
+        stale: list[tuple[Collection, Key]] = []
+        for one in differences:
+            await writer.delete(one.collection, list(one.ahead))
+            stale += [(one.collection, key) for key in (*one.behind, *one.ahead)]
+        for start in range(0, len(stale), CLIENTS_A_CALL):
+            part = stale[start : start + CLIENTS_A_CALL]
+            await self._write_current(writer, part)
+            progress(start + len(part), len(stale))
+        return len(stale) if refresh is None else sum(one.unexplained for one in differences)
+
+    async def _compare(
+        self, writer: IndexWriter, collections: Mapping[Collection, Difference | None]
+    ) -> list[Difference]:
+        """Compare collections by version.
+
+        What a process commits waits in the outbox until it is written. Cold start indexes its texts
+        a moment before it commits them. An index never goes back to an older version by itself.
+
+        Args:
+            writer: Of the index.
+            collections: How each differed before, if this is the second look: only what still
+                differs counts.
+        """
+        changes = await self.store.pending_changes(0, ALL_CHANGES)
+        differences = []
+        for collection, before in collections.items():
+            indexed = await writer.versions(collection)
             stored = await self._stored_versions(collection)
-            ahead = _later(ahead, stored)
-        if ahead:
-            await writer.delete(collection, list(ahead))
-        stale = [*behind, *(key for key in ahead if key in stored)]
-        return Difference(collection, stale, len(behind.keys() - waiting) + len(ahead))
+            differences.append(
+                Difference(
+                    collection,
+                    behind=_later(before.behind if before else stored, indexed),
+                    ahead=_later(before.ahead if before else indexed, stored),
+                    waiting={change.key for change in changes if change.collection == collection},
+                )
+            )
+        return differences
 
     async def _stored_versions(self, collection: Collection) -> dict[Key, int]:
         """Return the version of each point that the graph asks for.
@@ -137,18 +144,20 @@ class IndexRepair:
         }
 
     async def carry_over(self, writer: IndexWriter, changes: Sequence[IndexChange]) -> None:
-        """Write the points of changes in the outbox; drop the changes.
+        """Write the points of changes in the outbox; drop the changes."""
+        await self._write_current(writer, [(change.collection, change.key) for change in changes])
+        await self.store.drop_changes(changes)
 
-        Points are written as the graph has them now.
-        """
-        ordered = sorted(changes, key=lambda change: change.collection)
-        for collection, group in groupby(ordered, key=lambda change: change.collection):
-            keys = list(dict.fromkeys(change.key for change in group))
+    async def _write_current(
+        self, writer: IndexWriter, places: Sequence[tuple[Collection, Key]]
+    ) -> None:
+        """Write points as the graph has them now, and delete those that it lacks."""
+        for collection in dict.fromkeys(of for of, _ in places):
+            keys = list(dict.fromkeys(key for of, key in places if of == collection))
             points = await self._current_points(collection, keys)
             written = {point.key for point in points}
             await writer.upsert(collection, points)
             await writer.delete(collection, [key for key in keys if key not in written])
-        await self.store.drop_changes(changes)
 
     async def _current_points(
         self, collection: Collection, keys: Sequence[int | str]

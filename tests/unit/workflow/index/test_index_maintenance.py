@@ -15,7 +15,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, IndexUnavailable, NewInteraction
 from propagation.ports import Collection, Point
 from propagation.workflow.compose import Ports, compose
-from propagation.workflow.index import maintenance
+from propagation.workflow.index import maintenance, repair
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -373,6 +373,36 @@ async def test_a_difference_is_found_by_version_at_start_and_mended(tmp_path, wi
         assert await differences(engine) == set()
     async with engine_on(tmp_path, wire) as engine:
         assert engine.index_maintenance.repaired == 0
+
+
+async def test_what_waits_in_the_outbox_needs_no_second_look(tmp_path, wire, monkeypatch):
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        engine.vectors.feed.problem = "killed before it wrote"
+        await live(engine, "unwritten")
+        assert await differences(engine)
+    monkeypatch.setattr(repair, "SECOND_LOOK_SECONDS", 3_600)
+    async with asyncio.timeout(60), engine_on(tmp_path, wire) as engine:
+        assert await differences(engine) == set()
+        assert engine.index_maintenance.repaired == 0
+
+
+async def test_an_index_is_refreshed_once_for_all_its_collections(tmp_path, wire, monkeypatch):
+    monkeypatch.setattr(repair, "SECOND_LOOK_SECONDS", 0)
+    refreshed = []
+
+    async def refresh():
+        refreshed.append(True)
+
+    async with engine_on(tmp_path, wire) as engine:
+        await live(engine, "before")
+        await engine.vectors.feed.settle()
+        for collection in (Collection.USERS, Collection.ITEMS):
+            await engine.index.delete(collection, list(await engine.index.versions(collection)))
+        mended = repair.IndexRepair(engine.store, engine.vectors, engine.numbers)
+        assert await mended.run(engine.index, repair.no_progress, refresh) == 12 + 3
+        assert await differences(engine) == set()
+    assert len(refreshed) == 1, "each refresh of the NumPy index reads every point"
 
 
 async def test_an_index_of_another_model_or_dimension_is_made_again(tmp_path, wire):
