@@ -1,6 +1,7 @@
 """Arrays of checkpoints in pieces, as every graph store keeps them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
 from typing import Any
 from zlib import crc32
 
@@ -33,8 +34,10 @@ def array_of(name: str, dtype: str, shape: Sequence[int], pieces: Iterable[bytes
     Raises:
         DamagedNumbers: Pieces are missing or damaged.
     """
-    data = bytearray().join(pieces)
+    data = BytesIO()
+    data.writelines(pieces)  # a list of them would be a second copy
     with naming_damage(f"{name} in a checkpoint of the numbers"):
-        if data.endswith(digest_of(data[:-DIGEST_BYTES], dtype, list(shape))):
-            del data[-DIGEST_BYTES:]
-        return np.frombuffer(data, dtype).reshape(shape)
+        whole = data.getbuffer()
+        values = whole[:-DIGEST_BYTES]
+        has_digest = whole[-DIGEST_BYTES:] == digest_of(values, dtype, list(shape))
+        return np.frombuffer(values if has_digest else whole, dtype).reshape(shape)

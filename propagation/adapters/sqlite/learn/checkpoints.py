@@ -114,7 +114,7 @@ class SqliteCheckpoints(SqlitePart):
             pieces = connection.execute(
                 "SELECT data FROM checkpoint_part WHERE checkpoint = ? AND name = ? ORDER BY part",
                 (row[0], name),
-            ).fetchall()
+            )
             arrays[name] = array_of(name, dtype, orjson.loads(shape), (data for (data,) in pieces))
         return Checkpoint(sequence=row[1], epoch=row[2], barrier=bool(row[3]), arrays=arrays)
 
