@@ -26,8 +26,8 @@ MERGES_THROUGH = (
 )
 # Doctor compares these numbers with the rows, until something is pruned or withdrawn.
 GRADIENTS_THROUGH = (
-    "INSERT OR REPLACE INTO progress SELECT 'gradient', max(rowid) FROM gradient"
-    " HAVING max(rowid) IS NOT NULL"
+    "INSERT OR REPLACE INTO progress SELECT 'gradient', rowid FROM gradient ORDER BY rowid DESC"
+    " LIMIT 1"
 )
 # Numbered in their order, up to the number that MERGES_THROUGH left.
 PUT_MERGED = (
