@@ -139,11 +139,16 @@ class RoundStore(Protocol):
         A new client has ().
         """
 
-    async def holders_of(self, attribute: str, limit: int) -> Sequence[int]:
-        """Return at most `limit` holders of an attribute.
+    async def holders_of(
+        self, attributes: Sequence[str], limit: int
+    ) -> Mapping[str, Sequence[int]]:
+        """Return at most `limit` holders of each attribute.
+
+        It reads what every client holds: ask for many attributes at a time.
 
         Returns:
-            Refs, ascending, of clients that held it at the last round.
+            Refs, ascending, of clients that held it at the last round; attributes that nobody held
+            are left out.
         """
 
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:

@@ -114,7 +114,7 @@ class Tracer:
         known = (await self.store.get_attributes([attribute])).get(attribute)
         if known is None or known.users < least_users:
             raise NotFound("attribute", attribute)
-        holders = await self.store.holders_of(attribute, CONTRIBUTIONS)
+        holders = (await self.store.holders_of([attribute], CONTRIBUTIONS)).get(attribute, ())
         rare = await self.numbers.rarely_chosen(holders, least_users)
         for ref in holders:
             async for path in self.trace_client(ref, attribute, with_events=ref not in rare):

@@ -86,8 +86,9 @@ class AttributePerception:
         least = self.settings.min_support
         supported = supported_names(known | recounted, least)
         travelling = await asyncio.to_thread(self._travelling, arrived, names, supported)
-        newly = supported - supported_names(known, least)
-        travelling += await self._held_back(known, newly, travelling, names)
+        travelling += await self._held_back(
+            known, supported - supported_names(known, least), travelling, names
+        )
         return PerceivedAttributes(
             rows=[
                 *await self._with_routers(recounted, new),
@@ -186,19 +187,16 @@ class AttributePerception:
             newly: Those that enough users hold now, and did not before.
             travelling: What travels anyway.
         """
-        holders = {
-            name: await self.store.holders_of(name, before.holders)
-            for name, before in known.items()
-            if name in newly and before.holders > 0
-        }
+        most = max((known[name].holders for name in newly & known.keys()), default=0)
+        holders = await self.store.holders_of(sorted(newly), most) if most else {}
         texts = await self.texts.load_newest(
             sorted({ref for refs in holders.values() for ref in refs})
         )
         found = {(arrival.ref, arrival.attribute) for arrival in travelling}
         return [
             Arrival(name, ref, texts[ref].version, newest)
-            for name, refs in holders.items()
-            for ref in refs
+            for name in known
+            for ref in holders.get(name, ())
             if ref in texts and (ref, name) not in found
             for newest in _sequences_of(texts[ref], name, names)
             if not is_catalogue(ref, newest)

@@ -71,10 +71,10 @@ async def test_a_round_is_invisible_until_it_is_published(store):
     assert (await store.get_attributes(["jazz", "opera"]))["jazz"].holders == 2, (
         "after: its attributes"
     )
-    assert (await store.client_attributes([BOB, ANN]), await store.holders_of("jazz", 9)) == (
-        {BOB: ("jazz",), ANN: ()},
-        [BOB],
-    ), "after: who holds them"
+    assert (
+        await store.client_attributes([BOB, ANN]),
+        await store.holders_of(["jazz", "dub"], 9),
+    ) == ({BOB: ("jazz",), ANN: ()}, {"jazz": [BOB]}), "after: who holds them"
 
 
 async def test_the_last_rounds_are_the_published_ones_newest_last(store):

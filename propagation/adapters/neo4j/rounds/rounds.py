@@ -174,13 +174,14 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         }
         return {ref: held.get(ref, ()) for ref in refs}
 
-    async def holders_of(self, attribute: str, limit: int) -> Sequence[int]:
-        return [
-            row[0]
-            for row in await self._database.rows(
-                "rounds/attributes/clients_with_attribute", name=attribute, limit=limit
+    async def holders_of(
+        self, attributes: Sequence[str], limit: int
+    ) -> Mapping[str, Sequence[int]]:
+        return dict(
+            await self._database.table(
+                "rounds/attributes/clients_with_attributes", names=list(attributes), limit=limit
             )
-        ]
+        )
 
     async def _stage(self, calls: Sequence[StageCall]) -> Sequence[None]:
         """Stage calls, in one commit if they fit into it.

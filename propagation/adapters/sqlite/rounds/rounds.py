@@ -203,16 +203,18 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
 
     @reads
     def holders_of(
-        self, connection: sqlite3.Connection, attribute: str, limit: int
-    ) -> Sequence[int]:
-        return [
-            row[0]
-            for row in connection.execute(
-                "SELECT h.ref FROM held h, json_each(h.names) n WHERE n.value = ? ORDER BY "
-                "h.ref LIMIT ?",
-                (attribute, limit),
-            )
-        ]
+        self, connection: sqlite3.Connection, attributes: Sequence[str], limit: int
+    ) -> Mapping[str, Sequence[int]]:
+        found = many(
+            connection,
+            "SELECT json_group_array(json_array(name, json(refs))) FROM (SELECT name,"
+            " json_group_array(ref) AS refs FROM (SELECT n.value AS name, h.ref, row_number() OVER"
+            " (PARTITION BY n.value ORDER BY h.ref) AS place FROM held h, json_each(h.names) n"
+            " WHERE n.value IN (SELECT value FROM json_each(?))) WHERE place <= ? GROUP BY name)",
+            to_json(list(attributes)),
+            limit,
+        )
+        return {name: sorted(refs) for name, refs in found}
 
 
 def last_rounds(connection: sqlite3.Connection, limit: int) -> list[Round]:
