@@ -149,6 +149,7 @@ class Monitor:
         """
         for collector in (
             CounterCollector(worker.counters),
+            CounterCollector(engine.store.retries),
             CostCollector(lambda: engine.expenses.this_run),
         ):
             self._metrics.registry.register(collector)

@@ -43,6 +43,7 @@ class Neo4jStore(
         """Take the server's clock where `clock` is None."""
         self.database = Neo4jDatabase(settings, load_statements(), clock)
         super().__init__(self.database)
+        self.retries = self.database.retries
 
     async def open(self) -> None:
         try:

@@ -4,6 +4,7 @@ A process that drafts texts reads it beside the one that holds it.
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -49,6 +50,7 @@ class SqliteStore(
     def __init__(self, path: Path, clock: Clock) -> None:
         self.database = Database(path, Directory(clock))
         super().__init__(self.database)
+        self.retries: Counter[tuple[str, str]] = Counter()  # its one writer meets no deadlock
 
     async def open(self) -> None:
         self.database.open()

@@ -3,6 +3,7 @@
 An adapter implements all its ports on one database.
 """
 
+from collections import Counter
 from typing import Protocol
 
 from propagation.model import PropagationError
@@ -49,7 +50,12 @@ class GraphStore(
     Every commit is atomic and durable before its method returns. Every method raises
     StoreUnreachable while a server does not answer, and StoreFull if nothing more can be written.
     Strings hold any Unicode except U+0000; a store raises InvalidInput for it.
+
+    Attributes:
+        retries: How often transactions were begun again, by (metric, statement).
     """
+
+    retries: Counter[tuple[str, str]]
 
     async def open(self) -> None:
         """Connect, check the database, and bring its schema up to date.

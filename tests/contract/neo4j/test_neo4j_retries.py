@@ -40,7 +40,7 @@ async def crossed(store):
     return await asyncio.gather(both(ANN, BOB), both(BOB, ANN), return_exceptions=True), begun
 
 
-async def test_a_deadlock_is_tried_again_and_both_come_through(tmp_path):
+async def test_a_deadlock_is_tried_again_and_both_come_through(tmp_path, caplog):
     store = await store_on(tmp_path, 30.0)
     try:
         await known_clients(store)
@@ -48,6 +48,10 @@ async def test_a_deadlock_is_tried_again_and_both_come_through(tmp_path):
         assert outcomes == [None, None]
         assert sum(begun.values()) > 2, "somebody had to begin again"
         assert [await store.get_blob(f"of {ref}") for ref in (ANN, BOB)] == [b"here", b"here"]
+        again = sum(begun.values()) - 2
+        assert store.retries == {("transactions_retried_total", "reason/texts/lock_clients"): again}
+        ours = [one for one in caplog.records if one.name.startswith("propagation")]
+        assert sum(one.args[0] for one in ours) == again, "a line a transaction says how often"
     finally:
         await store.close()
 
@@ -81,7 +85,7 @@ async def test_a_transaction_that_lost_a_node_is_run_again(tmp_path):
         nonlocal begun
         begun += 1
         if begun == 1:
-            result = await transaction._transaction.run("CREATE (n:Fact) DELETE n SET n:Gone")
+            result = await transaction.driver_transaction.run("CREATE (n:Fact) DELETE n SET n:Gone")
             await result.consume()
         await transaction.execute("connection/store_fact", name="again", value=b"here")
 

@@ -1,10 +1,18 @@
 """Runs named statements in managed transactions of the official driver."""
 
+import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction, unit_of_work
+from neo4j import (
+    AsyncDriver,
+    AsyncGraphDatabase,
+    AsyncManagedTransaction,
+    AsyncResult,
+    unit_of_work,
+)
 from neo4j.exceptions import ClientError, DriverError, Neo4jError
 
 from propagation.adapters.neo4j.connection.errors import (
@@ -20,8 +28,12 @@ from propagation.model import LeaseLost, StoreBusy
 from propagation.ports import Clock, Lease
 
 FIRST_RETRY_SECONDS = 0.05
+RETRY_GROWTH = 1.2
+"""Doubled pauses, the driver's own, soon outlast the deadlock, and then `retry_seconds`."""
+RETRIED = "transactions_retried_total"
 INDEX_EXISTS = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 class Transaction:
@@ -31,7 +43,8 @@ class Transaction:
     """
 
     def __init__(self, transaction: AsyncManagedTransaction, database: "Neo4jDatabase") -> None:
-        self._transaction = transaction
+        self.driver_transaction = transaction
+        self.last_statement = "its begin"
         self._database = database
 
     def now(self) -> int | None:
@@ -40,8 +53,7 @@ class Transaction:
 
     async def rows(self, name: str, /, **parameters: object) -> list[list[Any]]:
         """Return every row of a statement, as lists."""
-        result = await self._transaction.run(self._database.query(name, parameters), parameters)
-        return await result.values()
+        return await (await self._run(name, parameters)).values()
 
     async def table(self, name: str, /, **parameters: object) -> list[list[Any]]:
         """Return the rows of a statement that collects them into one record.
@@ -67,8 +79,12 @@ class Transaction:
 
     async def execute(self, name: str, /, **parameters: object) -> None:
         """Run a statement and ignore its rows."""
-        result = await self._transaction.run(self._database.query(name, parameters), parameters)
-        await result.consume()
+        await (await self._run(name, parameters)).consume()
+
+    async def _run(self, name: str, parameters: dict[str, Any]) -> AsyncResult:
+        self.last_statement = name
+        query = self._database.query(name, parameters)
+        return await self.driver_transaction.run(query, parameters)
 
     async def check_lease(self, lease: Lease) -> None:
         """Check that a lease is still held.
@@ -91,6 +107,8 @@ class Neo4jDatabase:
 
     Attributes:
         sent: How many statements were sent.
+        retries: How often transactions were begun again, as a metric by the statement at which the
+            first attempt stopped.
         after_commit: Runs what commits leave to do; closing waits for it.
     """
 
@@ -107,6 +125,7 @@ class Neo4jDatabase:
         """
         self.settings = settings
         self.sent = 0
+        self.retries: Counter[tuple[str, str]] = Counter()
         self._statements = statements
         self._clock = clock
         self._driver: AsyncDriver | None = None
@@ -150,6 +169,7 @@ class Neo4jDatabase:
             connection_acquisition_timeout=seconds,
             max_transaction_retry_time=self.settings.retry_seconds,
             initial_retry_delay=FIRST_RETRY_SECONDS,
+            retry_delay_multiplier=RETRY_GROWTH,
             max_connection_pool_size=connections,
             notifications_min_severity="OFF",
         )
@@ -185,7 +205,7 @@ class Neo4jDatabase:
             StoreUnreachable: The server did not answer in time.
             StoreRefused: The server refused the user, the password or the database.
         """
-        return await self._run(lambda one: work(Transaction(one, self)), writing=False)
+        return await self._run(work, writing=False)
 
     async def write(self, work: Callable[[Transaction], Awaitable[T]], *leases: Lease) -> T:
         """Run work in one transaction, which is committed when this returns.
@@ -203,36 +223,49 @@ class Neo4jDatabase:
             StoreFull: The server's disk is full.
         """
 
-        async def run(one: AsyncManagedTransaction) -> T:
-            transaction = Transaction(one, self)
+        async def run(transaction: Transaction) -> T:
             for lease in leases:
                 await transaction.check_lease(lease)
             return await work(transaction)
 
         return await self._run(run, writing=True)
 
-    async def _run(
-        self, work: Callable[[AsyncManagedTransaction], Awaitable[T]], *, writing: bool
-    ) -> T:
+    async def _run(self, work: Callable[[Transaction], Awaitable[T]], *, writing: bool) -> T:
         """Run work under the caller's and the server's time limits.
 
         The server's limit ends a transaction whose process is frozen, with the locks that it holds.
         """
+        attempts: list[Transaction] = []
 
         async def attempt(transaction: AsyncManagedTransaction) -> T:
+            attempts.append(Transaction(transaction, self))
             try:
-                return await work(transaction)
+                return await work(attempts[-1])
             except ClientError as error:
                 if error.code != ENTITY_NOT_FOUND:
                     raise
                 raise EntityDeleted(error.message) from error
 
-        async with (
-            self._limited(writing=writing) as driver,
-            driver.session(database=self.settings.database) as session,
-        ):
-            execute = session.execute_write if writing else session.execute_read
-            return await execute(unit_of_work(timeout=self.settings.answer_seconds)(attempt))
+        try:
+            async with (
+                self._limited(writing=writing) as driver,
+                driver.session(database=self.settings.database) as session,
+            ):
+                execute = session.execute_write if writing else session.execute_read
+                return await execute(unit_of_work(timeout=self.settings.answer_seconds)(attempt))
+        finally:
+            if len(attempts) > 1:
+                self._note_retries(len(attempts) - 1, attempts[0].last_statement)
+
+    def _note_retries(self, times: int, statement: str) -> None:
+        """Count and log that a transaction was begun again: one line instead of the driver's."""
+        self.retries[RETRIED, statement] += times
+        log.warning(
+            "a transaction was begun again, as the graph server asked (a deadlock, for example):"
+            " %d times, first at %s",
+            times,
+            statement,
+        )
 
     @asynccontextmanager
     async def _limited(self, *, writing: bool) -> AsyncIterator[AsyncDriver]:
@@ -248,8 +281,8 @@ class Neo4jDatabase:
     async def define(self, text: str) -> None:
         """Run a statement of cypher/schema in its own transaction."""
 
-        async def work(transaction: AsyncManagedTransaction) -> None:
-            await (await transaction.run(text)).consume()
+        async def work(transaction: Transaction) -> None:
+            await (await transaction.driver_transaction.run(text)).consume()
 
         try:
             await self._run(work, writing=True)
