@@ -1,5 +1,6 @@
 """The demo from start to end."""
 
+import atexit
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable
@@ -122,7 +123,9 @@ async def demo_service(script: DemoScript, *, scripted: bool) -> AsyncIterator[s
 def _log_to_file() -> None:
     """Send the log to a file that is open until the process ends."""
     OUT.mkdir(exist_ok=True)
-    with redirect_stderr(LOG.open("w", encoding="utf-8")):
+    log = LOG.open("w", encoding="utf-8")
+    atexit.register(log.close)
+    with redirect_stderr(log):
         configure_logging("console")
 
 

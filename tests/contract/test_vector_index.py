@@ -1,12 +1,14 @@
 """What a vector index means. An adapter joins with a fixture that opens one, and opens it again
 after a stop."""
 
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import numpy as np
 import pytest
 from qdrant_client import AsyncQdrantClient, models
+from qdrant_client.local.persistence import CollectionPersistence
 
 from propagation.adapters.neo4j.index.points import Neo4jPoints
 from propagation.adapters.neo4j.store import Neo4jStore
@@ -27,6 +29,7 @@ pytestmark = [
 ]
 Reopen = Callable[[], Awaitable[VectorIndex]]
 DIMENSION = 4
+SHARED = 3  # of PEP 249: threads may share connections
 
 
 async def _numpy_on_sqlite(path, stack: AsyncExitStack) -> VectorIndex:
@@ -34,6 +37,12 @@ async def _numpy_on_sqlite(path, stack: AsyncExitStack) -> VectorIndex:
     await store.open()
     stack.push_async_callback(store.close)
     return NumpyIndex(SqlitePoints(store.database))
+
+
+# Two connections that the local mode never closes, of which Python warns since 3.13: that of a
+# collection that is dropped, and one that asks whether SQLite may be shared by threads.
+CollectionPersistence.__del__ = CollectionPersistence.close
+CollectionPersistence.CHECK_SAME_THREAD = sqlite3.threadsafety != SHARED
 
 
 async def _qdrant_local(path, stack: AsyncExitStack) -> VectorIndex:

@@ -7,6 +7,7 @@ import os
 import signal
 import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 
@@ -49,7 +50,8 @@ def serve_with_many_checkpoints(database, pipe):
 
 def unfinished(database):
     """(checkpoints that are being written, their parts so far)."""
-    with sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10) as connection:
+    reading = sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10)
+    with closing(reading) as connection:
         return connection.execute(UNFINISHED).fetchone()
 
 

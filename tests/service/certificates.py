@@ -21,15 +21,24 @@ class Pair:
 def authority(folder: Path, name: str) -> Pair:
     """Make a self-signed authority."""
     made = _paths(folder, name)
-    _openssl("req", "-x509", *_key(made), "-days", "2", "-subj", f"/CN={name}")
+    usage = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
+    _openssl("req", "-x509", *_key(made), *usage, "-days", "2", "-subj", f"/CN={name}")
     return made
 
 
-def signed(folder: Path, name: str, by: Pair) -> Pair:
-    """Make a certificate for localhost and 127.0.0.1, signed by an authority."""
+NAMES = "subjectAltName=DNS:localhost,IP:127.0.0.1"
+KEYS = "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid"
+
+
+def signed(folder: Path, name: str, by: Pair, *, strict: bool = True) -> Pair:
+    """Make a certificate for localhost and 127.0.0.1, signed by an authority.
+
+    Args:
+        strict: Name the keys, as clients want it by default since Python 3.13.
+    """
     made, request = _paths(folder, name), folder / f"{name}.csr"
     extensions = folder / f"{name}.ext"
-    extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    extensions.write_text(f"{NAMES}\n{KEYS}\n" if strict else f"{NAMES}\n")
     _openssl(
         "req",
         "-new",

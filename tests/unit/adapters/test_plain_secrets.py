@@ -16,6 +16,7 @@ from propagation.adapters.openai.endpoint.client import ModelClient
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.qdrant.server import connect
 from propagation.adapters.shared.plain_secrets import PlainSecret, refuse_plain_secret
+from services import server
 from services.cli.app import app
 
 SECRET = "very-secret"
@@ -114,6 +115,7 @@ def test_every_command_refuses_before_it_sends_anything(
     tmp_path, monkeypatch, variables, command, named
 ):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(server, "configure_logging", lambda _: None)  # of this process's tests
     (tmp_path / "clients.jsonl").write_text("")
     (tmp_path / "events.jsonl").write_text(
         "".join(

@@ -117,8 +117,12 @@ def open_reader(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlit
         patience_seconds: How long it waits at most.
     """
     connection = connect(path, patience_seconds)
-    connection.execute("PRAGMA query_only=ON")
-    connection.execute(f"PRAGMA cache_size=-{READER_CACHE_KIB}")
+    try:
+        connection.execute("PRAGMA query_only=ON")
+        connection.execute(f"PRAGMA cache_size=-{READER_CACHE_KIB}")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -1,0 +1,40 @@
+"""Run the fast tests on each of them, but for the version of this environment: `make test` did."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from packaging.specifiers import SpecifierSet
+
+from tests.versions.interpreters import candidates, interpreter_at, oldest_and_newest
+
+ROOT = Path(__file__).parents[2]
+
+
+def main() -> int:
+    """Return the exit code."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    requirement = SpecifierSet(project["requires-python"])
+    interpreters = filter(None, map(interpreter_at, candidates(os.environ)))
+    chosen = oldest_and_newest(interpreters, requirement)
+    if not chosen:
+        print(f"no Python {requirement} is found here", file=sys.stderr)
+        return 1
+    print(f"of Python {requirement}, oldest and newest: {', '.join(map(str, chosen))}", flush=True)
+    for interpreter in chosen:
+        if interpreter.minor == sys.version_info[:2]:
+            print(f"{interpreter}: `make test` runs the fast tests on this version", flush=True)
+            continue
+        folder = f"build/python{interpreter.version}"
+        print(f"{interpreter}: the fast tests, in {folder}", flush=True)
+        command = ["make", "test", f"VENV={folder}", f"PYTHON={interpreter.path}"]
+        if subprocess.run(command, cwd=ROOT).returncode:
+            print(f"{interpreter}: the fast tests failed", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

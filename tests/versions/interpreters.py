@@ -1,0 +1,81 @@
+"""A search for the Pythons of this machine."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+# What an environment and the tests need; some builds lack one of them.
+QUESTION = (
+    "import ensurepip, sqlite3, ssl, venv, platform, sys;"
+    "print(sys.implementation.name, platform.python_version(), sys.executable)"
+)
+ANSWER_SECONDS = 60
+NAME = re.compile(r"python3(\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python that can make an environment."""
+
+    version: Version
+    path: Path
+
+    @property
+    def minor(self) -> tuple[int, int]:
+        """Its major and minor version; those that differ in the last number only are alike."""
+        return self.version.major, self.version.minor
+
+    def __str__(self) -> str:
+        return f"Python {self.version} ({self.path})"
+
+
+def candidates(environment: Mapping[str, str]) -> Iterator[Path]:
+    """Find programs that may be a Python 3: on PATH, and pyenv's versions."""
+    for folder in environment.get("PATH", "").split(os.pathsep):
+        programs = sorted(Path(folder).glob("python3*")) if folder else ()
+        yield from (path for path in programs if NAME.fullmatch(path.name))
+    root = environment.get("PYENV_ROOT") or Path(environment.get("HOME", "/")) / ".pyenv"
+    yield from sorted(Path(root).glob("versions/*/bin/python3"))
+
+
+def interpreter_at(path: Path) -> Interpreter | None:
+    """Ask a program which Python it is.
+
+    A command of pyenv may exist and name no version, and Debian's Python may lack what makes
+    environments.
+    """
+    try:
+        asked = subprocess.run(
+            [path, "-I", "-c", QUESTION],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=ANSWER_SECONDS,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    name, _, rest = asked.stdout.strip().partition(" ")
+    version, _, executable = rest.partition(" ")
+    return Interpreter(Version(version), Path(executable)) if name == "cpython" else None
+
+
+def oldest_and_newest(
+    interpreters: Iterable[Interpreter], requirement: SpecifierSet
+) -> list[Interpreter]:
+    """Return the first found of the oldest and of the newest version that are supported.
+
+    Returns:
+        One if there is only one version, none if there is none.
+    """
+    by_minor: dict[tuple[int, int], Interpreter] = {}
+    for interpreter in interpreters:
+        if interpreter.version in requirement and not interpreter.version.is_prerelease:
+            by_minor.setdefault(interpreter.minor, interpreter)
+    ordered = [by_minor[minor] for minor in sorted(by_minor)]
+    return ordered[:1] + ordered[1:][-1:]
