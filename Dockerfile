@@ -7,10 +7,12 @@ WORKDIR /src
 COPY requirements-service.lock ./
 RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir --require-hashes -r requirements-service.lock
 COPY pyproject.toml README.md ./
+COPY client client
+COPY propagation_client propagation_client
 COPY propagation propagation
 COPY services services
 COPY cypher cypher
-RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
+RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation ./client . \
     && /venv/bin/pip uninstall --yes pip setuptools
 
 FROM ${PYTHON}

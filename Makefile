@@ -14,20 +14,22 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-neo4j lint types imports proto proto-check bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
+.PHONY: help setup demo test test-slow test-neo4j lint types imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 setup: $(READY)  ## the virtual environment, from the lock
 
-# What the service and its demo need; nobody who only looks waits for the developers' tools.
-$(RUNS): requirements-service.lock pyproject.toml
+# What the service and its demo need; nobody who only looks waits for the developers' tools. The two distributions
+# share `propagation`, so they are installed as paths: the import hooks of both would make it a namespace package.
+$(RUNS): requirements-service.lock pyproject.toml client/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; this is $$($(PYTHON) --version). Name one: make PYTHON=python3.12 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements-service.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		--config-settings editable_mode=compat --editable ./client --editable .
 	@touch $(RUNS)
 
 $(READY): $(RUNS) requirements.lock
@@ -48,6 +50,9 @@ test: $(COMPILED)  ## the fast tests
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 	@$(BIN)/python -m tests.neo4j_server.build
 
+test-versions: $(READY)  ## the fast tests on the oldest and on the newest Python that is found here, but for that of .venv
+	$(BIN)/python -m tests.versions
+
 test-slow: $(COMPILED)  ## the marked ones: crashes, whole replays, the demo
 	$(BIN)/python -m pytest -m slow
 
@@ -64,6 +69,9 @@ types: $(READY)  ## mypy, strict
 
 imports: $(READY)  ## imports run one way
 	$(BIN)/lint-imports
+
+wheels: $(READY)  ## the wheels of the client and of the service, in build/wheels: each is installed alone and tried
+	$(BIN)/python -m tests.wheels
 
 containers: $(READY)  ## docker-compose.yml as Docker Compose reads it, and the Dockerfile's linter; neither needs a Docker engine
 	$(BIN)/hadolint Dockerfile
@@ -138,9 +146,9 @@ down:  ## stop it; volumes stay
 
 lock: $(READY)  ## requirements.lock (all), requirements-service.lock (the image) from pyproject.toml
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
-		--all-extras pyproject.toml -o requirements.lock
+		--no-emit-package preference-propagation-client --all-extras pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
-		--extra image --constraint requirements.lock pyproject.toml -o requirements-service.lock
+		--no-emit-package preference-propagation-client --extra image --constraint requirements.lock pyproject.toml -o requirements-service.lock
 
 clean:  ## everything that was made here
-	rm -rf $(VENV) .cache demo-out build dist *.egg-info
+	rm -rf $(VENV) .cache demo-out build dist *.egg-info client/build client/*.egg-info

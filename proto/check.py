@@ -18,7 +18,7 @@ RELEASED = ROOT / "proto" / "descriptors.binpb"
 
 
 def stale_files() -> Iterator[str]:
-    """List the files of propagation/v1 that differ from the code that proto/ generates."""
+    """List generated files that differ from what their proto generates now."""
     with tempfile.TemporaryDirectory() as folder:
         generate(Path(folder))
         for made in sorted(Path(folder).rglob("*.py*")):

@@ -1,4 +1,7 @@
-"""Generate propagation/v1 from proto/: `python -m proto.generate`."""
+"""Generate propagation/v1 from proto/, and the client's details of failures.
+
+Run `python -m proto.generate`.
+"""
 
 import os
 import sys
@@ -8,7 +11,8 @@ from pathlib import Path
 from grpc_tools import protoc
 
 ROOT = Path(__file__).parent.parent
-SOURCE = "propagation/v1/propagation.proto"
+PROTO = ROOT / "proto"
+API, FAILURES = "propagation/v1/propagation.proto", "propagation_client/status.proto"
 
 
 def generate(out: Path) -> None:
@@ -17,22 +21,25 @@ def generate(out: Path) -> None:
         (str(Path(sys.executable).parent), os.environ.get("PATH", ""))
     )
     _run(
+        PROTO,
+        API,
         f"--python_out={out}",
         f"--grpc_python_out={out}",
         f"--mypy_out={out}",
         f"--mypy_grpc_out={out}",
     )
+    _run(ROOT, FAILURES, f"--python_out={out}", f"--mypy_out={out}")
 
 
 def descriptors(out: Path) -> None:
     """Write the description of the API to the file `out`, as a FileDescriptorSet."""
-    _run(f"--descriptor_set_out={out}")
+    _run(PROTO, API, f"--descriptor_set_out={out}")
 
 
-def _run(*outputs: str) -> None:
+def _run(folder: Path, source: str, *outputs: str) -> None:
     well_known = files("grpc_tools") / "_proto"
-    if protoc.main(["protoc", f"-I{ROOT / 'proto'}", f"-I{well_known}", *outputs, SOURCE]):
-        sys.exit(f"protoc cannot compile proto/{SOURCE}")
+    if protoc.main(["protoc", f"-I{folder}", f"-I{well_known}", *outputs, source]):
+        sys.exit(f"protoc cannot compile {folder / source}")
 
 
 if __name__ == "__main__":

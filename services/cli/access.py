@@ -145,10 +145,10 @@ def ask(
         Unreachable: There is no service.
         Refused: It refused the call.
     """
-    from services.client.stub import Credentials, connect
+    from services.client.stub import connect, credentials_of
 
     async def run() -> T:
-        async with connect(address, Credentials.from_environment(os.environ)) as stub:
+        async with connect(address, credentials_of(os.environ)) as stub:
             return await call(stub)
 
     try:

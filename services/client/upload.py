@@ -5,19 +5,17 @@ the same data adds its new events.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from propagation.datasets.dataset import Event
 from propagation.model import ClientChange, ClientKind
 from propagation.v1 import propagation_pb2 as pb
+from propagation_client.paging import batches
 from services.client.stub import Stub
 
-ROWS_A_CALL = 500
-BYTES_A_CALL = 2 << 20
 EXAMPLES = 5
 KINDS = {ClientKind.USER: pb.CLIENT_KIND_USER, ClientKind.ITEM: pb.CLIENT_KIND_ITEM}
 STATUS = {
@@ -25,7 +23,6 @@ STATUS = {
     pb.INTERACTION_STATUS_DUPLICATE: "duplicate",
     pb.INTERACTION_STATUS_REJECTED: "rejected",
 }
-T = TypeVar("T", pb.Client, pb.Interaction)
 
 
 @dataclass
@@ -55,7 +52,7 @@ async def upload(
     stored so far, after each call.
     """
     report = UploadReport()
-    for changes in _batches(map(client_to_proto, clients)):
+    for changes in batches(map(client_to_proto, clients)):
         answer = await stub.UpsertClients(pb.UpsertClientsRequest(clients=changes))
         report.clients += len(changes)
         report.clients_changed += sum(
@@ -63,7 +60,7 @@ async def upload(
         )
         report.sequence = max(report.sequence, answer.sequence)
         progress(report.clients)
-    for batch in _batches(map(event_to_proto, events)):
+    for batch in batches(map(event_to_proto, events)):
         recorded = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=batch))
         report.sequence = max(report.sequence, recorded.sequence)
         for outcome in recorded.outcomes:
@@ -100,18 +97,3 @@ def event_to_proto(event: Event) -> pb.Interaction:
         weight=event.weight,
         metadata=event.metadata,
     )
-
-
-def _batches(messages: Iterable[T]) -> Iterator[Sequence[T]]:
-    """Split messages into calls below the service's limits of number and size."""
-    batch: list[T] = []
-    size = 0
-    for message in messages:
-        added = message.ByteSize()
-        if batch and (len(batch) == ROWS_A_CALL or size + added > BYTES_A_CALL):
-            yield batch
-            batch, size = [], 0
-        batch.append(message)
-        size += added
-    if batch:
-        yield batch

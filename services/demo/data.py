@@ -14,7 +14,8 @@ from propagation.datasets.generated_town import Wave, generate_town
 from propagation.datasets.load import load_dataset
 from propagation.model import ClientChange, normalize_name
 from propagation.v1 import propagation_pb2 as pb
-from services.client.stub import PAGE_SIZE, Stub, all_pages, list_routers
+from propagation_client import pages, user_key
+from services.client.stub import PAGE_SIZE, Stub, list_routers
 
 MOST_EVENTS = 12_000
 BEFORE_SHARE = 0.85
@@ -190,7 +191,7 @@ async def _tables(
     tables: dict[str, dict[int, float]] = defaultdict(dict)
     for number in names:
         request = pb.GetRouterRequest(number=number, bank=pb.BANK_TASTE, page_size=PAGE_SIZE)
-        async for page in all_pages(stub.GetRouter, request):
+        async for page in pages(stub.GetRouter, request):
             for member in page.members:
                 if member.client.kind == pb.CLIENT_KIND_USER and member.client.id in users:
                     tables[member.client.id][number] = member.score
@@ -245,8 +246,3 @@ async def profiles_of(stub: Stub, users: Sequence[str]) -> dict[str, pb.Profile]
         for user in users
     }
     return {user: (await stub.GetProfile(request)).profile for user, request in requests.items()}
-
-
-def user_key(user: str) -> pb.ClientKey:
-    """Return the key of a user."""
-    return pb.ClientKey(kind=pb.CLIENT_KIND_USER, id=user)

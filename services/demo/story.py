@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from propagation.model import normalize_name
 from propagation.v1 import propagation_pb2 as pb
+from propagation_client import user_key
 from services.client.stub import Stub
-from services.demo.data import DemoScript, profiles_of, user_key
+from services.demo.data import DemoScript, profiles_of
 
 DEEP = 1_000
 SHOWN = 5

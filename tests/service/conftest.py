@@ -14,7 +14,7 @@ import pytest
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.client.stub import Credentials
+from propagation_client import Credentials
 from services.config.settings import ServerSettings, Settings
 from services.security.roles import Role
 from services.security.tokens import new_token, write_tokens

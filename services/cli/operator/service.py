@@ -199,18 +199,14 @@ def health(address: Address = LOOPBACK) -> None:
 
     Exit code 0 if the service is serving, else 1 or 4.
     """
-    import grpc
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-    from services.client.stub import Credentials, explain_failure
+    from services.client.stub import credentials_of, open_client
 
     async def ask() -> bool:
-        async with Credentials.from_environment(os.environ).channel(address) as channel:
-            try:
-                stub = health_pb2_grpc.HealthStub(channel)
-                answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=HEALTH_SECONDS)
-            except grpc.aio.AioRpcError as error:
-                raise explain_failure(error, address) from error
+        async with open_client(address, credentials_of(os.environ)) as client:
+            stub = health_pb2_grpc.HealthStub(client.channel)
+            answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=HEALTH_SECONDS)
             return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
     serving = asyncio.run(ask())

@@ -3,6 +3,7 @@ one without a token."""
 
 import asyncio
 import os
+import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -58,7 +59,7 @@ async def test_the_health_check_fails_where_its_token_is_refused(started, tmp_pa
         process = await asyncio.create_subprocess_shell(
             command.replace("$$", "$"),
             env={
-                "PATH": f"{ROOT}/.venv/bin:{os.environ['PATH']}",
+                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
                 "PYTHONPATH": str(ROOT),
                 "PROPAGATION_ADDRESS": f"127.0.0.1:{port}",
             },

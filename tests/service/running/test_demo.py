@@ -96,6 +96,8 @@ async def test_the_operators_settings_are_left_alone(tmp_path, monkeypatch):
         yield SimpleNamespace(address="")
 
     monkeypatch.setattr(run, "running", running)
+    # Else the rest of this process's tests would log into that file, too.
+    monkeypatch.setattr(run, "_log_to_file", lambda: None)
     async with run.demo_service(make_script(None, 7), scripted=False):
         (settings,) = used
     assert (settings.store, settings.index, settings.reasoner) == ("sqlite", "numpy", "offline")

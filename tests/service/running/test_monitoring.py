@@ -18,7 +18,8 @@ from propagation.adapters.shared.plain_secrets import PlainSecret
 from propagation.model import StoreUnreachable
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import WorkflowSettings
-from services.client.stub import Credentials, connect
+from propagation_client import Credentials
+from services.client.stub import connect
 from services.config.settings import MonitoringSettings, ServerSettings, Settings
 from services.fake_llm.server import fake_llm
 from services.monitoring import monitor

@@ -15,8 +15,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.settings import WorkflowSettings
-from services.client.errors import Refused, UsageProblem
-from services.client.stub import Credentials, connect
+from propagation_client import Credentials
+from services.client.errors import Refused
+from services.client.stub import connect
 from services.config.settings import (
     LimitSettings,
     MonitoringSettings,
@@ -358,22 +359,6 @@ async def test_health_is_watched_without_a_token(tmp_path, tokens, monkeypatch):
         assert (await watching.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
 
 
-@pytest.mark.parametrize("alone", ["PROPAGATION_TLS_CERTIFICATE", "PROPAGATION_TLS_KEY"])
-def test_a_caller_needs_both_certificate_and_key(alone):
-    with pytest.raises(UsageProblem, match="belong together"):
-        Credentials.from_environment({alone: "/somewhere.pem"})
-
-
-@pytest.mark.parametrize("token", ["my read.secret", "my-read.s\u00e9cret", "one\ntwo"])
-def test_a_malformed_token_is_refused_before_it_is_sent(token):
-    with pytest.raises(UsageProblem, match="PROPAGATION_TOKEN is not a token"):
-        Credentials.from_environment({"PROPAGATION_TOKEN": token})
-    assert (
-        Credentials.from_environment({"PROPAGATION_TOKEN": "my-read.secret\n"}).token
-        == "my-read.secret"
-    )
-
-
 async def test_a_hangup_reads_the_tokens_at_once(tmp_path, tokens, monkeypatch):
     path, secrets = tokens
     monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 1_000.0)
@@ -414,6 +399,29 @@ async def test_new_connections_get_a_new_certificate(tmp_path, pki, monkeypatch)
             assert (await stub.GetStatus(STATUS)).version
 
 
+async def shows_metrics(started, issuer, caller=None):
+    context = ssl.create_default_context(cafile=issuer.certificate)
+    if caller is not None:
+        context.load_cert_chain(caller.certificate, caller.key)
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", int(started.metrics.rpartition(":")[2]), ssl=context
+    )
+    writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
+    answer = await reader.read()
+    writer.close()
+    return answer.startswith(b"HTTP/1.1 200")
+
+
+async def test_the_metrics_endpoint_takes_callers_whose_certificates_the_calls_take(tmp_path, pki):
+    ca, server, *_ = pki
+    caller = signed(tmp_path, "old", ca, strict=False)
+    async with service(tmp_path, MonitoringSettings(port=0), tls=tls_of(server, ca)) as started:
+        credentials = Credentials(ca=ca.certificate, certificate=caller.certificate, key=caller.key)
+        async with connect(started.address, credentials) as stub:
+            assert (await stub.GetStatus(STATUS)).version
+        assert await shows_metrics(started, ca, caller)
+
+
 async def test_the_metrics_endpoint_uses_a_new_certificate_too(tmp_path, pki, monkeypatch):
     monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
     ca, server, _, other = pki
@@ -424,17 +432,10 @@ async def test_the_metrics_endpoint_uses_a_new_certificate_too(tmp_path, pki, mo
     )
 
     async def shows(issuer):
-        context = ssl.create_default_context(cafile=issuer.certificate)
         try:
-            reader, writer = await asyncio.open_connection(
-                "127.0.0.1", int(started.metrics.rpartition(":")[2]), ssl=context
-            )
+            return await shows_metrics(started, issuer)
         except ssl.SSLCertVerificationError:
             return False
-        writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
-        answer = await reader.read()
-        writer.close()
-        return answer.startswith(b"HTTP/1.1 200")
 
     mine.write_bytes(server.certificate.read_bytes())
     key.write_bytes(server.key.read_bytes())
@@ -576,11 +577,6 @@ async def test_no_secret_is_in_the_file_the_log_or_an_error(tmp_path, tokens, ca
     assert "request refused" in output
     for secret in secrets.values():
         assert secret.partition(".")[2] not in output
-
-
-def test_a_token_never_crosses_a_network_in_plain_text():
-    with pytest.raises(UsageProblem, match="PROPAGATION_TLS_CA"):
-        Credentials.from_environment({"PROPAGATION_TOKEN": "my-read.x"}).channel("10.0.0.1:50051")
 
 
 def test_every_rpc_has_its_role():

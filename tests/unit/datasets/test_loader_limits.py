@@ -7,7 +7,8 @@ import pytest
 from propagation.datasets.load import load_dataset
 from propagation.model import BrokenData, ClientKind, InvalidInput
 from propagation.v1 import propagation_pb2 as pb
-from services.client.upload import BYTES_A_CALL, upload
+from propagation_client.paging import BYTES_A_CALL
+from services.client.upload import upload
 from services.grpc.requests import parse_client_change, parse_interaction
 
 SEED = 7

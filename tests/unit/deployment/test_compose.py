@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from propagation.adapters.shared.plain_secrets import PlainSecret
+from propagation_client import credentials
 from services.assembly import qdrant_index, sqlite_store
-from services.client import stub
 from services.config.sources import PREFIX, load_settings, setting_fields
 
 ROOT = Path(__file__).parents[3]
@@ -112,9 +112,9 @@ def test_every_variable_of_the_service_is_a_setting():
     told |= set(re.findall(rf"# ({PREFIX}\w+):", (ROOT / "docker-compose.yml").read_text()))
     told -= {
         f"{PREFIX}CONFIG",
-        stub.CA,
-        stub.CERTIFICATE,
-        stub.KEY,
+        credentials.CA,
+        credentials.CERTIFICATE,
+        credentials.KEY,
     }  # what the health check, a client, shows and trusts
     assert {name.removeprefix(PREFIX).replace("__", ".").lower() for name in told} <= set(
         setting_fields()
@@ -179,8 +179,9 @@ def test_the_lock_of_the_image_is_part_of_the_whole_lock():
     assert service < pinned("requirements.lock")
     names = {pin.split("==")[0] for pin in service}
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    assert {re.split(r"[<>=]", dependency)[0] for dependency in wanted} <= names, (
-        "make lock writes both"
+    wanted = {re.split(r"[<>=]", dependency)[0] for dependency in wanted}
+    assert wanted - names == {"preference-propagation-client"}, (
+        "make lock writes both, and the client comes from this tree"
     )
     assert names.isdisjoint({"pytest", "mypy", "ruff", "grpcio-tools", "py2neo"})
 

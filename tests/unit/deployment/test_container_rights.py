@@ -8,6 +8,7 @@ import shutil
 import ssl
 import stat
 import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +23,8 @@ ROOT = Path(__file__).parents[3]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES = COMPOSE["services"]
 MONITORING = ROOT / "services" / "monitoring"
+# Of the tree that is tested, and not for the make that runs this test.
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "MAKEFLAGS": ""}
 # Who calls whom; the analysts and applications of this machine come through published ports.
 CALLS = {
     ("propagation", "neo4j"),
@@ -151,12 +154,12 @@ def made(tmp_path_factory):
     """A folder in which `make secrets` has run, twice."""
     folder = tmp_path_factory.mktemp("deployment")
     shutil.copy(ROOT / "Makefile", folder)
-    (folder / ".venv").symlink_to(ROOT / ".venv")
+    (folder / ".venv").symlink_to(sys.prefix)
     for _ in range(2):
         subprocess.run(
             ["make", "--old-file=.venv/.runs", "secrets"],
             cwd=folder,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            env=ENVIRONMENT,
             capture_output=True,
             timeout=60,
             check=True,
@@ -211,10 +214,11 @@ def test_each_caller_has_a_token_of_its_own_with_the_role_that_it_needs(made):
 
 
 def test_a_new_token_leaves_the_file_readable_for_the_container(made):
-    command = [ROOT / ".venv/bin/propagation", "token", "new", "shop", "--role", "application"]
+    program = Path(sys.executable).with_name("propagation")
+    command = [program, "token", "new", "shop", "--role", "application"]
     subprocess.run(
         [*command, "--tokens", made / "service" / "tokens"],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=ENVIRONMENT,
         capture_output=True,
         timeout=60,
         check=True,

@@ -1,0 +1,108 @@
+"""Interceptors that give calls a deadline, retries and readable failures."""
+
+import asyncio
+import itertools
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+
+from propagation_client.errors import explain
+from propagation_client.retries import Retries
+
+LONG_SECONDS = 3_600.0
+# They take as long as there is to do, and to repeat one is not the same as to do it once.
+LONG = frozenset({"RunRound", "EvolveRouters", "ForgetClient", "ExportClient"})
+# They last until the caller or the service ends them.
+ENDLESS = frozenset({"WatchPropagation", "StreamInteractions"})
+
+
+@dataclass(frozen=True)
+class CallRules:
+    """The deadline of calls, and how they are tried again.
+
+    Attributes:
+        address: Named in failures.
+        timeout: Seconds for a call with all its attempts; None: no deadline.
+        retries: None: each call is sent once.
+    """
+
+    address: str
+    timeout: float | None
+    retries: Retries | None
+
+    def seconds_for(self, call: str) -> float | None:
+        """Return the deadline of a call for which its caller names none."""
+        if self.timeout is None or call in ENDLESS:
+            return None
+        return max(self.timeout, LONG_SECONDS) if call in LONG else self.timeout
+
+    def retries_of(self, call: str) -> Retries | None:
+        """Return how a call is tried again, if at all."""
+        return None if call in LONG else self.retries
+
+    def interceptors(self) -> list[Any]:
+        """Return an interceptor for each kind of call that the service has."""
+        return [kind(self) for kind in (_UnaryUnary, _UnaryStream, _StreamStream)]
+
+
+class _Interceptor:
+    def __init__(self, rules: CallRules) -> None:
+        self._rules = rules
+
+    def _timeout(self, details: Any) -> float | None:
+        """Return the caller's own timeout, or that of the rules."""
+        if details.timeout is not None:
+            return float(details.timeout)
+        return self._rules.seconds_for(_name(details))
+
+    async def _stream(self, continuation: Any, client_call_details: Any, requests: Any) -> Any:
+        timeout = self._timeout(client_call_details)
+        call = await continuation(client_call_details._replace(timeout=timeout), requests)
+        return self._answers(call)
+
+    async def _answers(self, call: Any) -> AsyncIterator[Any]:
+        try:
+            async for answer in call:
+                yield answer
+        except grpc.aio.AioRpcError as error:
+            raise explain(error, self._rules.address) from error
+
+
+class _UnaryUnary(_Interceptor, grpc.aio.UnaryUnaryClientInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
+    async def intercept_unary_unary(
+        self, continuation: Any, client_call_details: Any, request: Any
+    ) -> Any:
+        """Make the attempts of a call, and return the one that was answered."""
+        retries = self._rules.retries_of(_name(client_call_details))
+        timeout = self._timeout(client_call_details)
+        end = None if timeout is None else time.monotonic() + timeout
+        for attempt in itertools.count():
+            left = None if end is None else end - time.monotonic()
+            call = await continuation(client_call_details._replace(timeout=left), request)
+            try:
+                await call
+            except grpc.aio.AioRpcError as error:
+                failure = explain(error, self._rules.address)
+                wait = retries.wait_after(failure, attempt) if retries else None
+                if wait is None or (end is not None and time.monotonic() + wait >= end):
+                    raise failure from error
+                await asyncio.sleep(wait)
+            else:
+                return call
+
+
+class _UnaryStream(_Interceptor, grpc.aio.UnaryStreamClientInterceptor):  # type: ignore[type-arg]
+    intercept_unary_stream: Any = _Interceptor._stream
+
+
+class _StreamStream(_Interceptor, grpc.aio.StreamStreamClientInterceptor):  # type: ignore[type-arg]
+    intercept_stream_stream: Any = _Interceptor._stream
+
+
+def _name(details: Any) -> str:
+    """Return the call's name without its service."""
+    method = details.method
+    return str(method.decode() if isinstance(method, bytes) else method).rpartition("/")[2]

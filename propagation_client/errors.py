@@ -1,0 +1,86 @@
+"""Failures of calls: a sentence, and what the service said about it."""
+
+from typing import Any
+
+import grpc
+
+from propagation_client.status_pb2 import BadRequest, ErrorInfo, RequestInfo, Status
+
+DETAILS_KEY = "grpc-status-details-bin"
+
+
+class CallFailed(grpc.aio.AioRpcError):
+    """A call failed; `str()` says why in a sentence, `code()` is gRPC's status code.
+
+    Attributes:
+        answered: Whether the service itself refused the call, and not the way to it.
+        reason: The service's word for the failure, such as NOT_KNOWN or TOO_MUCH. The proto's
+            comments list the reasons of each call. Empty for a wrong field.
+        facts: What belongs to the reason, such as the oldest sequence that is kept.
+        field: The field of the request that is wrong, such as interactions[3].weight. Empty if the
+            failure is not about one.
+        problem: What is wrong with the field, and its limit.
+        request_id: The id under which the service's log describes a fault of its own.
+    """
+
+    def __init__(
+        self,
+        code: grpc.StatusCode,
+        initial_metadata: Any = None,
+        trailing_metadata: Any = None,
+        details: str | None = None,
+        debug_error_string: str | None = None,
+    ) -> None:
+        super().__init__(code, initial_metadata, trailing_metadata, details, debug_error_string)
+        self.reason = self.field = self.problem = self.request_id = ""
+        self.facts: dict[str, str] = {}
+        packed = _packed_status(trailing_metadata)
+        self.answered = packed is not None
+        for detail in Status.FromString(packed or b"").details:
+            match detail.TypeName():
+                case "google.rpc.BadRequest":
+                    for violation in BadRequest.FromString(detail.value).field_violations:
+                        self.field, self.problem = violation.field, violation.description
+                case "google.rpc.ErrorInfo":
+                    info = ErrorInfo.FromString(detail.value)
+                    self.reason, self.facts = info.reason, dict(info.metadata)
+                case "google.rpc.RequestInfo":
+                    self.request_id = RequestInfo.FromString(detail.value).request_id
+
+    @property
+    def retry_seconds(self) -> float | None:
+        """How long the service asks to wait before the next attempt; None if it does not say."""
+        seconds = self.facts.get("retry_seconds")
+        return None if seconds is None else float(seconds)
+
+    def __str__(self) -> str:
+        return self.details() or self.code().name
+
+
+class Unreachable(CallFailed):
+    """No service answered: there was no connection, or no answer before the deadline."""
+
+
+def explain(error: grpc.aio.AioRpcError, address: str) -> CallFailed:
+    """Turn gRPC's error of a call into one with a sentence and the service's details.
+
+    UNAVAILABLE and DEADLINE_EXCEEDED that bear no details come from the connection, and not from
+    the service.
+    """
+    code, details = error.code(), error.details()
+    metadata = (error.initial_metadata(), error.trailing_metadata())
+    failure = CallFailed(code, *metadata, details, error.debug_error_string())
+    if failure.answered:
+        return failure
+    if code == grpc.StatusCode.UNAVAILABLE:
+        return Unreachable(code, *metadata, f"no service answers at {address}: {details}")
+    if code == grpc.StatusCode.DEADLINE_EXCEEDED:
+        return Unreachable(code, *metadata, f"the service at {address} did not answer in time")
+    return failure
+
+
+def _packed_status(metadata: Any) -> bytes | None:
+    for key, value in metadata or ():
+        if key == DETAILS_KEY and isinstance(value, bytes):
+            return value
+    return None

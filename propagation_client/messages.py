@@ -1,0 +1,66 @@
+"""Messages of the proto that every application makes."""
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from propagation.v1 import propagation_pb2 as pb
+
+
+def user_key(name: str) -> pb.ClientKey:
+    """Return the key of a user."""
+    return pb.ClientKey(kind=pb.CLIENT_KIND_USER, id=name)
+
+
+def item_key(name: str) -> pb.ClientKey:
+    """Return the key of an item."""
+    return pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=name)
+
+
+def interaction(
+    user_id: str,
+    item_id: str,
+    *,
+    event_id: str | None = None,
+    negative_item_id: str | None = None,
+    time: datetime | None = None,
+    weight: float | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> pb.Interaction:
+    """Make an event: the user chose the item.
+
+    Args:
+        event_id: Your own id of the event, such as the order's. However often it is recorded, it
+            counts once. Without one, the event gets a random id now.
+        negative_item_id: The item that the user passed over, if that is known.
+        time: When it happened, with a time zone. Without one: when it is recorded.
+        weight: How much it counts, above 0 and at most 10. Without one: 1.
+        metadata: Your own data, which the service only stores.
+
+    Raises:
+        ValueError: The time has no zone.
+    """
+    moment = None
+    if time is not None:
+        if time.tzinfo is None:
+            raise ValueError(
+                f"the time {time} has no time zone; use datetime.now(UTC), for example"
+            )
+        moment = Timestamp()
+        moment.FromDatetime(time)
+    return pb.Interaction(
+        event_id=event_id or new_event_id(),
+        user_id=user_id,
+        item_id=item_id,
+        negative_item_id=negative_item_id,
+        time=moment,
+        weight=weight,
+        metadata=metadata,
+    )
+
+
+def new_event_id() -> str:
+    """Return an id that no other event has."""
+    return uuid.uuid4().hex

@@ -1,0 +1,125 @@
+"""Build both wheels, install each into an empty environment, and let one talk to the other."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+BUILD = ROOT / "build"
+FOLDER = BUILD / "wheels"
+LOCK = ROOT / "requirements-service.lock"
+APPLICATION = Path(__file__).parent / "application.py"
+CLIENT, SERVICE = "preference_propagation_client", "preference_propagation"
+LARGEST_CLIENT_MB = 30
+PIN = re.compile(r"^[\w.-]+==[^ \\]+", re.MULTILINE)
+# The environments see what is installed into them, and nothing of this tree.
+OUTSIDE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+LIST = (
+    "from importlib.metadata import distributions as all;"
+    "print(*sorted(f'{one.name} {one.version}' for one in all()), sep=', ')"
+)
+PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
+
+
+def run(*command: str | Path) -> str:
+    """Run a program outside of the tree, and return what it prints."""
+    return subprocess.run(
+        command, cwd=FOLDER, env=OUTSIDE, check=True, text=True, stdout=subprocess.PIPE
+    ).stdout
+
+
+def build_wheel(source: Path) -> Path:
+    """Build the wheel of a folder of the tree.
+
+    What an earlier build left there would be packed again, deleted modules included.
+    """
+    for left in ("lib", "bdist.linux-x86_64"):
+        shutil.rmtree(source / "build" / left, ignore_errors=True)
+    before = set(FOLDER.glob("*.whl"))
+    run(*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", FOLDER, source)
+    (wheel,) = set(FOLDER.glob("*.whl")) - before
+    return wheel
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment without pip, which holds what is installed into it alone."""
+
+    folder: Path
+
+    @classmethod
+    def empty(cls, name: str) -> "Environment":
+        """Make one in build/wheels."""
+        run(sys.executable, "-m", "venv", "--without-pip", FOLDER / name)
+        return cls(FOLDER / name)
+
+    @property
+    def python(self) -> Path:
+        """Its interpreter."""
+        return self.folder / "bin" / "python"
+
+    def pip(self, *arguments: str | Path) -> None:
+        """Run pip for it."""
+        run(*PIP, "--python", self.python, *arguments)
+
+    def packages(self) -> str:
+        """Names of the installed distributions, with versions."""
+        return run(self.python, "-I", "-c", LIST).strip()
+
+    def megabytes(self) -> float:
+        """Size of all files that are installed."""
+        (library,) = (self.folder / "lib").glob("python3*/site-packages")
+        return sum(path.stat().st_size for path in library.rglob("*") if path.is_file()) / 1e6
+
+
+@contextmanager
+def serving(environment: Environment) -> Iterator[str]:
+    """Run the service that is installed in an environment; yield its address."""
+    command = [environment.folder / "bin" / "propagation", "serve", "--auto-create"]
+    command += ["--port", "0", "--database", FOLDER / "trial.db"]
+    with subprocess.Popen(
+        command, cwd=FOLDER, env=OUTSIDE, text=True, stdout=subprocess.PIPE
+    ) as process:
+        try:
+            line = process.stdout.readline()
+            if not line.startswith("listening on "):
+                raise SystemExit(f"the service did not start: {line!r}")
+            yield line.split()[-1]
+        finally:
+            process.terminate()
+    if process.returncode:
+        raise SystemExit(f"the service ended with {process.returncode}")
+
+
+def main() -> None:
+    """Try both; exit with a sentence if something is not as it must be."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    client, service = build_wheel(ROOT / "client"), build_wheel(ROOT)
+    pins = FOLDER / "pins.txt"
+    pins.write_text("\n".join(PIN.findall(LOCK.read_text())))
+
+    application = Environment.empty("application")
+    application.pip("install", "--only-binary", ":all:", "--constraint", pins, client)
+    megabytes = application.megabytes()
+    print(f"the client's environment, {megabytes:.1f} MB: {application.packages()}")
+    if megabytes > LARGEST_CLIENT_MB:
+        raise SystemExit(f"the client brings {megabytes:.0f} MB; at most {LARGEST_CLIENT_MB}")
+
+    operator = Environment.empty("operator")
+    operator.pip("install", "--require-hashes", "--requirement", LOCK)
+    operator.pip("install", "--no-deps", client, service)
+    operator.pip("check")
+    print(f"the service's environment, {operator.megabytes():.0f} MB", flush=True)
+    with serving(operator) as address:
+        print(run(application.python, "-I", APPLICATION, address), end="")
+
+
+if __name__ == "__main__":
+    main()
