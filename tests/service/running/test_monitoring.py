@@ -170,6 +170,7 @@ async def test_events_are_counted_and_every_metric_of_the_dashboard_exists(tmp_p
         "propagation_jobs_failed",
         "propagation_jobs_missed",
         "propagation_round_routers_skipped",
+        "propagation_transactions_retried",
     }
     assert {re.sub("_(total|bucket|count)$", "", name) for name in wanted} <= exported | not_yet, (
         "a dashboard or an alarm asks for a metric that is not exported"
