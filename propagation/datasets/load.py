@@ -93,7 +93,12 @@ def load_json_lines(folder: Path, seed: int) -> Dataset:
     ids = IdChecker(strip=False)
     clients = _clients(folder, ids)
     events = _events(folder, ids)
-    return assemble(folder.name, clients[ClientKind.ITEM], clients[ClientKind.USER], events, seed)
+    notes = (
+        () if events.timed else (f"{EVENTS} has no times: its events are in the order of lines.",)
+    )
+    return assemble(
+        folder.name, clients[ClientKind.ITEM], clients[ClientKind.USER], events, seed, notes
+    )
 
 
 def _objects(path: Path | None, kind: type[Kind]) -> Iterator[tuple[Place, Kind]]:

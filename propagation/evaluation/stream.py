@@ -3,7 +3,7 @@
 Texts and events have no ids, and rows carry no meaning.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,16 +16,18 @@ from propagation.workflow.index.embedding import attribute_text, content_text
 
 LEAST_EVENTS = 50
 LEAST_ITEMS = 3
+WORTH_TELLING = 0.01
 
 
 class EvaluationSettings(Term):
     """Settings of an evaluation.
 
     Args:
-        seeds: One pass each; the median is reported.
+        seeds: One pass each; the median pass is reported.
         tau: Of the semantic arm; None is the .90 quantile.
         report_from: First event (0-based) of the reported slice; None is two fifths of the stream.
         every: Rank only one event in so many; all are learned.
+        exclude_future: Never rank a target against items that its user takes later.
     """
 
     seeds: Sequence[int] = Field((1, 2, 3), min_length=1)
@@ -34,6 +36,7 @@ class EvaluationSettings(Term):
     tau: float | None = Field(None, ge=-1, le=1)
     report_from: int | None = Field(None, ge=0)
     every: int = Field(1, ge=1)
+    exclude_future: bool = False
     plot_points: int = Field(20, ge=2, le=500)
 
 
@@ -45,6 +48,9 @@ class Stream:
         item_texts: [I] the texts that the embedder reads of each item; likewise attribute_texts.
         user: [E] rows; likewise item.
         time: [E] in any unit.
+        event: [E] places in the dataset's order of time.
+        fixed: [U,C] rows of each user's fixed candidates, -1 where there is none; None without any.
+        notes: Remarks of the loader, and on texts and times.
     """
 
     name: str
@@ -53,6 +59,9 @@ class Stream:
     user: I64
     item: I64
     time: I64
+    event: I64
+    fixed: I64 | None = None
+    notes: Sequence[str] = ()
 
     @property
     def users(self) -> int:
@@ -100,24 +109,91 @@ class Stream:
             users[self.user[order]],
             items[self.item[order]],
             self.time[order],
+            self.event[order],
+            None if self.fixed is None else np.append(items, -1)[self.fixed[np.argsort(users)]],
+            self.notes,
         )
 
 
-def stream_of(dataset: Dataset) -> Stream:
+def stream_of(dataset: Dataset, candidates: Mapping[str, Sequence[str]] | None = None) -> Stream:
     """Return a dataset as a stream without ids.
 
     Texts are as the live embedder reads them.
+
+    Args:
+        candidates: Fixed candidates by user; items that the dataset lacks are left out.
     """
     clients = [
         change.apply_to(Client(ref=ref_of(change.key.kind, row), key=change.key))
         for row, change in enumerate(dataset.items)
     ]
+    texts = [content_text(client) for client in clients]
     user, item, time = dataset.rows()
+    fixed = None if candidates is None else _fixed(dataset, candidates)
+    notes = [*dataset.notes, *_remarks(texts, user, item, time)]
+    if candidates is not None and fixed is not None:
+        notes.append(_on_fixed(dataset, candidates, fixed, user, item))
     return Stream(
         dataset.name,
-        [content_text(client) for client in clients],
+        texts,
         [attribute_text(client) for client in clients],
         user,
         item,
         time,
+        np.arange(len(user)),
+        fixed,
+        notes,
+    )
+
+
+def _fixed(dataset: Dataset, candidates: Mapping[str, Sequence[str]]) -> I64:
+    """Return [U,C] rows of fixed candidates; -1 where there is none."""
+    rows = {item.key.id: row for row, item in enumerate(dataset.items)}
+    known = [
+        [rows[item] for item in candidates.get(user.key.id, ()) if item in rows]
+        for user in dataset.users
+    ]
+    fixed = np.full((len(known), max(map(len, known), default=0)), -1)
+    for row, found in enumerate(known):
+        fixed[row, : len(found)] = found
+    return fixed
+
+
+def _remarks(texts: Sequence[str], user: I64, item: I64, time: I64) -> Iterator[str]:
+    """Yield what a reader of figures should know of the data."""
+    textless, unused = texts.count(""), len(texts) - len(np.unique(item))
+    if textless:
+        yield (
+            f"Items without text: {textless:,} of {len(texts):,}. Each has a random vector for its"
+            " content."
+        )
+    if unused:
+        yield (
+            f"Items without events: {unused:,} of {len(texts):,}. They are easy negatives; N@10"
+            " matched counts negatives of the target's kind only."
+        )
+    _, of_moment, sizes = np.unique(
+        np.stack([user, time]), axis=1, return_inverse=True, return_counts=True
+    )
+    tied = np.mean(sizes[of_moment] > 1) if len(user) else 0.0
+    if tied >= WORTH_TELLING:
+        yield (
+            f"{tied:.0%} of the events have the time of another event of their user: each seed"
+            " draws their order."
+        )
+
+
+def _on_fixed(
+    dataset: Dataset, candidates: Mapping[str, Sequence[str]], fixed: I64, user: I64, item: I64
+) -> str:
+    """Say which fixed candidates are used, and how many are no honest negatives."""
+    items = len(dataset.items)
+    of = np.arange(len(fixed))[:, None] * items + fixed
+    had = int(np.isin(of[fixed >= 0], user * items + item).sum())
+    used = int((fixed >= 0).sum())
+    listed = sum(len(candidates.get(user.key.id, ())) for user in dataset.users)
+    return (
+        f"Fixed candidates: {used:,}, of {int((fixed >= 0).any(axis=1).sum()):,} of"
+        f" {pluralize(len(fixed), 'user')}; {listed - used:,} more are in no catalogue. {had:,} are"
+        " items that their user has, the target included."
     )

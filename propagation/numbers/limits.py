@@ -13,12 +13,19 @@ NO_LIMITS = (1.0, 0.0)
 
 
 @njit(cache=True)
+def has_few(adopted, limits):
+    """Return whether so many adoptions are too few, so that an item's lifts count as 0."""
+    return adopted < limits[LEAST_SUPPORT] and limits[LEAST_SUPPORT] > 1.0
+
+
+@njit(cache=True)
 def withheld(state, item):
     """Return whether too few distinct users adopted an item.
 
-    Its lifts then count as 0.
+    Its lifts then count as 0. In a loop over the catalogue use `has_few`: a call with the whole
+    state takes .7 microseconds, longer than all that is read of an item.
     """
-    return state.adoptions[item] < state.limits[LEAST_SUPPORT] and state.limits[LEAST_SUPPORT] > 1.0
+    return has_few(state.adoptions[item], state.limits)
 
 
 @njit(cache=True)

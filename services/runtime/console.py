@@ -1,11 +1,13 @@
 """Output of commands: tables for people, JSON for programs, and progress.
 
-Progress is shown on terminals only.
+Progress is a bar on a terminal, and elsewhere a line a minute.
 """
 
 import json
 import re
 import sys
+import threading
+import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PIPED_WIDTH = 160
+FIRST_SECONDS, LINE_SECONDS = 10.0, 60.0
 # Letters and marks that show nothing, beside what Unicode itself calls a format character.
 INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\U000e0100-\U000e01ef]"
@@ -140,12 +143,83 @@ def print_table(
     console().print(table)
 
 
+class ProgressLines:
+    """Lines on stderr that say what is done and what is left.
+
+    The first comes FIRST_SECONDS after work was first counted, and says how long all of it will
+    take; then comes one every LINE_SECONDS. A thread prints them, as nothing may be counted for
+    minutes.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._begun = time.monotonic()
+        self._next = self._begun + LINE_SECONDS
+        self._done = 0
+        self._total: int | None = None
+        self._first: tuple[float, int] | None = None
+        self._ended = threading.Event()
+
+    def count(self, done: int, total: int | None) -> None:
+        """Take what is done of how much."""
+        if self._first is None:
+            self._first = (time.monotonic(), done)
+        elif self._done == self._first[1] < done:  # the first part is done
+            self._next = min(self._next, self._first[0] + FIRST_SECONDS)
+        self._done, self._total = done, total
+
+    @contextmanager
+    def printed(self) -> Iterator[None]:
+        """Print lines within the block."""
+        thread = threading.Thread(target=self._print_until_ended, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            thread.join()
+
+    def _print_until_ended(self) -> None:
+        while not self._ended.wait(max(min(self._next - time.monotonic(), FIRST_SECONDS), 0.01)):
+            now = time.monotonic()
+            if now >= self._next:
+                print_error(self._line(now))
+                self._next = now + LINE_SECONDS
+
+    def _line(self, now: float) -> str:
+        passed = f"{self._name}: {_minutes(now - self._begun)} passed"
+        if self._first is None:
+            return f"{passed}; nothing is counted yet"
+        since, before = self._first
+        counted = f"{passed}; {self._done:,}"
+        if self._total is None:
+            return f"{counted} done"
+        left = self._total - self._done
+        if self._done > before:
+            seconds = left * (now - since) / (self._done - before)
+            return f"{counted} of {self._total:,} done; about {_minutes(seconds)} left"
+        return f"{counted} of {self._total:,} done"
+
+
+def _minutes(seconds: float) -> str:
+    """Return a time as a person says it."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
 @contextmanager
 def progress_of(name: str) -> Iterator[Callable[[int, int | None], None]]:
-    """Show a progress bar on stderr within the block, if that is a terminal.
+    """Show progress on stderr within the block: a bar, or lines if that is no terminal.
 
     Yields a function that takes done and total.
     """
+    if not sys.stderr.isatty():
+        lines = ProgressLines(name)
+        with lines.printed():
+            yield lines.count
+        return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -161,7 +235,6 @@ def progress_of(name: str) -> Iterator[Callable[[int, int | None], None]]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
-        disable=not sys.stderr.isatty(),
         transient=True,
     ) as bar:
         task = bar.add_task(printable(name), total=None)

@@ -13,6 +13,7 @@ from propagation.numbers.rules import FEATURES, START_WEIGHT, Combiner, Feature,
 
 DRAWN, DRAWN_MANY = 9, 99
 CUTOFF = 10
+DISCOUNTS = np.log2(np.arange(2.0, 2.0 + CUTOFF))
 
 
 def log_factorials(largest: int) -> NDArray[np.float64]:
@@ -50,7 +51,7 @@ def expected(above, ties, others, draws, logs):
                 + _log_choose(logs, others - higher, drawn - beaten)
                 - _log_choose(logs, others, drawn)
             )
-            gain += chance / np.log2(2.0 + beaten)
+            gain += chance / DISCOUNTS[beaten]
             if beaten == 0:
                 hit += chance
     return gain / (ties + 1), hit / (ties + 1)
@@ -79,6 +80,7 @@ ARMS: dict[str, tuple[IntEnum, ...]] = {
     "semantic": (*BASE, Control.SEMANTIC),
     "point_to_point": (*BASE, Control.POINT_TO_POINT),
 }
+LIVE = "offk_adoption"
 PROBES = ("popularity", "minus_popularity")
 RANKINGS = (*ARMS, *PROBES)
 

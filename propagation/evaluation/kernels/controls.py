@@ -13,6 +13,7 @@ from propagation.numbers.rules import dots, has_history, readings, seen_items, s
 NEAREST_USERS = 50
 POINT_FLOOR = 0.01
 REACHED_SHARE = 0.1
+Routers = tuple[NDArray[np.int64], NDArray[np.float64]]
 PLACEBO_SESSION, PLACEBO_TASTE, SEMANTIC, POINT = (int(column) for column in Control)
 
 
@@ -116,20 +117,41 @@ def _point_to_point(state, norms, user, content, near):
 
 
 @njit(cache=True)
-def fill_controls(state, controls, standpoint, user, items, near, out):
-    """Fill the controls' columns of out [len, COLUMNS]; near [I] is scratch."""
+def control_routers(state, controls, standpoint, user, near):
+    """Return what the controls read for a user: routers and their weights.
+
+    Without history there are none.
+
+    Args:
+        near: [I] f32, filled with what the nearest users have.
+
+    Returns:
+        (routers, weights) of the shuffled session, the shuffled taste, and the semantic bank.
+    """
+    reached = (np.empty(0, np.int64), np.empty(0, np.float64))
+    if has_history(state, user):
+        reached = _reached(controls.semantic, standpoint.content, controls.tau)
+        _point_to_point(state, controls.norms, user, standpoint.content, near)
+    else:
+        near[:] = 0.0
+    return (
+        (controls.shuffled_session[user][standpoint.session[0]], standpoint.session[1]),
+        (controls.shuffled_taste[user][standpoint.taste[0]], standpoint.taste[1]),
+        reached,
+    )
+
+
+@njit(cache=True)
+def fill_controls(state, controls, routers, near, items, out):
+    """Fill the controls' columns of out [len, COLUMNS], from `control_routers`."""
     out[:, PLACEBO_SESSION:] = 0.0
-    if not has_history(state, user):
-        out[:, POINT] = np.log(POINT_FLOOR)
-        return
-    session = (controls.shuffled_session[user][standpoint.session[0]], standpoint.session[1])
-    taste = (controls.shuffled_taste[user][standpoint.taste[0]], standpoint.taste[1])
-    readings(state.session, session, state.adoptions, state.totals, items, out[:, PLACEBO_SESSION])
-    readings(state.taste, taste, state.adoptions, state.totals, items, out[:, PLACEBO_TASTE])
-    reached = _reached(controls.semantic, standpoint.content, controls.tau)
+    session, taste, reached = routers
+    adoptions, totals = state.adoptions, state.totals
+    if len(session[0]) > 0:
+        readings(state.session, session, adoptions, totals, items, out[:, PLACEBO_SESSION])
+        readings(state.taste, taste, adoptions, totals, items, out[:, PLACEBO_TASTE])
     if len(reached[0]) > 0:
-        readings(controls.semantic, reached, state.adoptions, state.totals, items, out[:, SEMANTIC])
-    _point_to_point(state, controls.norms, user, standpoint.content, near)
+        readings(controls.semantic, reached, adoptions, totals, items, out[:, SEMANTIC])
     for row in range(len(items)):
         out[row, POINT] = np.log(POINT_FLOOR + near[items[row]])
 

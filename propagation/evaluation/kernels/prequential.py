@@ -1,16 +1,28 @@
 """One pass over a stream: score every candidate, then learn.
 
-Both follow the service's own rules.
+Both follow the service's own rules. The catalogue is scored in parts that fit the processor's
+cache: several features read the same rows.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from propagation.evaluation.kernels.arms import DRAWN, DRAWN_MANY, expected
-from propagation.evaluation.kernels.controls import fill_controls, follow_controls
-from propagation.numbers import draw_negatives, learn_arms, learn_numbers
+from propagation.evaluation.kernels.arms import DRAWN, DRAWN_MANY, PROBES, expected
+from propagation.evaluation.kernels.controls import (
+    Routers,
+    control_routers,
+    fill_controls,
+    follow_controls,
+)
+from propagation.numbers import ITEMS, draw_negatives, learn_arms, learn_numbers
 from propagation.numbers.rules import (
     LEAST_DEVIATION,
+    START_WEIGHT,
+    Feature,
+    Standpoint,
     adopter_bin,
     fill_from,
     gather_neighbours,
@@ -24,123 +36,213 @@ from propagation.numbers.rules import (
 )
 
 BINS = 4
+PART = 1024
+PROBED = len(PROBES)
+POPULARITY, RECENT = Feature.POPULARITY.value, Feature.RECENT.value
+FIXED = 9
 
 
-@njit(cache=True)
-def _fill(state, controls, user, items, near, out):
-    found = gather_neighbours(state, user) if has_history(state, user) else np.empty(0, np.int64)
-    standpoint = standpoint_of(state, user)
-    fill_from(state, standpoint, items, out)
-    fill_controls(state, controls, standpoint, user, items, near, out)
-    release_neighbours(state, found)
+class Reader(NamedTuple):
+    """What a user's features are read from.
 
-
-@njit(cache=True)
-def _folded(combiner, arm, user_bin):
-    """Fold an arm's standardisation into weights and offsets by item bin.
-
-    A score is offset + weights . raw.
-
-    Returns:
-        Weights [4,F] and offset [4].
+    Args:
+        routers: Of the controls, see `control_routers`.
+        near: [I] f32: what the nearest users have.
     """
-    features = combiner.mask.shape[1]
-    weights = np.zeros((BINS, features))
-    offset = np.zeros(BINS)
+
+    standpoint: Standpoint
+    routers: tuple[Routers, Routers, Routers]
+    near: NDArray[np.float32]
+
+
+class Scoring(NamedTuple):
+    """How each of the R rankings scores a row of features: offset + weights . features.
+
+    Args:
+        weights: [R,4,F] by the item's bin of adopters; likewise offsets [R,4].
+        columns: [R,F] the features that a ranking sees, in its first `seen` [R] places.
+    """
+
+    weights: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+    columns: NDArray[np.int64]
+    seen: NDArray[np.int64]
+
+
+@njit(cache=True)
+def _fill(state, controls, reader, items, out):
+    fill_from(state, reader.standpoint, items, out)
+    fill_controls(state, controls, reader.routers, reader.near, items, out)
+
+
+@njit(cache=True)
+def _lacking(combiner, arm, feature):
+    """Return what a weight lacks where a user has no history, as `for_newcomers` adds it."""
+    if feature != POPULARITY and feature != RECENT:
+        return 0.0
+    lowest = weight_of(combiner, arm, feature, 0, 0)
+    for item_bin in range(1, BINS):
+        lowest = min(lowest, weight_of(combiner, arm, feature, 0, item_bin))
+    return max((START_WEIGHT if feature == POPULARITY else 0.0) - lowest, 0.0)
+
+
+@njit(cache=True)
+def _scoring_of(combiner, user_bin):
+    """Return how the arms and probes score for a user, with the standardisation folded in."""
+    arms, features = combiner.mask.shape
+    rankings = arms + PROBED
+    weights, offsets = np.zeros((rankings, BINS, features)), np.zeros((rankings, BINS))
+    columns, seen = np.zeros((rankings, features), np.int64), np.zeros(rankings, np.int64)
     for feature in range(features):
-        if combiner.mask[arm, feature] == 0:
-            continue
         deviation = 1.0
         if combiner.seen[0] > 1:
             deviation = max(
                 np.sqrt(combiner.moments[feature, 1] / combiner.seen[0]), LEAST_DEVIATION
             )
-        for item_bin in range(BINS):
-            weight = weight_of(combiner, arm, feature, user_bin, item_bin) / deviation
-            weights[item_bin, feature] = weight
-            offset[item_bin] -= weight * combiner.moments[feature, 0]
-    return weights, offset
+        for arm in range(arms):
+            if combiner.mask[arm, feature] == 0:
+                continue
+            columns[arm, seen[arm]] = feature
+            seen[arm] += 1
+            lacking = _lacking(combiner, arm, feature) if user_bin == 0 else 0.0
+            for item_bin in range(BINS):
+                weight = weight_of(combiner, arm, feature, user_bin, item_bin) + lacking
+                weights[arm, item_bin, feature] = weight / deviation
+                offsets[arm, item_bin] -= weight / deviation * combiner.moments[feature, 0]
+    weights[arms, :, POPULARITY], weights[arms + 1, :, POPULARITY] = 1.0, -1.0
+    seen[arms:] = 1
+    return Scoring(weights, offsets, columns, seen)
 
 
 @njit(cache=True)
-def _score_all(combiner, arm, user_bin, raw, bins, out):
-    weights, offset = _folded(combiner, arm, user_bin)
-    for item in range(len(out)):
-        total = offset[bins[item]]
-        for feature in range(raw.shape[1]):
-            total += weights[bins[item], feature] * raw[item, feature]
-        out[item] = total
-
-
-@njit(cache=True)
-def _expectations(scores, target, barred, other_kind, logs, out):
-    """Fill out [5] of one ranking.
-
-    In order: N@10 and HR@1 against 9 of all candidates, N@10 and HR@1 against 9 of the target's
-    kind (adopted before, or not), N@10 against 99 of all.
-    """
-    above, ties, others = 0, 0, 0
-    above_kin, ties_kin, kin = 0, 0, 0
-    for item in range(len(scores)):
-        if barred[item]:
-            continue
-        higher, equal = scores[item] > scores[target], scores[item] == scores[target]
-        above += higher
-        ties += equal
-        others += 1
-        if not other_kind[item]:
-            above_kin += higher
-            ties_kin += equal
-            kin += 1
-    out[0], out[1] = expected(above, ties, others, DRAWN, logs) if others else (np.nan, np.nan)
-    out[2], out[3] = expected(above_kin, ties_kin, kin, DRAWN, logs) if kin else (np.nan, np.nan)
-    out[4] = expected(above, ties, others, DRAWN_MANY, logs)[0] if others else np.nan
-
-
-@njit(cache=True)
-def _rank(state, combiner, user, item, raw, bins, scores, barred, other_kind, logs, out):
-    """Fill in the figures of one event's rankings.
+def _score(scoring, ranking, adopted, raw, out):
+    """Fill out [n] with scores of a ranking.
 
     Args:
-        out: [R,5], filled here; R are the arms and then the two popularity probes.
+        adopted: [n] adoptions of the items.
+        raw: [n,F] their features.
     """
-    user_bin = maturity(state.history_length[user])
-    adopted = state.adoptions[item] > 0
-    for other in range(len(bins)):
-        bins[other] = adopter_bin(state.adoptions[other])
-        barred[other] = not state.visible[other]
-        other_kind[other] = (state.adoptions[other] > 0) != adopted
+    weights, offsets = scoring.weights[ranking], scoring.offsets[ranking]
+    columns = scoring.columns[ranking, : scoring.seen[ranking]]
+    for row in range(len(adopted)):
+        item_bin = adopter_bin(adopted[row])
+        total = offsets[item_bin]
+        for column in columns:
+            total += weights[item_bin, column] * raw[row, column]
+        out[row] = total
+
+
+@njit(cache=True)
+def _barred(state, user, item, taken):
+    """Return [I] which items are no negatives.
+
+    These are hidden, seen by the user or taken later, or the target.
+    """
+    barred = ~state.visible
     barred[seen_items(state, user)] = True
+    barred[taken] = True
     barred[item] = True
-    arms = combiner.mask.shape[0]
-    for arm in range(arms):
-        _score_all(combiner, arm, user_bin, raw, bins, scores)
-        _expectations(scores, item, barred, other_kind, logs, out[arm])
-    for probe in range(2):
-        for other in range(len(scores)):
-            scores[other] = raw[other, 0] if probe == 0 else -raw[other, 0]
-        _expectations(scores, item, barred, other_kind, logs, out[arms + probe])
+    return barred
+
+
+@njit(cache=True)
+def _put_figures(counts, others, kin, logs, out):
+    """Fill out [5] of one ranking.
+
+    In order: N@10 and HR@1 against 9 of all candidates, N@10 against 9 of the target's kind
+    (adopted before, or not), the mean rank among all candidates, N@10 against 99 of all.
+
+    Args:
+        counts: Candidates above the target, as high as it, and both of its kind.
+        others: All candidates but the target; kin those of its kind.
+    """
+    if others:
+        out[0], out[1] = expected(counts[0], counts[1], others, DRAWN, logs)
+        out[3] = 1.0 + counts[0] + counts[1] / 2.0
+        out[4] = expected(counts[0], counts[1], others, DRAWN_MANY, logs)[0]
+    if kin:
+        out[2] = expected(counts[2], counts[3], kin, DRAWN, logs)[0]
+
+
+@njit(cache=True)
+def _rank(state, controls, reader, scoring, item, target, barred, logs, out):
+    """Rank an item among all that are not barred.
+
+    Args:
+        target: [1,F] its features.
+        out: [R,5], filled.
+    """
+    rankings, features = len(scoring.seen), target.shape[1]
+    raw, scores, own = np.empty((PART, features)), np.empty(PART), np.empty((rankings, 1))
+    for ranking in range(rankings):
+        _score(scoring, ranking, state.adoptions[item : item + 1], target, own[ranking])
+    counts, others, kin = np.zeros((rankings, 4), np.int64), 0, 0
+    is_adopted = state.adoptions[item] > 0
+    for start in range(0, state.clock[ITEMS], PART):
+        rows = np.arange(start, min(start + PART, state.clock[ITEMS]))
+        adopted, left_out = state.adoptions[rows], barred[rows]
+        _fill(state, controls, reader, rows, raw)
+        for row in range(len(rows)):
+            others += not left_out[row]
+            kin += not left_out[row] and (adopted[row] > 0) == is_adopted
+        for ranking in range(rankings):
+            _score(scoring, ranking, adopted, raw, scores)
+            for row in range(len(rows)):
+                if left_out[row]:
+                    continue
+                above, tied = scores[row] > own[ranking, 0], scores[row] == own[ranking, 0]
+                counts[ranking, 0] += above
+                counts[ranking, 1] += tied
+                if (adopted[row] > 0) == is_adopted:
+                    counts[ranking, 2] += above
+                    counts[ranking, 3] += tied
+    for ranking in range(rankings):
+        _put_figures(counts[ranking], others, kin, logs, out[ranking])
+
+
+@njit(cache=True)
+def _rank_fixed(state, controls, reader, scoring, item, target, fixed, logs, out):
+    """Rank an item against a user's fixed candidates.
+
+    Args:
+        target: [1,F] its features.
+        fixed: [C] items; -1 is none.
+        out: [R,2], filled with N@10 against the first nine that are not the target, and against
+            all.
+    """
+    rows = fixed[(fixed >= 0) & (fixed != item)]
+    raw, scores, own = np.empty((len(rows), target.shape[1])), np.empty(len(rows)), np.empty(1)
+    _fill(state, controls, reader, rows, raw)
+    for ranking in range(len(scoring.seen)):
+        _score(scoring, ranking, state.adoptions[rows], raw, scores)
+        _score(scoring, ranking, state.adoptions[item : item + 1], target, own)
+        for column in range(2):
+            size = min(FIXED, len(rows)) if column == 0 else len(rows)
+            above, ties = np.sum(scores[:size] > own[0]), np.sum(scores[:size] == own[0])
+            if size:
+                out[ranking, column] = expected(above, ties, size, size, logs)[0]
 
 
 @njit(cache=True, nogil=True)
 def evaluate_block(
-    state, combiner, controls, users, items, seeds, scored, learned, item_count, logs, out
+    state, combiner, controls, users, items, seeds, scored, learned, takes, fixed, logs, out
 ):
     """Rank and learn B events in order.
 
     Args:
         scored: [B] whether to rank the event, before it is learned.
         learned: [B] whether to learn it.
-        out: [B,R,5] filled for a scored event whose user has a past and has not had the item.
+        takes: Items that are never negatives of a user: [U+1] the user's first place in the items,
+            and the items.
+        fixed: [U,C] each user's fixed candidates; -1 is none.
+        out: [B,R,5], with fixed candidates [B,R,7]: filled for a scored event whose user has not
+            had the item.
     """
-    everything = np.arange(item_count)
-    raw = np.empty((item_count, combiner.mask.shape[1]))
-    near = np.empty(len(state.adoptions), np.float32)
-    item_bins, scores = np.empty(item_count, np.int64), np.empty(item_count)
-    barred, other_kind = np.empty(item_count, np.bool_), np.empty(item_count, np.bool_)
+    near = np.zeros(len(state.adoptions), np.float32)
     negatives = np.empty(4, np.int32)
     candidates, bins = np.empty(5, np.int64), np.empty(5, np.int64)
-    values = np.empty((5, raw.shape[1]))
+    features = combiner.mask.shape[1]
+    raw, values = np.empty((5, features)), np.empty((5, features))
     k = max(state.session.mass.shape[1], state.taste.mass.shape[1])
     trust, routers, weights = (
         np.empty((2, k), np.float32),
@@ -152,30 +254,32 @@ def evaluate_block(
         used = 1 + draw_negatives(state, user, item, -1, seeds[row], negatives)
         candidates[0] = item
         candidates[1:used] = negatives[: used - 1]
-        ranked = scored[row] and has_history(state, user) and not has_seen(state, user, item)
-        if ranked:
-            _fill(state, controls, user, everything, near, raw)
-            _rank(
-                state,
-                combiner,
-                user,
-                item,
-                raw,
-                item_bins,
-                scores,
-                barred,
-                other_kind,
-                logs,
-                out[row],
-            )
+        found = (
+            gather_neighbours(state, user) if has_history(state, user) else np.empty(0, np.int64)
+        )
+        standpoint = standpoint_of(state, user)
+        reader = Reader(standpoint, control_routers(state, controls, standpoint, user, near), near)
+        _fill(state, controls, reader, candidates[:used], raw)
+        if scored[row] and not has_seen(state, user, item):
+            scoring = _scoring_of(combiner, maturity(state.history_length[user]))
+            barred = _barred(state, user, item, takes[1][takes[0][user] : takes[0][user + 1]])
+            _rank(state, controls, reader, scoring, item, raw[:1], barred, logs, out[row, :, :5])
+            if fixed.shape[1]:
+                _rank_fixed(
+                    state,
+                    controls,
+                    reader,
+                    scoring,
+                    item,
+                    raw[:1],
+                    fixed[user],
+                    logs,
+                    out[row, :, 5:],
+                )
+        release_neighbours(state, found)
         if not learned[row]:
             continue
-        if ranked:
-            features = raw[candidates[:used]]
-        else:
-            _fill(state, controls, user, candidates[:used], near, raw)
-            features = raw[:used]
-        learn_arms(state, combiner, user, candidates[:used], features, values[:used], bins[:used])
+        learn_arms(state, combiner, user, candidates[:used], raw[:used], values[:used], bins[:used])
         is_new = not has_seen(state, user, item)
         learn_numbers(state, user, item, 1.0, trust, routers, weights)
         follow_controls(state, controls, user, item, is_new)

@@ -14,14 +14,16 @@ import numpy as np
 
 from propagation.evaluation.kernels.arms import RANKINGS
 from propagation.evaluation.protocols.metrics import (
-    N10,
     Figures,
     StreamReport,
     arm_level,
     arm_report,
+    median_pass,
     slices_of,
 )
 from propagation.evaluation.protocols.passes import (
+    N10,
+    Ranked,
     Schedule,
     histories_shuffled,
     last_of_each_user,
@@ -33,16 +35,22 @@ from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.model import InvalidInput
 from propagation.ports import FittableEmbedder
 
+# Takes a seed, a key of KNOWING, and the events that were ranked.
+Keep = Callable[[int, str, Ranked], None]
+
 
 class Report(StreamReport, Figures):
     """The result, what it was measured on, and what produced it.
 
     Args:
+        ranked: Events; first events of users, of whom nothing is known, are in a slice only.
+        future_share: Of the negatives, how many their user takes later.
         over_time: N@10 of each arm on equal stretches that end at `ends`.
     """
 
     reported_from: int
     ranked: int
+    future_share: float
     ends: Sequence[int]
     over_time: Mapping[str, Sequence[float | None]]
 
@@ -54,6 +62,7 @@ async def evaluate_prequential(
     *,
     commit: str = "",
     progress: Callable[[int, int], None] = lambda done, total: None,
+    keep: Keep = lambda seed, known, ranked: None,
 ) -> Report:
     """Evaluate every arm on a stream.
 
@@ -61,6 +70,7 @@ async def evaluate_prequential(
 
     Args:
         progress: Called with (events done, events in all), from another thread.
+        keep: Called with the ranked events of each seed.
 
     Raises:
         InvalidInput: There is nothing to rank.
@@ -76,20 +86,27 @@ async def evaluate_prequential(
     events = len(stream.user)
     # By default the first 40% only teach.
     start = 2 * events // 5 if settings.report_from is None else min(settings.report_from, events)
-    late = [one.at(slice(start, None)) for one in passes]
+    late = [one.at(slice(start, None)).measured() for one in passes]
+    for seed, one in zip(settings.seeds, late, strict=True):
+        keep(seed, "moment", one)
+    place = median_pass([one.with_past() for one in late])
+    reported = late[place].with_past()
     edges = np.linspace(0, events, settings.plot_points + 1).astype(int).tolist()
-    stretches = [[one.at(slice(*ends)) for one in passes] for ends in pairwise(edges)]
+    stretches = [passes[place].at(slice(*ends)).with_past() for ends in pairwise(edges)]
     report = Report(
         dataset=stream.name,
         users=stream.users,
         items=stream.items,
         events=events,
+        seed=settings.seeds[place],
+        notes=stream.notes,
         reported_from=start,
-        ranked=int((~np.isnan(late[0].values[:, 0, N10])).sum()),
+        ranked=len(reported.user),
+        future_share=float(reported.future.sum() / max(reported.negatives.sum(), 1)),
         settings=settings,
         embedder=embedder.name,
-        arms=[arm_report(name, late) for name in RANKINGS],
-        slices=slices_of(late),
+        arms=[arm_report(name, reported) for name in RANKINGS],
+        slices=slices_of(late[place]),
         ends=edges[1:],
         over_time={
             name: [arm_level(name, N10, stretch) for stretch in stretches] for name in RANKINGS
@@ -114,18 +131,14 @@ KNOWING = {
 
 
 class Setting(Figures):
-    """Figures for one state of knowledge, a key of KNOWING.
-
-    Args:
-        targets: Of the first seed.
-    """
+    """Figures for one state of knowledge, a key of KNOWING."""
 
     name: str
     targets: int
 
 
 class LeaveOneOutReport(StreamReport):
-    """The result; figures are medians over the seeds."""
+    """The result, of the seed whose pass is the median after all else."""
 
     known: Sequence[Setting]
 
@@ -145,6 +158,7 @@ async def evaluate_leave_one_out(
     *,
     commit: str = "",
     progress: Callable[[int, int], None] = lambda done, total: None,
+    keep: Keep = lambda seed, known, ranked: None,
 ) -> LeaveOneOutReport:
     """Evaluate every arm, two passes a seed, on all cores.
 
@@ -153,6 +167,7 @@ async def evaluate_leave_one_out(
 
     Args:
         progress: Called with (events done, events in all), from another thread.
+        keep: Called with the ranked events of each seed and key of KNOWING.
 
     Raises:
         InvalidInput: There is nothing to rank.
@@ -163,23 +178,29 @@ async def evaluate_leave_one_out(
     # Of each seed the first pass has the histories as they are, the second shuffled ones.
     plain, shuffled = ranked[::2], ranked[1::2]
     known = {
-        "end": [one.at(slice(events, None)) for one in plain],
-        "moment": [one.at(slice(events)) for one in plain],
-        "shuffled": [one.at(slice(events, None)) for one in shuffled],
+        "end": [one.at(slice(events, None)).measured() for one in plain],
+        "moment": [one.at(slice(events)).measured() for one in plain],
+        "shuffled": [one.at(slice(events, None)).measured() for one in shuffled],
     }
+    for name, of_seeds in known.items():
+        for seed, one in zip(settings.seeds, of_seeds, strict=True):
+            keep(seed, name, one)
+    place = median_pass(known["end"])
     return LeaveOneOutReport(
         dataset=stream.name,
         users=stream.users,
         items=stream.items,
         events=events,
+        seed=settings.seeds[place],
+        notes=stream.notes,
         settings=settings,
         embedder=embedder.name,
         known=[
             Setting(
                 name=name,
-                targets=int((~np.isnan(known[name][0].values[:, 0, N10])).sum()),
-                arms=[arm_report(arm, known[name]) for arm in RANKINGS],
-                slices=slices_of(known[name]),
+                targets=len(known[name][place].user),
+                arms=[arm_report(arm, known[name][place]) for arm in RANKINGS],
+                slices=slices_of(known[name][place]),
             )
             for name in KNOWING
         ],

@@ -121,6 +121,7 @@ class ByReasonerReport(Term):
     """
 
     dataset: str
+    notes: Sequence[str] = ()
     reasoner: str
     users: int
     learned: int
@@ -143,6 +144,24 @@ class Target:
     others: Sequence[str]
 
 
+@dataclass(frozen=True)
+class RankedTarget:
+    """A target's rank, from 1 on, and whether the reasoner failed and the numbers ranked."""
+
+    target: Target
+    rank: int
+    by_numbers: bool
+
+
+def gain_at(rank: int, cut: int) -> float:
+    """Return N@cut of one target at a rank from 1 on."""
+    return 1 / log2(rank + 1) if rank <= cut else 0.0
+
+
+# Takes the name of a draw and its targets.
+KeepTargets = Callable[[str, Sequence[RankedTarget]], None]
+
+
 async def evaluate_by_reasoner(
     engine: Engine,
     dataset: Dataset,
@@ -153,6 +172,7 @@ async def evaluate_by_reasoner(
     seeds: Sequence[int],
     commit: str,
     progress: Callable[[int, int], None],
+    keep: KeepTargets = lambda name, ranked: None,
 ) -> ByReasonerReport:
     """Evaluate the engine's reasoner as a ranker.
 
@@ -160,6 +180,7 @@ async def evaluate_by_reasoner(
         events: All events of the dataset, in the order of time.
         fixed: Candidates by user; the first nine that are not the target are used.
         progress: Called with (interactions and rankings done, all of them).
+        keep: Called with the targets of each draw.
     """
     async with time_run(engine.store) as times:
         everything = list(events)
@@ -172,11 +193,14 @@ async def evaluate_by_reasoner(
         reports = []
         done = len(known)
         for name, targets in draws.items():
-            reports.append(await _rank_all(engine, name, targets))
+            ranked = await _rank_all(engine, targets)
+            keep(name, ranked)
+            reports.append(_draw_report(name, ranked))
             progress(done := done + len(targets), of_all)
         expenses = engine.reasoner.expenses
         return ByReasonerReport(
             dataset=dataset.name,
+            notes=dataset.notes,
             reasoner=engine.reasoner.name,
             users=len(last),
             learned=len(known),
@@ -283,7 +307,7 @@ def _draw(seed: str, catalogue: Sequence[str], had: set[str]) -> list[str]:
     return Random(seed).sample(unseen, min(NINE, len(unseen)))
 
 
-async def _rank_all(engine: Engine, name: str, targets: Sequence[Target]) -> DrawReport:
+async def _rank_all(engine: Engine, targets: Sequence[Target]) -> list[RankedTarget]:
     slots = asyncio.Semaphore(engine.reasoner.concurrency)
 
     async def rank_in_turn(target: Target) -> Recommendations:
@@ -291,21 +315,27 @@ async def _rank_all(engine: Engine, name: str, targets: Sequence[Target]) -> Dra
             return await _rank(engine, target)
 
     rankings = await asyncio.gather(*(rank_in_turn(target) for target in targets))
-    places = [
-        [item.item_id for item in ranking.items].index(target.item)
+    return [
+        RankedTarget(
+            target,
+            1 + [item.item_id for item in ranking.items].index(target.item),
+            not ranking.by_reasoner,
+        )
         for target, ranking in zip(targets, rankings, strict=True)
     ]
+
+
+def _draw_report(name: str, ranked: Sequence[RankedTarget]) -> DrawReport:
     n1, n5, n10 = (
-        sum(1 / log2(place + 2) for place in places if place < cut) / max(len(places), 1)
-        for cut in CUTS
+        sum(gain_at(one.rank, cut) for one in ranked) / max(len(ranked), 1) for cut in CUTS
     )
     return DrawReport(
         name=name,
-        targets=len(targets),
+        targets=len(ranked),
         n1=n1,
         n5=n5,
         n10=n10,
-        by_numbers=sum(not ranking.by_reasoner for ranking in rankings),
+        by_numbers=sum(one.by_numbers for one in ranked),
     )
 
 

@@ -7,14 +7,22 @@ import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from statistics import median
+from statistics import median_low
 
 import numpy as np
 from pydantic import Field
 
 from propagation.arrays import F64, I64
-from propagation.evaluation.kernels.arms import RANKINGS
-from propagation.evaluation.protocols.passes import Ranked
+from propagation.evaluation.kernels.arms import LIVE, RANKINGS
+from propagation.evaluation.protocols.passes import (
+    ALL_FIXED_N10,
+    FIXED_N10,
+    HR1,
+    MATCHED_N10,
+    N10,
+    N10_OF_100,
+    Ranked,
+)
 from propagation.evaluation.stream import EvaluationSettings
 from propagation.model import Term
 
@@ -24,10 +32,12 @@ class Paired(Term):
 
     Args:
         t: None with fewer than two users, or without spread.
+        standard_error: Of the mean; None with fewer than two users.
     """
 
     mean: float
     t: float | None
+    standard_error: float | None = None
 
 
 def pair_up(left: F64, right: F64, user: I64) -> Paired | None:
@@ -48,9 +58,9 @@ def pair_up(left: F64, right: F64, user: I64) -> Paired | None:
         return None
     _, place = np.unique(user[kept], return_inverse=True)
     means = np.bincount(place, difference[kept]) / np.bincount(place)
-    spread = float(means.std(ddof=1)) if len(means) > 1 else 0.0
     mean = float(means.mean())
-    return Paired(mean=mean, t=mean / (spread / np.sqrt(len(means))) if spread > 0 else None)
+    error = float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else None
+    return Paired(mean=mean, t=mean / error if error else None, standard_error=error)
 
 
 def level(values: F64) -> float | None:
@@ -59,23 +69,14 @@ def level(values: F64) -> float | None:
     return float(kept.mean()) if len(kept) else None
 
 
-def seed_median(values: Sequence[float | None]) -> float | None:
-    """Return the median over seeds, of those that have a value."""
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
+def median_pass(passes: Sequence[Ranked]) -> int:
+    """Return the place of the pass whose N@10 of the live arm is the median.
 
-
-def seed_median_pair(pairs: Sequence[Paired | None]) -> Paired | None:
-    """Return the medians over seeds of mean and t."""
-    known = [pair for pair in pairs if pair is not None]
-    if not known:
-        return None
-    return Paired(
-        mean=median(pair.mean for pair in known), t=seed_median([pair.t for pair in known])
-    )
-
-
-N10, HR1, MATCHED_N10, _, N10_OF_100 = range(5)
+    All figures of a report are of that pass: medians of different passes could not be compared. Of
+    an even number of passes it is the lower of the two in the middle.
+    """
+    levels = [arm_level(LIVE, N10, one) or 0.0 for one in passes]
+    return levels.index(median_low(levels))
 
 
 class ArmReport(Term):
@@ -87,6 +88,8 @@ class ArmReport(Term):
         n10: N@10 of 10 candidates.
         n10_matched: N@10 against negatives of the target's kind (adopted before, or not).
         n10_of_100: N@10 of 100 candidates.
+        n10_fixed: N@10 against the first nine of the dataset's fixed candidates; None without any.
+        n10_of_all_fixed: N@10 against all of them.
     """
 
     name: str
@@ -96,43 +99,39 @@ class ArmReport(Term):
     n10_of_100: float | None
     against_off: Paired | None
     against_offk: Paired | None
+    n10_fixed: float | None = None
+    n10_of_all_fixed: float | None = None
 
 
-def arm_report(name: str, passes: Sequence[Ranked]) -> ArmReport:
-    """Return the figures of one arm of RANKINGS.
-
-    Args:
-        passes: One for each seed.
-    """
+def arm_report(name: str, ranked: Ranked) -> ArmReport:
+    """Return the figures of one arm of RANKINGS."""
     return ArmReport(
         name=name,
-        n10=arm_level(name, N10, passes),
-        hr1=arm_level(name, HR1, passes),
-        n10_matched=arm_level(name, MATCHED_N10, passes),
-        n10_of_100=arm_level(name, N10_OF_100, passes),
-        against_off=None if name == "off" else against(name, "off", passes),
-        against_offk=None if name == "offk" else against(name, "offk", passes),
+        n10=arm_level(name, N10, ranked),
+        hr1=arm_level(name, HR1, ranked),
+        n10_matched=arm_level(name, MATCHED_N10, ranked),
+        n10_of_100=arm_level(name, N10_OF_100, ranked),
+        n10_fixed=arm_level(name, FIXED_N10, ranked),
+        n10_of_all_fixed=arm_level(name, ALL_FIXED_N10, ranked),
+        against_off=None if name == "off" else against(name, "off", ranked),
+        against_offk=None if name == "offk" else against(name, "offk", ranked),
     )
 
 
-def arm_level(name: str, measure: int, passes: Sequence[Ranked]) -> float | None:
-    """Return the event mean of a measure of one arm."""
-    arm = RANKINGS.index(name)
-    return seed_median([level(one.values[:, arm, measure]) for one in passes])
+def arm_level(name: str, measure: int, ranked: Ranked) -> float | None:
+    """Return the event mean of a measure of one arm; None if it was not measured."""
+    if measure >= ranked.values.shape[2]:
+        return None
+    return level(ranked.values[:, RANKINGS.index(name), measure])
 
 
-def against(name: str, base: str, passes: Sequence[Ranked]) -> Paired | None:
+def against(name: str, base: str, ranked: Ranked) -> Paired | None:
     """Return the paired user mean of one arm minus another."""
     one, other = RANKINGS.index(name), RANKINGS.index(base)
-    return seed_median_pair(
-        [
-            pair_up(ranked.values[:, one, N10], ranked.values[:, other, N10], ranked.user)
-            for ranked in passes
-        ]
-    )
+    return pair_up(ranked.values[:, one, N10], ranked.values[:, other, N10], ranked.user)
 
 
-USERS, ITEMS = (1, 2, 6, 21), (0, 1, 3, 11, 51)
+USERS, ITEMS = (0, 1, 2, 6, 21), (0, 1, 3, 11, 51)
 MANY = int(np.iinfo(np.int64).max)
 
 
@@ -142,7 +141,6 @@ class Slice(Term):
     Args:
         of: "user" (its interactions) or "item" (its adopters).
         least: Lower bound when ranked; `most` is the upper one, None without end.
-        events: Of the first seed.
         off: Event mean of N@10; likewise adoption, offk and offk_adoption.
         gain: Adoption minus off, paired by user; `gain_knn` with kNN on both sides.
     """
@@ -167,9 +165,14 @@ class Slice(Term):
 
 
 class Measured(Term):
-    """What a report was measured on, and what produced it."""
+    """What a report was measured on, and what produced it.
+
+    Args:
+        notes: Remarks of the dataset's loader, and on its texts and times.
+    """
 
     dataset: str
+    notes: Sequence[str] = ()
     events: int
     seconds: float
     commit: str
@@ -178,10 +181,15 @@ class Measured(Term):
 
 
 class StreamReport(Measured):
-    """A measurement of all arms on a stream."""
+    """A measurement of all arms on a stream.
+
+    Args:
+        seed: Of the pass that all figures are of.
+    """
 
     users: int
     items: int
+    seed: int
     settings: EvaluationSettings
     embedder: str
 
@@ -207,29 +215,30 @@ class Figures(Term):
         return {arm.name: arm for arm in self.arms}[name]
 
 
-def slices_of(passes: Sequence[Ranked]) -> list[Slice]:
+def slices_of(ranked: Ranked) -> list[Slice]:
     """Return the slices of users, then of items.
 
-    Users are sliced by interactions and items by adopters. Figures are medians over the seeds.
+    Users are sliced by interactions and items by adopters. First events of users are in the slices
+    only: of these users nothing is known.
     """
+    with_past = ranked.with_past()
     return [
-        _slice(of, least, end - 1, passes)
-        for of, edges in (("user", USERS), ("item", ITEMS))
+        _slice(of, least, end - 1, one, counts)
+        for of, edges, one, counts in (
+            ("user", USERS, ranked, ranked.past),
+            ("item", ITEMS, with_past, with_past.adopters),
+        )
         for least, end in pairwise((*edges, MANY + 1))
     ]
 
 
-def _slice(of: str, least: int, most: int, passes: Sequence[Ranked]) -> Slice:
-    known = [one.past if of == "user" else one.adopters for one in passes]
-    kept = [
-        one.at((least <= counts) & (counts <= most) & ~np.isnan(one.values[:, 0, N10]))
-        for one, counts in zip(passes, known, strict=True)
-    ]
+def _slice(of: str, least: int, most: int, ranked: Ranked, counts: I64) -> Slice:
+    kept = ranked.at((least <= counts) & (counts <= most)).measured()
     return Slice(
         of=of,
         least=least,
         most=None if most == MANY else most,
-        events=len(kept[0].user),
+        events=len(kept.user),
         off=arm_level("off", N10, kept),
         adoption=arm_level("adoption", N10, kept),
         offk=arm_level("offk", N10, kept),

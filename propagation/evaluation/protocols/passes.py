@@ -7,7 +7,7 @@ result of a pass depends only on its seed.
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
 import numpy as np
@@ -33,20 +33,31 @@ class Schedule:
     Args:
         user: [B] rows; likewise item.
         ranked: [B]; likewise learned.
+        event: [B] places in the dataset's order of time.
     """
 
     user: I64
     item: I64
     ranked: Bools
     learned: Bools
+    event: I64
 
-    def count_known(self) -> tuple[I64, I64]:
+    def items_by_user(self, users: int) -> tuple[I64, I64]:
+        """Return each user's distinct items.
+
+        Returns:
+            [U+1] the user's first place, and the items.
+        """
+        user, item = np.unique(np.stack([self.user, self.item]), axis=1)
+        return np.searchsorted(user, np.arange(users + 1)), item
+
+    def count_known(self) -> tuple[I64, I64, I64]:
         """Count what was learned before each event of its user and item.
 
         Only events that are learned before it count.
 
         Returns:
-            [B] interactions of its user, and [B] adopters of its item.
+            [B] interactions of its user, [B] distinct items of these, and [B] adopters of its item.
         """
         first = np.zeros(len(self.user), np.bool_)
         rows = np.flatnonzero(self.learned)
@@ -57,7 +68,11 @@ class Schedule:
                 ]
             ]
         ] = True
-        return _before(self.user, self.learned), _before(self.item, first)
+        return (
+            _before(self.user, self.learned),
+            _before(self.user, first),
+            _before(self.item, first),
+        )
 
 
 def _before(key: I64, counted: Bools) -> I64:
@@ -77,7 +92,11 @@ def prequential(stream: Stream, every: int) -> Schedule:
     """
     events = len(stream.user)
     return Schedule(
-        stream.user, stream.item, np.arange(events) % every == 0, np.ones(events, np.bool_)
+        stream.user,
+        stream.item,
+        np.arange(events) % every == 0,
+        np.ones(events, np.bool_),
+        stream.event,
     )
 
 
@@ -105,7 +124,7 @@ def leave_one_out(stream: Stream, targets: Bools) -> Schedule:
     """
     rows = np.concatenate([np.arange(len(targets)), np.flatnonzero(targets)])
     ranked = targets[rows]
-    return Schedule(stream.user[rows], stream.item[rows], ranked, ~ranked)
+    return Schedule(stream.user[rows], stream.item[rows], ranked, ~ranked, stream.event[rows])
 
 
 def histories_shuffled(stream: Stream, targets: Bools, seed: int) -> Stream:
@@ -120,7 +139,7 @@ def histories_shuffled(stream: Stream, targets: Bools, seed: int) -> Stream:
 
 
 BLOCK = 500
-MEASURES = 5
+N10, HR1, MATCHED_N10, RANK, N10_OF_100, FIXED_N10, ALL_FIXED_N10 = MEASURES = range(7)
 
 
 @dataclass(frozen=True)
@@ -128,20 +147,36 @@ class Ranked:
     """The result of one pass.
 
     Args:
-        user: [B].
-        values: [B,R,5] N@10 and HR@1 against any 9, the same against 9 of the target's kind
-            (adopted before, or not), N@10 against any 99; NaN if not ranked.
+        user: [B] rows.
+        event: [B] places in the dataset's order of time.
+        values: [B,R,7] by MEASURES, without fixed candidates [B,R,5]: N@10 and HR@1 against any 9,
+            N@10 against 9 of the target's kind (adopted before, or not), the rank among all (the
+            mean over ties), N@10 against any 99, against the first 9 of the user's fixed
+            candidates, and against all of these; NaN if not ranked.
         past: [B] known interactions of the user; likewise adopters of the item.
+        negatives: [B] items that the target is ranked against.
+        future: [B] how many of them the user takes later.
     """
 
     user: I64
+    event: I64
     values: F64
     past: I64
     adopters: I64
+    negatives: I64
+    future: I64
 
     def at(self, rows: slice | Bools) -> "Ranked":
         """Return these events only."""
-        return Ranked(self.user[rows], self.values[rows], self.past[rows], self.adopters[rows])
+        return Ranked(*(getattr(self, column.name)[rows] for column in fields(self)))
+
+    def measured(self) -> "Ranked":
+        """Return the events that were ranked."""
+        return self.at(~np.isnan(self.values[:, 0, N10]))
+
+    def with_past(self) -> "Ranked":
+        """Return all but the first events of users."""
+        return self.at(self.past > 0)
 
 
 def run_pass(
@@ -167,7 +202,11 @@ def run_pass(
     events = len(schedule.user)
     seeds = np.random.default_rng(seed).integers(0, 2**63, events).astype(np.uint64)
     logs = log_factorials(stream.items)
-    out = np.full((events, len(RANKINGS), MEASURES), np.nan)
+    own = schedule.items_by_user(stream.users)
+    takes = own if settings.exclude_future else (np.zeros_like(own[0]), own[1][:0])
+    fixed = np.empty((stream.users, 0), np.int64) if stream.fixed is None else stream.fixed
+    measures = len(MEASURES) if fixed.shape[1] else FIXED_N10
+    out = np.full((events, len(RANKINGS), measures), np.nan)
     for start in range(0, events, BLOCK):
         part = slice(start, start + BLOCK)
         evaluate_block(
@@ -179,12 +218,24 @@ def run_pass(
             seeds[part],
             schedule.ranked[part],
             schedule.learned[part],
-            stream.items,
+            takes,
+            fixed,
             logs,
             out[part],
         )
         progress(min(start + BLOCK, events))
-    return Ranked(schedule.user, out, *schedule.count_known())
+    past, had, adopters = schedule.count_known()
+    later = np.diff(own[0])[schedule.user] - had - 1
+    excluded = later if settings.exclude_future else 0
+    return Ranked(
+        schedule.user,
+        schedule.event,
+        out,
+        past,
+        adopters,
+        stream.items - 1 - had - excluded,
+        later - excluded,
+    )
 
 
 def start_state(

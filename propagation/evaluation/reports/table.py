@@ -9,12 +9,12 @@ LABELS = {
     "off": "propagation off",
     "placebo": "placebo routing",
     "adoption": "adoption routing",
-    "offk": "off, with item-kNN",
-    "offk_adoption": "adoption, with item-kNN (live)",
+    "offk": "off + kNN",
+    "offk_adoption": "adoption + kNN (live)",
     "semantic": "semantic routing",
     "point_to_point": "point-to-point",
     "popularity": "popularity alone",
-    "minus_popularity": "minus popularity (probe)",
+    "minus_popularity": "minus popularity",
 }
 LOOP_LABELS = {
     "plain": "numbers alone",
@@ -24,34 +24,35 @@ LOOP_LABELS = {
     "not evolved": "live, not evolved",
 }
 MEASURES = ("n10", "hr1", "n10_matched")
-LEAVE_ONE_OUT_MEASURES = ("n10", "n10_of_100", "hr1")
-HEADERS = ("arm", "N@10", "HR@1", "N@10 matched", "against off", "t", "against off with kNN", "t")
-LEAVE_ONE_OUT_HEADERS = (
-    "arm",
-    "N@10 of 10",
-    "N@10 of 100",
-    "HR@1",
-    "against off",
-    "t",
-    "against off with kNN",
-    "t",
-)
+LEAVE_ONE_OUT_MEASURES = ("n10", "n10_of_100", "hr1", "n10_matched")
+DIFFERENCES = ("over off", "t", "over kNN", "t")
+HEADERS = ("arm", "N@10", "HR@1", "matched", *DIFFERENCES)
+LEAVE_ONE_OUT_HEADERS = ("arm", "N@10", "of 100", "HR@1", "matched", *DIFFERENCES)
+FIXED_HEADERS = ("arm", "end", "all", "moment", "all", "shuffled", "all")
 FOOTNOTE = (
-    "Levels, as N@10, are means over events. Differences (against ..., gain) are means over users, "
-    "and every user counts the same: they are not the levels subtracted."
+    "Levels, as N@10, are means over events. Differences are means over users, and every user"
+    " counts the same: they are not the levels subtracted."
 )
-KNOWN = {"user": "interactions of the user", "item": "adopters of the item"}
+MATCHED = (
+    "N@10: against 9 unseen items. matched: against 9 of the target's kind, items with adopters or"
+    " items without. kNN: over off + kNN."
+)
+SLICED = {"user": "history of the user", "item": "adopters of the item"}
 SLICE_HEADERS = (
-    "ranked with",
+    "known",
     "events",
     "off",
     "adoption",
     "gain",
-    "t",
-    "off, kNN",
-    "adoption, kNN",
+    "±",
+    "off + kNN",
+    "live",
     "gain",
-    "t",
+    "±",
+)
+SLICE_FOOTNOTE = (
+    "gain: adoption over off, and live (adoption + kNN) over off + kNN, with the standard error"
+    " over users (±)."
 )
 
 
@@ -79,17 +80,33 @@ def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
     """Return one row for each slice that has events, under SLICE_HEADERS."""
     return [
         (
-            f"{part.span} {KNOWN[part.of]}",
+            part.span,
             f"{part.events:,}",
             _level(part.off),
             _level(part.adoption),
-            *_difference(part.gain),
+            *_with_error(part.gain),
             _level(part.offk),
             _level(part.offk_adoption),
-            *_difference(part.gain_knn),
+            *_with_error(part.gain_knn),
         )
         for part in slices
         if part.events
+    ]
+
+
+def fixed_rows(settings: Sequence[Figures], shown: Collection[str]) -> list[tuple[str, ...]]:
+    """Return one row for each arm: N@10 against fixed candidates, two columns a setting."""
+    return [
+        (
+            label,
+            *(
+                _level(value)
+                for setting in settings
+                for value in (setting.arm(name).n10_fixed, setting.arm(name).n10_of_all_fixed)
+            ),
+        )
+        for name, label in LABELS.items()
+        if name in shown
     ]
 
 
@@ -135,3 +152,10 @@ def _difference(pair: Paired | None) -> tuple[str, str]:
     if pair is None:
         return "", ""
     return f"{pair.mean:+.4f}", "-" if pair.t is None else f"{pair.t:.1f}"
+
+
+def _with_error(pair: Paired | None) -> tuple[str, str]:
+    if pair is None:
+        return "", ""
+    error = pair.standard_error
+    return f"{pair.mean:+.4f}", "-" if error is None else f"{error:.4f}"

@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.numbers.limits import withheld
+from propagation.numbers.limits import has_few
 from propagation.numbers.rules.mass import dots, readings
 from propagation.numbers.rules.neighbours import look_up_neighbours, nearness
 from propagation.numbers.rules.trust import routing_weights
@@ -125,8 +125,9 @@ def fill_from(state, standpoint, items, out):
     if len(standpoint.session[0]) > 0:
         readings(state.session, standpoint.session, state.adoptions, state.totals, items, out[:, 7])
         readings(state.taste, standpoint.taste, state.adoptions, state.totals, items, out[:, 8])
+        adoptions, limits = state.adoptions, state.limits
         for row in range(len(items)):
-            if withheld(state, items[row]):
+            if has_few(adoptions[items[row]], limits):
                 out[row, 7:9] = 0.0
 
 

@@ -1,5 +1,7 @@
 """`propagation evaluate`."""
 
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,6 +20,11 @@ from services.client.errors import UsageProblem
 from services.runtime.console import print_error, print_json, printable_json
 
 PICTURES = (".png", ".svg", ".pdf")
+RESULTS = (".csv", ".npz")
+IGNORED = (
+    "The fixed candidates in {} are not used; --protocol leave-one-out --candidates ranks against"
+    " them."
+)
 
 
 Protocol = Literal["prequential", "leave-one-out", "cold-start"]
@@ -49,6 +56,19 @@ def evaluate(
     every: Annotated[
         int, typer.Option(metavar="N", min=1, help="Rank one event in N only; all are learned.")
     ] = 1,
+    candidates: Annotated[
+        bool,
+        typer.Option(
+            "--candidates",
+            help="leave-one-out: rank against the folder's fixed candidates (.candidates) too.",
+        ),
+    ] = False,
+    exclude_future: Annotated[
+        bool,
+        typer.Option(
+            "--exclude-future", help="Take no item as a negative that the user takes later."
+        ),
+    ] = False,
     vary: Annotated[
         str | None,
         typer.Option(
@@ -62,6 +82,15 @@ def evaluate(
             dir_okay=False,
             callback=check_output_file,
             help="Write the whole report as JSON.",
+        ),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            callback=check_output_file,
+            help="Write every target's result, a row each (.csv, .npz).",
         ),
     ] = None,
     plot: Annotated[
@@ -87,28 +116,37 @@ def evaluate(
     10,000 events unless --first says else).
 
     N@10 and HR@1 against 9 unseen items (leave-one-out: 99 too), in expectation over all draws;
-    differences are paired over users.
+    differences are paired over users. All figures are of one pass, that of the median seed;
+    --results has every pass. docs/how-to/evaluate.md explains tables and columns.
 
-    JSON: the report (arms[] with n10, hr1, n10_matched, against_off, against_offk; slices[],
-    over_time, settings); of leave-one-out: known[] of end, moment and shuffled, each with arms[]
-    and slices[]; of --vary: points[] with value, n10, gains, counts.
+    JSON: the report (notes, seed, arms[] with n10, hr1, n10_matched, against_off, against_offk;
+    slices[], over_time, settings); of leave-one-out: known[] of end, moment and shuffled, each with
+    arms[] and slices[]; of --vary: points[] with value, n10, gains, counts.
     """
+    from propagation.datasets.line_reader import find_all, plain_name
     from propagation.datasets.load import load_dataset
+    from propagation.datasets.recbole import fixed_candidates
+    from propagation.evaluation.reports.results import Results, keep_in, keep_targets_in
     from propagation.evaluation.stream import stream_of
     from services.cli.research import protocols
     from services.cli.research import vary as effects
 
     settings = settings_of(config, assignments)
-    if plot is not None and plot.suffix.lower() not in PICTURES:
-        raise UsageProblem(
-            f"--plot {plot}: ends in {plot.suffix or 'nothing'}; give one of {', '.join(PICTURES)}"
-        )
+    _check_ending("--plot", plot, PICTURES)
+    _check_ending("--results", results, RESULTS)
     if vary and protocol != "prequential":
         raise UsageProblem(
             f"--vary is measured on the prequential stream; leave out --protocol {protocol}"
         )
+    if vary and results:
+        raise UsageProblem("--results is of one setting, and --vary measures several")
+    if candidates and protocol != "leave-one-out":
+        raise UsageProblem(
+            "--candidates are of each user's last event: give --protocol leave-one-out"
+        )
+    rows = Results()
     if protocol == "leave-one-out" and settings.reasoner != "offline":
-        outcome = protocols.by_reasoner(folder, settings, seeds, first)
+        outcome = protocols.by_reasoner(folder, settings, seeds, first, keep_targets_in(rows))
     elif settings.embedder != "fitted":
         raise UsageProblem(
             f"embedder is {settings.embedder!r}, and this measures with the fitted one: set "
@@ -118,9 +156,16 @@ def evaluate(
     else:
         shown = _arms(arms)
         dataset = load_dataset(folder, settings.workflow.seed)
-        print_error(*dataset.notes)
-        stream = stream_of(dataset.first(first))
-        options = protocols.evaluation_settings(settings, seeds, report_from, every)
+        chosen = dataset.first(first)
+        fixed = fixed_candidates(folder) if candidates else None
+        if candidates and fixed is None:
+            raise UsageProblem(f"--candidates: {folder} has no file *.candidates (docs/data.md)")
+        stream = stream_of(chosen, fixed)
+        if not candidates and (ignored := find_all(folder, ".candidates")):
+            note = IGNORED.format(", ".join(plain_name(path) for path in ignored))
+            stream = replace(stream, notes=(*stream.notes, note))
+        print_error(*stream.notes)
+        options = protocols.evaluation_settings(settings, seeds, report_from, every, exclude_future)
         if vary:
             outcome = effects.measure(vary, dataset, stream, settings, options, first)
         else:
@@ -129,12 +174,22 @@ def evaluate(
                 "leave-one-out": protocols.leave_one_out,
                 "cold-start": protocols.cold_start,
             }[protocol]
-            outcome = measure(stream, settings, options, shown)
+            outcome = measure(stream, settings, options, shown, keep_in(rows, chosen))
     if save:
         save.write_text(printable_json(outcome.report.model_dump_json(indent=2)), encoding="utf-8")
+    if results:
+        rows.write(results)
     if plot and outcome.draw:
         outcome.draw(plot)
     print_json(outcome.report.model_dump(mode="json")) if json else outcome.show()
+
+
+def _check_ending(option: str, path: Path | None, endings: Collection[str]) -> None:
+    """Check the ending of an output file before minutes of work."""
+    if path is not None and path.suffix.lower() not in endings:
+        raise UsageProblem(
+            f"{option} {path}: ends in {path.suffix or 'nothing'}; give one of {', '.join(endings)}"
+        )
 
 
 def _arms(text: str | None) -> set[str]:

@@ -10,29 +10,37 @@ from propagation.datasets.load import load_dataset
 from propagation.datasets.recbole import fixed_candidates
 from propagation.evaluation.protocols.by_numbers import (
     KNOWING,
+    Keep,
     Report,
     evaluate_leave_one_out,
     evaluate_prequential,
 )
 from propagation.evaluation.protocols.by_reasoner import (
     ByReasonerReport,
+    KeepTargets,
     NamedPromptCost,
     evaluate_by_reasoner,
 )
+from propagation.evaluation.protocols.metrics import Measured, Slice, StreamReport
 from propagation.evaluation.reports.plot import cold_start as draw
 from propagation.evaluation.reports.plot import draw_leave_one_out, over_time
 from propagation.evaluation.reports.table import (
+    FIXED_HEADERS,
     FOOTNOTE,
     HEADERS,
     LEAVE_ONE_OUT_HEADERS,
     LEAVE_ONE_OUT_MEASURES,
+    MATCHED,
     MEASURES,
+    SLICE_FOOTNOTE,
     SLICE_HEADERS,
+    SLICED,
     arm_rows,
+    fixed_rows,
     slice_rows,
 )
 from propagation.evaluation.stream import EvaluationSettings, Stream
-from propagation.model import Term, pluralize
+from propagation.model import pluralize
 from propagation.workflow.engine import Engine
 from services.cli.access import with_engine
 from services.cli.research.datasets import check_events
@@ -48,23 +56,28 @@ Table = tuple[str, Sequence[str], Sequence[Sequence[str]], Sequence[str]]
 class Outcome:
     """A report with its tables, the notes below them and, if it has one, its picture.
 
-    `draw` raises OSError if it cannot write.
+    `draw` raises OSError if it cannot write. What the report says of the dataset is printed first.
     """
 
-    report: Term
+    report: Measured | ByReasonerReport
     tables: Sequence[Table]
     notes: Sequence[str]
     draw: Callable[[Path], None] | None = None
 
     def show(self) -> None:
         """Print the tables and the notes."""
+        print_text(*self.report.notes)
         for table in self.tables:
             print_table(*table)
         print_text(*self.notes)
 
 
 def evaluation_settings(
-    settings: Settings, seeds: int, report_from: int | None = None, every: int = 1
+    settings: Settings,
+    seeds: int,
+    report_from: int | None = None,
+    every: int = 1,
+    exclude_future: bool = False,
 ) -> EvaluationSettings:
     """Return the evaluation's settings from the service's."""
     workflow = settings.workflow
@@ -75,41 +88,91 @@ def evaluation_settings(
         tau=workflow.tau,
         report_from=report_from,
         every=every,
+        exclude_future=exclude_future,
     )
 
 
 def rank_stream(
-    name: str, stream: Stream, settings: Settings, options: EvaluationSettings
+    name: str,
+    stream: Stream,
+    settings: Settings,
+    options: EvaluationSettings,
+    keep: Keep = lambda seed, known, ranked: None,
 ) -> Report:
     """Predict, then learn, every event under a progress bar of this name."""
     embedder = HashedEmbedder(settings.workflow.seed)
     with progress_of(name) as progress:
         return asyncio.run(
-            evaluate_prequential(stream, embedder, options, commit=release(), progress=progress)
+            evaluate_prequential(
+                stream, embedder, options, commit=release(), progress=progress, keep=keep
+            )
         )
 
 
 def prequential(
-    stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
+    stream: Stream,
+    settings: Settings,
+    options: EvaluationSettings,
+    shown: Collection[str],
+    keep: Keep,
 ) -> Outcome:
     """Predict, then learn, every event."""
-    report = rank_stream(stream.name, stream, settings, options)
+    report = rank_stream(stream.name, stream, settings, options, keep)
     title = (
         f"{report.dataset}: {pluralize(report.users, 'user')},"
         f" {pluralize(report.items, 'item')}, {pluralize(report.events, 'event')}; reported on"
-        f" {report.ranked:,} from event {report.reported_from:,} on; median of"
-        f" {pluralize(len(report.settings.seeds), 'seed')}"
+        f" {report.ranked:,} from event {report.reported_from:,} on; {_pass(report)}"
     )
     return Outcome(
         report,
-        [(title, HEADERS, arm_rows(report, MEASURES, shown), HEADERS[1:])],
-        cost_notes(report.seconds, report.embedder),
+        [
+            (title, HEADERS, arm_rows(report, MEASURES, shown), HEADERS[1:]),
+            *_slice_tables(report.dataset, report.slices),
+        ],
+        [MATCHED, *_prequential_notes(report), *cost_notes(report.seconds, report.embedder)],
         lambda path: over_time(report, path),
     )
 
 
+def _pass(report: StreamReport) -> str:
+    """Name the pass that all figures are of."""
+    seeds = len(report.settings.seeds)
+    return f"seed {report.seed}" + (f", the median of {seeds}" if seeds > 1 else "")
+
+
+def _slice_tables(title: str, slices: Sequence[Slice]) -> list[Table]:
+    return [
+        (
+            f"{title}, by {label}",
+            SLICE_HEADERS,
+            slice_rows([part for part in slices if part.of == of]),
+            SLICE_HEADERS[1:],
+        )
+        for of, label in SLICED.items()
+    ]
+
+
+def _prequential_notes(report: Report) -> list[str]:
+    """Say what slices and negatives hold."""
+    notes = [SLICE_FOOTNOTE]
+    if any(part.events for part in report.slices if part.of == "user" and part.most == 0):
+        notes.append("First events of users (history 0) are in no other figure.")
+    if report.settings.exclude_future:
+        notes.append("No negative is an item that its user takes later.")
+    else:
+        notes.append(
+            f"{report.future_share:.1%} of the negatives are items that their user takes later;"
+            " --exclude-future leaves them out."
+        )
+    return notes
+
+
 def cold_start(
-    stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
+    stream: Stream,
+    settings: Settings,
+    options: EvaluationSettings,
+    shown: Collection[str],
+    keep: Keep,
 ) -> Outcome:
     """Rank the stream's events, sliced by what was known.
 
@@ -117,28 +180,25 @@ def cold_start(
 
     Source: RecNet, Figure 6.
     """
-    report = rank_stream(stream.name, stream, settings, options)
+    report = rank_stream(stream.name, stream, settings, options, keep)
     title = (
-        f"{report.dataset}: N@10 by what was known, {pluralize(report.ranked, 'event')} from "
-        f"event {report.reported_from:,} on"
+        f"{report.dataset}: N@10, {pluralize(report.ranked, 'event')} from "
+        f"event {report.reported_from:,} on; {_pass(report)}"
     )
     return Outcome(
         report,
-        [
-            (
-                f"{title}; median of {pluralize(len(report.settings.seeds), 'seed')}",
-                SLICE_HEADERS,
-                slice_rows(report.slices),
-                SLICE_HEADERS[1:],
-            )
-        ],
-        cost_notes(report.seconds, report.embedder),
+        _slice_tables(title, report.slices),
+        [*_prequential_notes(report), *cost_notes(report.seconds, report.embedder)],
         lambda path: draw(report.slices, title, path),
     )
 
 
 def leave_one_out(
-    stream: Stream, settings: Settings, options: EvaluationSettings, shown: Collection[str]
+    stream: Stream,
+    settings: Settings,
+    options: EvaluationSettings,
+    shown: Collection[str],
+    keep: Keep,
 ) -> Outcome:
     """Rank each user's last event in three settings.
 
@@ -147,29 +207,31 @@ def leave_one_out(
     embedder = HashedEmbedder(settings.workflow.seed)
     with progress_of(stream.name) as progress:
         report = asyncio.run(
-            evaluate_leave_one_out(stream, embedder, options, commit=release(), progress=progress)
+            evaluate_leave_one_out(
+                stream, embedder, options, commit=release(), progress=progress, keep=keep
+            )
         )
     by_setting = [
         (
             f"{report.dataset}, leave-last-one-out, {KNOWING[setting.name]}:"
-            f" {pluralize(setting.targets, 'target')}; median of"
-            f" {pluralize(len(report.settings.seeds), 'seed')}",
+            f" {pluralize(setting.targets, 'target')}; {_pass(report)}",
             LEAVE_ONE_OUT_HEADERS,
             arm_rows(setting, LEAVE_ONE_OUT_MEASURES, shown),
             LEAVE_ONE_OUT_HEADERS[1:],
         )
         for setting in report.known
     ]
-    by_slice = (
-        f"By what was known, {KNOWING['end']} (N@10 of 10)",
-        SLICE_HEADERS,
-        slice_rows(report.setting("end").slices),
-        SLICE_HEADERS[1:],
+    fixed = (
+        f"{report.dataset}, N@10 against the fixed candidates: the first nine, and all",
+        FIXED_HEADERS,
+        fixed_rows(report.known, shown),
+        FIXED_HEADERS[1:],
     )
+    by_slice = _slice_tables(f"{report.dataset}, {KNOWING['end']}", report.setting("end").slices)
     return Outcome(
         report,
-        [*by_setting, by_slice],
-        cost_notes(report.seconds, report.embedder),
+        [*by_setting, *([fixed] if stream.fixed is not None else ()), *by_slice],
+        [MATCHED, SLICE_FOOTNOTE, *cost_notes(report.seconds, report.embedder)],
         lambda path: draw_leave_one_out(report, path),
     )
 
@@ -191,7 +253,9 @@ COST_HEADERS = (
 )
 
 
-def by_reasoner(folder: Path, settings: Settings, seeds: int, first: int | None) -> Outcome:
+def by_reasoner(
+    folder: Path, settings: Settings, seeds: int, first: int | None, keep: KeepTargets
+) -> Outcome:
     """Rank each user's last event by a language model.
 
     The model has learned all other events.
@@ -213,6 +277,7 @@ def by_reasoner(folder: Path, settings: Settings, seeds: int, first: int | None)
                 seeds=range(1, seeds + 1),
                 commit=release(),
                 progress=progress,
+                keep=keep,
             )
 
     return reasoner_outcome(with_engine(settings, run, create=True))

@@ -66,8 +66,8 @@ def measure(
 
     title = (
         f"{effect.dataset}: the effect of {effect.of}; N@10,"
-        f" {pluralize(effect.events, 'event')}, {effect.ranked:,} ranked; median of"
-        f" {pluralize(effect.seeds, 'seed')}"
+        f" {pluralize(effect.events, 'event')}, {effect.ranked:,} ranked; the median"
+        f" pass of {pluralize(effect.seeds, 'seed')}"
     )
     tables = [
         (name, headers, rows, headers)
@@ -141,6 +141,7 @@ def _of_numbers(
         dataset=stream.name,
         events=len(stream.user),
         ranked=reports[-1].ranked,
+        notes=stream.notes,
         seeds=len(options.seeds),
         bases=bases,
         points=[
@@ -174,6 +175,7 @@ def _of_loop(
         dataset=dataset.name,
         events=len(dataset),
         ranked=len(first.user) if first else 0,
+        notes=dataset.notes,
         seeds=1,
         bases=bases,
         points=points,

@@ -1,18 +1,22 @@
 """Leave-last-one-out on a stream with a known truth."""
 
 import asyncio
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.protocols.by_numbers import LeaveOneOutReport, evaluate_leave_one_out
+from propagation.evaluation.protocols.passes import ALL_FIXED_N10, FIXED_N10, RANK
 from propagation.evaluation.reports.plot import draw_leave_one_out
 from propagation.evaluation.reports.table import (
+    FIXED_HEADERS,
     LABELS,
     LEAVE_ONE_OUT_HEADERS,
     LEAVE_ONE_OUT_MEASURES,
     arm_rows,
+    fixed_rows,
 )
 from propagation.evaluation.stream import EvaluationSettings
 from tests.unit.evaluation.test_protocol import two_communities
@@ -52,6 +56,53 @@ def test_slices_hold_every_target_once_by_user_and_once_by_item(report):
         240,
         240,
     ]
+
+
+def test_nothing_lies_after_a_last_event(report):
+    kept = []
+    asyncio.run(
+        evaluate_leave_one_out(
+            two_communities(40, 100, 8),
+            HashedEmbedder(0),
+            SETTINGS,
+            keep=lambda seed, known, ranked: kept.append((seed, known, ranked)),
+        )
+    )
+    assert [(seed, known) for seed, known, _ in kept] == [
+        (1, "end"),
+        (1, "moment"),
+        (1, "shuffled"),
+    ]
+    for _, known, ranked in kept:
+        assert len(ranked.user) == 40
+        assert not ranked.future.any()
+        assert set(ranked.negatives) == {100 - 8}, known
+
+
+def test_fixed_candidates_are_what_a_target_is_ranked_against():
+    """With every unseen item as a candidate the rank is that among all; nine count as nine."""
+    stream = two_communities(40, 100, 8)
+    unseen = [np.setdiff1d(np.arange(100), stream.item[stream.user == user]) for user in range(40)]
+    rows = np.array([np.append(items, -1) for items in unseen])
+    kept = []
+    report = asyncio.run(
+        evaluate_leave_one_out(
+            replace(stream, fixed=rows),
+            HashedEmbedder(0),
+            SETTINGS,
+            keep=lambda seed, known, ranked: kept.append(ranked),
+        )
+    )
+    live = kept[0].values[:, 0]
+    rank = live[:, RANK]
+    alone = rank == np.floor(rank)
+    gains = np.where(rank <= 10, 1 / np.log2(1 + rank), 0)
+    assert alone.sum() > 20
+    assert live[alone, ALL_FIXED_N10] == pytest.approx(gains[alone])
+    assert (live[:, FIXED_N10] >= live[:, ALL_FIXED_N10] - 1e-9).all()
+    end = report.setting("end").arm("offk_adoption")
+    assert end.n10_of_all_fixed == pytest.approx(live[:, ALL_FIXED_N10].mean())
+    assert len(fixed_rows(report.known, LABELS)[0]) == len(FIXED_HEADERS)
 
 
 def test_a_report_is_read_back_as_it_was_written(report):

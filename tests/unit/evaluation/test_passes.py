@@ -12,7 +12,7 @@ from propagation.evaluation.stream import EvaluationSettings, Stream
 
 EVENTS = 60
 USER, ITEM = np.arange(EVENTS) % 4, np.arange(EVENTS) % 5
-STREAM = Stream("s", [""] * 5, [""] * 5, USER, ITEM, np.arange(EVENTS))
+STREAM = Stream("s", [""] * 5, [""] * 5, USER, ITEM, *[np.arange(EVENTS)] * 2)
 
 
 def run_all(monkeypatch, *passes, cores=None, progress=lambda done, total: None):

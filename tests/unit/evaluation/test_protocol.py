@@ -30,7 +30,15 @@ def two_communities(users: int = 240, items: int = 600, each: int = 30) -> Strea
     item = np.concatenate(
         [rng.permutation(items // 2)[:each] + (items // 2) * (one % 2) for one in range(users)]
     )
-    return Stream("planted", [""] * items, [""] * items, user, item, rng.permutation(len(user)))
+    return Stream(
+        "planted",
+        [""] * items,
+        [""] * items,
+        user,
+        item,
+        rng.permutation(len(user)),
+        np.arange(len(user)),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +86,20 @@ def test_plots_are_pictures(report, tmp_path):
 
 
 def test_cold_slices_hold_every_reported_event_once_by_user_and_once_by_item(report):
-    assert [
-        sum(part.events for part in report.slices if part.of == of) for of in ("user", "item")
-    ] == [report.ranked] * 2
+    newcomers, *users = [part for part in report.slices if part.of == "user"]
+    assert sum(part.events for part in users) == report.ranked
+    assert sum(part.events for part in report.slices if part.of == "item") == report.ranked
+    assert newcomers.events > 0
+    assert all(part.gain.standard_error > 0 for part in users if part.events)
     assert len(slice_rows(report.slices)[0]) == len(SLICE_HEADERS)
+
+
+def test_a_newcomer_is_ranked_as_the_service_does(report):
+    """Where all items are equally popular, popularity and recency hardly tell one from another."""
+    newcomers = report.slices[0]
+    assert (newcomers.of, newcomers.most) == ("user", 0)
+    assert newcomers.adoption == pytest.approx(newcomers.off, abs=0.02)
+    assert newcomers.gain.mean == pytest.approx(newcomers.adoption - newcomers.off)
 
 
 def test_a_catalogue_without_events_is_refused():
@@ -89,7 +107,7 @@ def test_a_catalogue_without_events_is_refused():
     with pytest.raises(InvalidInput, match="nothing to rank"):
         asyncio.run(
             evaluate_prequential(
-                Stream("cds", ["a"] * 5, ["a"] * 5, nothing, nothing, nothing),
+                Stream("cds", ["a"] * 5, ["a"] * 5, *[nothing] * 4),
                 HashedEmbedder(0),
                 SETTINGS,
             )
@@ -101,7 +119,7 @@ def test_events_that_are_all_repeats_are_refused():
     with pytest.raises(InvalidInput, match="each is a repeat"):
         asyncio.run(
             evaluate_prequential(
-                Stream("repeats", [""] * 4, [""] * 4, user, item, np.arange(600)),
+                Stream("repeats", [""] * 4, [""] * 4, user, item, *[np.arange(600)] * 2),
                 HashedEmbedder(0),
                 SETTINGS,
             )
@@ -116,8 +134,14 @@ def test_shuffling_keeps_every_event_and_its_item_text():
         np.array([0, 1, 1]),
         np.array([2, 0, 1]),
         np.array([5, 1, 3]),
+        np.arange(3),
+        fixed=np.array([[0, 2], [1, -1]]),
     )
     shuffled = stream.shuffle(4)
     assert [shuffled.item_texts[row] for row in shuffled.item] == ["a", "b", "c"]
     assert shuffled.time.tolist() == [1, 3, 5]
+    assert shuffled.event.tolist() == [1, 2, 0]
+    texts = [*shuffled.item_texts, None]
+    assert [texts[row] for row in shuffled.fixed[shuffled.user[2]]] == ["a", "c"]
+    assert [texts[row] for row in shuffled.fixed[shuffled.user[0]]] == ["b", None]
     assert pair_up(np.zeros(3), np.zeros(3), shuffled.user).mean == 0

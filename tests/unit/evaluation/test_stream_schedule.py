@@ -1,5 +1,7 @@
 """The events that a protocol ranks and learns, on streams that can be read by eye."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from propagation.evaluation.protocols.passes import (
@@ -13,7 +15,7 @@ from propagation.evaluation.stream import Stream
 
 USER = np.array([0, 1, 0, 2, 1, 0])
 ITEM = np.array([5, 5, 6, 7, 6, 5])
-STREAM = Stream("s", [""] * 8, [""] * 8, USER, ITEM, np.arange(6))
+STREAM = Stream("s", [""] * 8, [""] * 8, USER, ITEM, *[np.arange(6)] * 2)
 
 
 def test_the_target_is_the_last_of_users_with_a_past():
@@ -28,19 +30,31 @@ def test_all_but_the_targets_is_learned_once_and_targets_are_ranked_twice():
 
 
 def test_known_counts_what_was_learned_before_and_a_repeat_adopts_once():
-    past, adopters = prequential(STREAM, 1).count_known()
-    assert past.tolist() == [0, 0, 1, 0, 1, 2]
+    past, had, adopters = prequential(STREAM, 1).count_known()
+    assert past.tolist() == had.tolist() == [0, 0, 1, 0, 1, 2]
     assert adopters.tolist() == [0, 1, 0, 0, 1, 2]
     repeat = Schedule(
-        np.array([3, 3, 4]), np.array([1, 1, 1]), np.ones(3, np.bool_), np.ones(3, np.bool_)
+        np.array([3, 3, 3, 4]), np.array([1, 1, 2, 1]), *[np.ones(4, np.bool_)] * 2, np.arange(4)
     )
-    assert repeat.count_known()[1].tolist() == [0, 1, 1]
+    past, had, adopters = repeat.count_known()
+    assert (past.tolist(), had.tolist()) == ([0, 1, 2, 0], [0, 1, 1, 0])
+    assert adopters.tolist() == [0, 1, 0, 1]
+
+
+def test_the_items_of_each_user_are_distinct_and_known_by_place():
+    starts, items = prequential(STREAM, 1).items_by_user(3)
+    assert [items[a:b].tolist() for a, b in pairwise(starts)] == [[5, 6], [5, 6], [7]]
 
 
 def test_shuffled_histories_keep_each_users_items_moments_and_target():
     rng = np.random.default_rng(3)
     stream = Stream(
-        "s", [""] * 400, [""] * 400, rng.integers(0, 5, 400), rng.permutation(400), np.arange(400)
+        "s",
+        [""] * 400,
+        [""] * 400,
+        rng.integers(0, 5, 400),
+        rng.permutation(400),
+        *[np.arange(400)] * 2,
     )
     targets = last_of_each_user(stream)
     mixed = histories_shuffled(stream, targets, 1)

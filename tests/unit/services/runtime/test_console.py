@@ -2,6 +2,8 @@
 
 import json
 import logging
+import re
+import time
 
 import pytest
 import structlog
@@ -10,7 +12,8 @@ from propagation.errors import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.exits import ExitCode, run_command
 from services.cli.query import clients, inspect, routing
-from services.runtime.console import print_json, print_table, print_text, printable
+from services.runtime import console
+from services.runtime.console import print_json, print_table, print_text, printable, progress_of
 from services.runtime.logs import configure_logging
 
 NASTY = "\x1b]0;owned\x07\x9b2J\x7f\r\n\u202e\u2066\u200b\u200f\ufeff\U000e0041\u2028\u3164"
@@ -119,3 +122,27 @@ def test_an_interruption_within_an_import_is_no_fault():
 
     for command in (load, fail):
         assert run_command(command, debug=False) == ExitCode.INTERRUPTED
+
+
+def test_without_a_terminal_progress_is_a_line_a_minute(capsys, monkeypatch):
+    monkeypatch.setattr(console, "FIRST_SECONDS", 0.1)
+    monkeypatch.setattr(console, "LINE_SECONDS", 0.5)
+    with progress_of("small\x1b") as progress:
+        time.sleep(0.7)
+        for done in range(1, 17):
+            progress(10 * done, 1_000)
+            time.sleep(0.1)
+    lines = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"small\\x1b: \d s passed; nothing is counted yet", lines[0])
+    estimate = re.fullmatch(
+        r"small\\x1b: \d s passed; (\d+) of 1,000 done; about (\d+) s left", lines[1]
+    )
+    assert int(estimate[1]) <= 50, "the whole is estimated from a first part"
+    assert 7 <= int(estimate[2]) <= 20
+    assert 3 <= len(lines) <= 6, "then one a minute"
+
+
+def test_a_short_command_logs_no_progress(capsys):
+    with progress_of("short") as progress:
+        progress(1, 1)
+    assert capsys.readouterr().err == ""

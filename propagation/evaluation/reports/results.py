@@ -1,0 +1,99 @@
+"""Write every target's result in columns, so that other programs are compared target by target."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propagation.datasets.dataset import Dataset
+from propagation.evaluation.kernels.arms import RANKINGS
+from propagation.evaluation.protocols.by_numbers import Keep
+from propagation.evaluation.protocols.by_reasoner import KeepTargets, RankedTarget, gain_at
+from propagation.evaluation.protocols.passes import Ranked
+
+MEASURE_NAMES = ("n10", "hr1", "n10_matched", "rank", "n10_of_100", "n10_fixed", "n10_of_all_fixed")
+Columns = Mapping[str, NDArray[np.generic]]
+
+
+class Results:
+    """Rows of targets, collected in parts of equal columns.
+
+    Files are CSV, which everything reads, or NumPy's npz, which keeps types and loads a column at a
+    time. Neither needs a further library.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[Columns] = []
+
+    def add(self, columns: Columns) -> None:
+        """Add rows; each column has one value a row."""
+        self._parts.append(columns)
+
+    def write(self, path: Path) -> None:
+        """Write all rows, as the path's ending says.
+
+        Raises:
+            OSError: They cannot be written.
+        """
+        columns = {
+            name: np.concatenate([part[name] for part in self._parts]) for name in self._parts[0]
+        }
+        if path.suffix.lower() == ".npz":
+            with path.open("wb") as binary:
+                np.savez_compressed(binary, **columns)
+            return
+        with path.open("w", encoding="utf-8", newline="") as text:
+            writer = csv.writer(text)
+            writer.writerow(columns)
+            writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+def keep_targets_in(results: Results) -> KeepTargets:
+    """Return a function that adds the targets of a reasoner's draws to the results."""
+
+    def keep(name: str, ranked: Sequence[RankedTarget]) -> None:
+        results.add(
+            {
+                "draw": np.full(len(ranked), name),
+                "user": np.array([one.target.user for one in ranked]),
+                "item": np.array([one.target.item for one in ranked]),
+                "negatives": np.array([len(one.target.others) for one in ranked]),
+                "rank": np.array([one.rank for one in ranked]),
+                "n10": np.array([gain_at(one.rank, 10) for one in ranked]),
+                "by_numbers": np.array([one.by_numbers for one in ranked]),
+            }
+        )
+
+    return keep
+
+
+def keep_in(results: Results, dataset: Dataset) -> Keep:
+    """Return a function that adds ranked events of the dataset to the results."""
+    users, items, times = dataset.rows()
+    user_ids = np.array([client.key.id for client in dataset.users])
+    item_ids = np.array([client.key.id for client in dataset.items])
+
+    def keep(seed: int, known: str, ranked: Ranked) -> None:
+        event = ranked.event
+        results.add(
+            {
+                "seed": np.full(len(event), seed),
+                "known": np.full(len(event), known),
+                "user": user_ids[users[event]],
+                "item": item_ids[items[event]],
+                "time": times[event],
+                "event": event,
+                "history": ranked.past,
+                "adopters": ranked.adopters,
+                "negatives": ranked.negatives,
+                **{
+                    f"{name}.{measure}": ranked.values[:, arm, place]
+                    for arm, name in enumerate(RANKINGS)
+                    for place, measure in enumerate(MEASURE_NAMES[: ranked.values.shape[2]])
+                },
+            }
+        )
+
+    return keep
