@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.evaluation.kernels.arms import ARMS, evaluation_combiner
+from propagation.evaluation.kernels.prequential import POPULARITY, _scoring_of
 from propagation.evaluation.protocols.by_numbers import Report, evaluate_prequential
 from propagation.evaluation.protocols.metrics import pair_up
 from propagation.evaluation.reports.plot import cold_start, over_time
@@ -19,6 +21,7 @@ from propagation.evaluation.reports.table import (
 )
 from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.model import InvalidInput
+from propagation.numbers.rules import START_WEIGHT, for_newcomers
 
 SETTINGS = EvaluationSettings(seeds=(1,), session_k=16, taste_k=16, plot_points=4, every=3)
 
@@ -89,17 +92,40 @@ def test_cold_slices_hold_every_reported_event_once_by_user_and_once_by_item(rep
     newcomers, *users = [part for part in report.slices if part.of == "user"]
     assert sum(part.events for part in users) == report.ranked
     assert sum(part.events for part in report.slices if part.of == "item") == report.ranked
-    assert newcomers.events > 0
+    assert newcomers.events == 0, "all users began before the reported events"
     assert all(part.gain.standard_error > 0 for part in users if part.events)
     assert len(slice_rows(report.slices)[0]) == len(SLICE_HEADERS)
 
 
-def test_a_newcomer_is_ranked_as_the_service_does(report):
-    """Where all items are equally popular, popularity and recency hardly tell one from another."""
-    newcomers = report.slices[0]
-    assert (newcomers.of, newcomers.most) == ("user", 0)
-    assert newcomers.adoption == pytest.approx(newcomers.off, abs=0.02)
+def test_first_events_are_in_the_slice_of_newcomers_and_in_no_other_figure():
+    kept = []
+    report = asyncio.run(
+        evaluate_prequential(
+            two_communities(40, 100, 8),
+            HashedEmbedder(0),
+            SETTINGS.model_copy(update={"report_from": 0, "every": 1}),
+            keep=lambda seed, known, ranked: kept.append((seed, known, ranked)),
+        )
+    )
+    newcomers, *users = [part for part in report.slices if part.of == "user"]
+    assert (newcomers.span, newcomers.events) == ("0", 40)
     assert newcomers.gain.mean == pytest.approx(newcomers.adoption - newcomers.off)
+    assert sum(part.events for part in users) == report.ranked == 40 * 7
+    ((seed, known, ranked),) = kept
+    assert (seed, known, len(ranked.user)) == (1, "moment", 40 * 8)
+    assert sorted(ranked.event) == list(range(40 * 8))
+    assert report.future_share == pytest.approx(
+        sum(8 - 1 - past for past in range(1, 8)) / sum(100 - 1 - past for past in range(1, 8))
+    )
+
+
+def test_newcomers_are_read_as_the_service_reads_them():
+    combiner = evaluation_combiner()
+    combiner.weights[:, :, 0] *= -1
+    read = _scoring_of(combiner, 0).weights
+    assert read == pytest.approx(_scoring_of(for_newcomers(combiner), 0).weights)
+    assert (read[: len(ARMS), :, POPULARITY] >= START_WEIGHT).all()
+    assert (_scoring_of(combiner, 1).weights[: len(ARMS), :, POPULARITY] < 0).all()
 
 
 def test_a_catalogue_without_events_is_refused():
