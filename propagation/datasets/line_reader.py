@@ -4,6 +4,7 @@ Every refusal names file, line and field.
 """
 
 import csv
+import fnmatch
 import gzip
 import html
 import io
@@ -203,20 +204,25 @@ def find(folder: Path, name: str) -> Path | None:
     """Find a file in the folder, plain or as .gz.
 
     Raises:
-        BrokenData: It exists as both.
+        BrokenData: It exists as both, or is no file.
     """
-    return next((path for path in find_all(folder, name) if plain_name(path) == name), None)
+    return next(iter(find_all(folder, name)), None)
 
 
-def find_all(folder: Path, ending: str) -> list[Path]:
-    """List the files with this ending, plain or as .gz, by name.
+def find_all(folder: Path, pattern: str) -> list[Path]:
+    """List the files whose names match, plain or as .gz, by name.
 
     Raises:
-        BrokenData: A file exists as both.
+        BrokenData: A file exists as both, or what has such a name is no file.
     """
     found = sorted(
-        path for path in folder.iterdir() if path.is_file() and plain_name(path).endswith(ending)
+        path for path in folder.iterdir() if fnmatch.fnmatchcase(plain_name(path), pattern)
     )
+    for path in found:
+        if not path.is_file():
+            what = "a folder" if path.is_dir() else "a link to nothing, or a device"
+            remedy = "put the file in its place, or move it away"
+            raise BrokenData(path.name, 0, "", f"is {what}, not a file; {remedy}")
     for first, second in pairwise(found):
         name = plain_name(first)
         if name == plain_name(second):

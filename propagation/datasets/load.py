@@ -245,7 +245,8 @@ def load_dataset(folder: Path, seed: int) -> Dataset:
 
 def _format_of(folder: Path) -> Format:
     """Return the one format that the folder holds."""
-    rest = sorted({plain_name(path) for path in folder.iterdir() if path.is_file()})
+    # Also folders: what has the name of a file and is none is refused when it is read.
+    rest = sorted({plain_name(path) for path in folder.iterdir()})
     present: dict[str, list[str]] = {}
     for name, one in FORMATS.items():
         present[name] = _matching(rest, (*one.main, *one.further))
@@ -271,7 +272,7 @@ def _format_of(folder: Path) -> Format:
     (name,) = readable
     events = FORMATS[name].main[-1]
     if not fnmatch.filter(present[name], events):
-        _check_ignored(folder, name, events, rest)
+        _check_ignored(folder, name, events, present[name])
     return FORMATS[name]
 
 
@@ -279,12 +280,15 @@ def _matching(files: list[str], patterns: Iterable[str]) -> list[str]:
     return [file for pattern in patterns for file in fnmatch.filter(files, pattern)]
 
 
-def _check_ignored(folder: Path, name: str, events: str, rest: list[str]) -> None:
+def _check_ignored(folder: Path, name: str, events: str, present: list[str]) -> None:
     """Refuse a folder whose events may stand in one of the other files.
 
     A catalogue alone is fine, with documents beside it.
     """
-    ignored = [file for file in rest if not file.startswith((".", *DOCUMENTS))]
+    files = {plain_name(path) for path in folder.iterdir() if path.is_file()}
+    ignored = [
+        file for file in sorted(files - {*present}) if not file.startswith((".", *DOCUMENTS))
+    ]
     if ignored:
         raise BrokenData(
             str(folder),

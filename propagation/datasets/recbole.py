@@ -148,21 +148,21 @@ def load_recbole(folder: Path, seed: int) -> Dataset:
         BrokenData: The first line that cannot be read.
     """
     ids = IdChecker()
-    items = _clients(folder, ".item", ClientKind.ITEM, ITEM_IDS, ids)
-    users = _clients(folder, ".user", ClientKind.USER, USER_IDS, ids)
+    items = _clients(folder, "*.item", ClientKind.ITEM, ITEM_IDS, ids)
+    users = _clients(folder, "*.user", ClientKind.USER, USER_IDS, ids)
     log, notes = _events(folder, ids)
     return assemble(folder.name, items, users, log, seed, notes)
 
 
 def _clients(
     folder: Path,
-    ending: str,
+    pattern: str,
     kind_of_client: ClientKind,
     id_names: tuple[str, ...],
     ids: IdChecker,
 ) -> dict[str, ClientChange]:
     found: dict[str, ClientChange] = {}
-    for path in find_all(folder, ending):
+    for path in find_all(folder, pattern):
         table = ClientTable(path, id_names)
         rows: dict[str, tuple[Place, dict[str, str]]] = {}
         for place, row in table.rows():
@@ -243,7 +243,7 @@ def _merge(first: ClientChange, second: ClientChange) -> ClientChange:
 
 def _events(folder: Path, ids: IdChecker) -> tuple[Events, list[str]]:
     log, untimed, in_lists = Events("recbole"), [], []
-    for path in find_all(folder, ".inter"):
+    for path in find_all(folder, "*.inter"):
         table = Table(path)
         user, item = table.id_field(USER_IDS), table.id_field(ITEM_IDS)
         time = table.field_among(TIMES)
@@ -301,7 +301,7 @@ def fixed_candidates(folder: Path) -> Mapping[str, Sequence[str]] | None:
     Raises:
         BrokenData: The first line that cannot be read.
     """
-    files = find_all(folder, ".candidates")
+    files = find_all(folder, "*.candidates")
     if not files:
         return None
     table = Table(files[0])

@@ -110,7 +110,7 @@ class Admission:
         self.bytes = TokenBuckets(limits.bytes_per_second, "bytes")
 
     def reload_tokens(self) -> None:
-        """Read the tokens file now if it changed."""
+        """Read the tokens file again now."""
         if self._tokens is not None:
             self._tokens.reload()
 

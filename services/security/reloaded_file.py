@@ -34,21 +34,25 @@ class ReloadedFiles(Generic[T]):
         First check the files if the last check is a second old.
         """
         if time.monotonic() - self._checked_at >= CHECK_SECONDS:
-            self.reload()
+            self.reload(if_changed=True)
         return self._content
 
-    def reload(self) -> None:
-        """Check the files now, and read them again if they changed."""
+    def reload(self, *, if_changed: bool = False) -> None:
+        """Read the files again now, by default even if they look as before."""
         self._checked_at = time.monotonic()
         try:
             stamps = self._stat()
-            if stamps != self._stamps:
-                self._content = self._read()
-                self._stamps = stamps
-                log.info("files read again", files=[str(path) for path in self._paths])
+            if if_changed and stamps == self._stamps:
+                return
+            self._content = self._read()
+            self._stamps = stamps
+            log.info("files read again", files=[str(path) for path in self._paths])
         except (OSError, PropagationError) as error:
             log.error("a changed file cannot be used; its earlier content stays", error=str(error))
 
-    def _stat(self) -> list[tuple[int, int, int]]:
-        found = [path.stat() for path in self._paths]
-        return [(status.st_mtime_ns, status.st_size, status.st_ino) for status in found]
+    def _stat(self) -> list[tuple[int, ...]]:
+        # Who writes a file can set its mtime back, as `cp -p` does, but not its ctime.
+        return [
+            (status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino)
+            for status in (path.stat() for path in self._paths)
+        ]

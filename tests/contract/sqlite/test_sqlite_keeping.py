@@ -422,6 +422,22 @@ async def test_a_harmed_export_says_where(kept, tmp_path, said):
     assert not list(tmp_path.glob("new.db*")), "nor its lock file"
 
 
+@pytest.mark.parametrize(
+    "appended",
+    [b"\0", b"\n", b"\n\n", b"x", b'{"client": {}}\n', b'{"end": {}}\n', b"\0" * 100_000],
+    ids=lambda appended: repr(appended[:16]),
+)
+async def test_an_export_to_which_something_was_appended_is_refused(kept, tmp_path, appended):
+    source = tmp_path / "all.jsonl"
+    SqliteFiles(kept).export(source, silent)
+    before, whole = contents(kept), source.read_bytes()
+    source.write_bytes(whole + appended)
+    with pytest.raises(BrokenData, match=r"more follows this line.*fetch it again") as refusal:
+        SqliteFiles(kept).restore(source, silent, replace=True)
+    assert refusal.value.line == whole.count(b"\n")
+    assert contents(kept) == before
+
+
 async def test_a_database_in_use_is_neither_replaced_nor_compacted(path, tmp_path):
     store = new(path)
     await store.open()

@@ -2,11 +2,14 @@
 
 import asyncio
 import logging
+import os
+import re
 import ssl
 import time
 from collections import Counter
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import count
 
 import grpc
 import pytest
@@ -30,6 +33,7 @@ from services.runtime.errors import NotLoopback
 from services.security import reloaded_file
 from services.security.address import refuse_open_address
 from services.security.admission import CLIENTS, Admission, NotAuthenticated, RateLimited
+from services.security.reloaded_file import ReloadedFiles
 from services.security.roles import ROLES_BY_CALL, Role
 from services.security.tls import BrokenTls
 from services.security.tokens import BrokenTokens, new_token, read_tokens, write_tokens
@@ -377,6 +381,40 @@ async def test_a_hangup_reads_the_tokens_at_once(tmp_path, tokens, monkeypatch):
             await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
             == grpc.StatusCode.UNAUTHENTICATED
         )
+
+
+async def test_a_tokens_file_of_the_same_size_and_mtime_is_noticed(tmp_path, tokens, monkeypatch):
+    path, secrets = tokens
+    monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
+    async with (
+        service(tmp_path, tokens=path) as started,
+        grpc.aio.insecure_channel(started.address) as channel,
+    ):
+        stub = PropagationServiceStub(channel)
+        before = path.stat()
+        path.write_text(re.sub("[0-9a-f]{64}", "a" * 64, path.read_text()))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        after = path.stat()
+        assert (after.st_size, after.st_mtime_ns, after.st_ino) == (
+            before.st_size,
+            before.st_mtime_ns,
+            before.st_ino,
+        )
+        assert (
+            await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
+            == grpc.StatusCode.UNAUTHENTICATED
+        )
+
+
+def test_a_reload_that_was_asked_for_reads_files_that_look_as_before(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("x")
+    times = count(1)
+    files = ReloadedFiles((path,), lambda: next(times))
+    files.reload(if_changed=True)
+    assert files.current() == 1
+    files.reload()
+    assert files.current() == 2
 
 
 async def test_new_connections_get_a_new_certificate(tmp_path, pki, monkeypatch):

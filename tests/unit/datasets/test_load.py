@@ -1,5 +1,7 @@
 """The format of a folder, and messages about what it lacks."""
 
+from pathlib import Path
+
 import pytest
 
 from propagation.datasets.load import load_dataset
@@ -45,6 +47,46 @@ def test_a_file_that_is_there_plain_and_compressed(tmp_path, name):
     (folder_of(tmp_path, name) / f"{name}.gz").write_bytes(b"")
     with pytest.raises(BrokenData, match=f"{name}.gz; keep one"):
         load_dataset(tmp_path, SEED)
+
+
+@pytest.mark.parametrize(
+    ("beside", "name"),
+    [
+        ("clients.jsonl", "events.jsonl"),
+        ("events.jsonl", "clients.jsonl"),
+        (None, "events.jsonl"),
+        ("clients.jsonl", "events.jsonl.gz"),
+        *[("u.data", name) for name in ("u.item", "u.user", "u.genre")],
+        ("u.item", "u.data"),
+        *[("ratings.dat", name) for name in ("movies.dat", "users.dat", "tags.dat")],
+        ("movies.dat", "ratings.dat"),
+        *[("ratings.csv", name) for name in ("movies.csv", "tags.csv")],
+        ("movies.csv", "ratings.csv"),
+        *[("x.inter", name) for name in ("x.item", "x.user", "y.inter")],
+        ("x.item", "x.inter"),
+    ],
+)
+@pytest.mark.parametrize("made", [Path.mkdir, lambda path: path.symlink_to("nowhere")])
+def test_what_has_the_name_of_a_file_and_is_none_is_named(tmp_path, beside, name, made):
+    texts = {
+        **FILES,
+        "clients.jsonl": '{"kind": "item", "id": "i"}\n',
+        "x.item": "item_id:token\ni\n",
+        "u.item": "1|A|01-Jan-1995||" + "|0" * 19 + "\n",
+        "movies.dat": "1::A::Drama\n",
+    }
+    if beside:
+        (tmp_path / beside).write_text(texts[beside])
+    made(tmp_path / name)
+    with pytest.raises(BrokenData, match="not a file; put the file in its place") as refusal:
+        load_dataset(tmp_path, SEED)
+    assert refusal.value.file == name
+
+
+def test_a_folder_of_another_name_is_not_looked_at(tmp_path):
+    folder_of(tmp_path, "movies.csv")
+    (tmp_path / "old-ratings.csv").mkdir()
+    assert len(load_dataset(tmp_path, SEED).items) == 1
 
 
 @pytest.mark.parametrize(

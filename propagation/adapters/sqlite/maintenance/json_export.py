@@ -2,8 +2,8 @@
 
 The first line names format, schema and tables. Each further line is a row, {table: {column:
 value}}, in the order of the table. The last line has the count and a digest of all before it, so
-that a file that was cut short is refused. Bytes are {"base64": ...}; the body of a profile version
-is its plain JSON.
+that a file that was cut short is refused, as is one that goes on after it. Bytes are
+{"base64": ...}; the body of a profile version is its plain JSON.
 """
 
 import base64
@@ -165,7 +165,7 @@ class _Lines:
     def rows(self, tables: Tables) -> Iterator[tuple[str, list[object]]]:
         """Return (table, values) of each row.
 
-        The last line must confirm that these were all.
+        The last line must confirm that these were all, and end the file.
         """
         while True:
             digest = self._digest.hexdigest()
@@ -174,6 +174,10 @@ class _Lines:
                 if row != {"rows": self.done, "blake2b": digest}:
                     raise self.refusal(
                         "end", "count or digest is another: lines were lost or changed"
+                    )
+                if self._file.read(1):
+                    raise self.refusal(
+                        "end", "more follows this line, which is an export's last: it was changed"
                     )
                 return
             if table not in tables:
