@@ -34,6 +34,13 @@ class WithdrawalStep(StrEnum):
     """Rewrite stored versions in place and add the next versions, at the entry's sequence."""
     ERASE_CLIENT = "erase client"
     """Remove the client, its texts, edges, gradients and message parts; its ref is never reused."""
+    MOVE_TEXTS = "move texts"
+    """Move what was written at the sequence of an erased interaction to a later one.
+
+    Else an item's new version at a gap of the log would tell that the client chose it then. A
+    version moves to the next version of its client, which hides it, or to the entry's sequence; an
+    outcome of reception to the next version.
+    """
     REDUCE_MESSAGES = "reduce messages"
     """Remove message parts that came from withdrawn interactions, and of attributes that go.
 
@@ -54,7 +61,9 @@ class WithdrawalStep(StrEnum):
     """Store the entry's sequence as that of the last withdrawal."""
 
 
-OF_ERASURES = frozenset({WithdrawalStep.ERASE_CLIENT, WithdrawalStep.MARK_FOR_WIPING})
+OF_ERASURES = frozenset(
+    {WithdrawalStep.ERASE_CLIENT, WithdrawalStep.MOVE_TEXTS, WithdrawalStep.MARK_FOR_WIPING}
+)
 
 
 def withdrawal_steps(withdrawal: Withdrawal) -> list[WithdrawalStep]:

@@ -38,6 +38,7 @@ def test_senders_are_counted_after_their_parts_are_gone():
 def test_only_an_erasure_removes_a_client_and_has_to_be_wiped():
     assert set(withdrawal_steps(ERASURE)) - set(withdrawal_steps(RETRACTION)) == {
         Step.ERASE_CLIENT,
+        Step.MOVE_TEXTS,
         Step.MARK_FOR_WIPING,
     }
 

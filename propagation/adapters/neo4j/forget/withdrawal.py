@@ -85,6 +85,7 @@ class WithdrawalCommit:
     Attributes:
         current: Rewritten texts that are current, or were until the next version of `withdrawal`.
         sequences: Of the interactions that go.
+        erased_sequences: Likewise, with those that were retracted before.
         sequence: Of the log entry.
         end: Of the log, once it is locked.
     """
@@ -94,6 +95,7 @@ class WithdrawalCommit:
     barrier: StagedCheckpoint
     current: Sequence[ClientText]
     sequences: Sequence[int] = ()
+    erased_sequences: Sequence[int] = ()
     sequence: int = 0
     end: LogEnd = field(init=False)
 
@@ -111,6 +113,7 @@ class WithdrawalCommit:
             WithdrawalStep.APPEND_LOG_ENTRY: self._append_log_entry,
             WithdrawalStep.CHANGE_TEXTS: self._change_texts,
             WithdrawalStep.ERASE_CLIENT: self._erase_client,
+            WithdrawalStep.MOVE_TEXTS: self._move_texts,
             WithdrawalStep.REDUCE_MESSAGES: self._reduce_messages,
             WithdrawalStep.CHANGE_ATTRIBUTES: self._change_attributes,
             WithdrawalStep.CHANGE_MESSAGES: self._change_messages,
@@ -160,9 +163,9 @@ class WithdrawalCommit:
             recorded, retracted = await transaction.row(
                 "forget/search/events_of_client", ref=erased
             ) or [[], []]
-            await store_forgotten_events(
-                transaction, sorted({*(event_id for _, event_id in recorded), *retracted})
-            )
+            events = [*recorded, *retracted]
+            await store_forgotten_events(transaction, sorted({event_id for _, event_id in events}))
+            self.erased_sequences = sorted({sequence for sequence, _ in events})
             await transaction.execute("forget/client/delete_retracted_events", ref=erased)
         else:
             recorded = await transaction.rows(
@@ -204,6 +207,14 @@ class WithdrawalCommit:
         texts = self.withdrawal.texts
         rows = [text_row(text, self.sequence) for text in texts]
         await create_texts(self.transaction, texts, rows, ())
+
+    async def _move_texts(self) -> None:
+        await self.transaction.execute(
+            "forget/client/move_texts", sequences=self.erased_sequences, to=self.sequence
+        )
+        await self.transaction.execute(
+            "forget/client/move_merges", sequences=self.erased_sequences, to=self.sequence
+        )
 
     async def _erase_client(self) -> None:
         ref = self.withdrawal.erased

@@ -62,6 +62,16 @@ GRADIENTS_OF_READERS = (
     " (g.module = 'filter_memory' AND g.owner = m.ref)))"
 )
 
+MOVE_TEXTS = (
+    f"UPDATE profile_version AS v SET sequence = coalesce((SELECT min(n.sequence) FROM"
+    f" profile_version n WHERE n.ref = v.ref AND n.version > v.version AND NOT n.sequence {IN}),"
+    f" ?) WHERE v.sequence {IN}"
+)
+MOVE_MERGES = (
+    "UPDATE merged AS m SET sequence = coalesce((SELECT min(n.sequence) FROM profile_version n"
+    f" WHERE n.ref = m.ref AND n.sequence > m.sequence), ?) WHERE m.sequence {IN}"
+)
+
 
 @dataclass
 class WithdrawalCommit:
@@ -71,6 +81,7 @@ class WithdrawalCommit:
         rewritten: Stored bodies of `withdrawal.rewritten`.
         texts: Stored bodies of `withdrawal.texts`.
         sequences: Of the interactions that go.
+        erased_sequences: Likewise, with those that were retracted before.
         sequence: Of the log entry.
         freed: Texts (ref, version) of which messages lose parts.
     """
@@ -82,6 +93,7 @@ class WithdrawalCommit:
     rewritten: Sequence[bytes]
     texts: Sequence[bytes]
     sequences: Sequence[int] = ()
+    erased_sequences: Sequence[int] = ()
     sequence: int = 0
     freed: list[tuple[int, int]] = field(default_factory=list)
 
@@ -99,6 +111,7 @@ class WithdrawalCommit:
             WithdrawalStep.APPEND_LOG_ENTRY: self._append_log_entry,
             WithdrawalStep.CHANGE_TEXTS: self._change_texts,
             WithdrawalStep.ERASE_CLIENT: self._erase_client,
+            WithdrawalStep.MOVE_TEXTS: self._move_texts,
             WithdrawalStep.REDUCE_MESSAGES: self._reduce_messages,
             WithdrawalStep.CHANGE_ATTRIBUTES: self._change_attributes,
             WithdrawalStep.CHANGE_MESSAGES: self._change_messages,
@@ -145,12 +158,13 @@ class WithdrawalCommit:
             )
         else:
             events = self._execute(
-                f"SELECT event_id FROM interaction WHERE {which} UNION ALL SELECT event_id FROM "
-                f"retracted WHERE {which}",
+                f"SELECT event_id, sequence FROM interaction WHERE {which} UNION ALL SELECT"
+                f" event_id, sequence FROM retracted WHERE {which}",
                 asked,
                 asked,
-            )
-            forget_events(self.connection, [event_id for (event_id,) in events])
+            ).fetchall()
+            forget_events(self.connection, [event_id for event_id, _ in events])
+            self.erased_sequences = sorted(sequence for _, sequence in events)
             self._execute(f"DELETE FROM retracted WHERE {which}", asked)
         rows = self._execute(f"DELETE FROM interaction WHERE {which} RETURNING sequence", asked)
         self.sequences = sorted(sequence for (sequence,) in rows)
@@ -191,6 +205,11 @@ class WithdrawalCommit:
             text_rows([(text, self.sequence) for text in self.withdrawal.texts], self.texts),
             self.directory.now(),
         )
+
+    def _move_texts(self) -> None:
+        gone = to_json(self.erased_sequences)
+        self._execute(MOVE_TEXTS, gone, self.sequence, gone)
+        self._execute(MOVE_MERGES, self.sequence, gone)
 
     def _erase_client(self) -> None:
         ref = self.withdrawal.erased

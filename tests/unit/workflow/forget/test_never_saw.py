@@ -124,3 +124,40 @@ async def test_the_time_of_a_withdrawn_adoption_is_not_kept(tmp_path, store):
             assert not last <= state.recent_at[row] < state.clock[0], "the moment of its event"
             faded = (int(state.recent_at[row]) - int(clean.recent_at[row])) / RECENT_HALF_LIFE
             assert state.recent[row] == pytest.approx(clean.recent[row] * 2**-faded, abs=1e-6)
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("retracted_first", [False, True])
+async def test_no_text_of_others_is_dated_by_an_erased_event(tmp_path, store, retracted_first):
+    """Else an item's new version at a gap of the log tells that the user chose it then."""
+    async with begun(engine_on(tmp_path, store)) as engine:
+        await engine.upsert_clients([ClientChange(key=user_key(LONER), title="Somebody Else")])
+        await engine.drain()
+        await live(engine, 1, 60)
+        events = [event(9_000 + n, LONER, item) for n, item in enumerate(CHOSEN) if item < ITEMS]
+        recorded = await engine.record(events)
+        gone = {outcome.sequence for outcome in recorded.outcomes}
+        await engine.drain()
+        await engine.run_round()
+        assert gone & await sequences_of_texts(engine), "items hear when they are chosen"
+        await live(engine, 2, 60)
+        if retracted_first:
+            await engine.retract([one.event_id for one in events])
+        await engine.forget(user_key(LONER))
+        assert not gone & await sequences_of_texts(engine)
+        assert await engine.store.check() == []
+
+
+async def sequences_of_texts(engine):
+    """Return the sequences of all texts and merges; check that versions ascend with them."""
+    found = set()
+    for ref in await engine.store.text_versions():
+        versions = []
+        async for kind, record in engine.store.export_client(ref):
+            if kind == "profile_version":
+                versions.append(record["sequence"])
+            elif kind == "merge":
+                found.add(record["sequence"])
+        assert versions == sorted(versions), "time travel reads them in this order"
+        found.update(versions)
+    return found

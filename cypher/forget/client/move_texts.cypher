@@ -1,0 +1,11 @@
+// name: forget/client/move_texts
+// purpose: move texts that were written at erased sequences to the next text of their client, or to the erasure
+// parameters: sequences, to
+MATCH (p:ProfileVersion)
+WHERE p.sequence IN $sequences
+CALL (p) {
+  MATCH (n:ProfileVersion)
+  WHERE n.ref = p.ref AND n.version > p.version AND NOT n.sequence IN $sequences
+  RETURN min(n.sequence) AS following
+}
+SET p.sequence = coalesce(following, $to)
