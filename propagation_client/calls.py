@@ -79,6 +79,7 @@ class _UnaryUnary(_Interceptor, grpc.aio.UnaryUnaryClientInterceptor):  # type: 
         retries = self._rules.retries_of(_name(client_call_details))
         timeout = self._timeout(client_call_details)
         end = None if timeout is None else time.monotonic() + timeout
+        earlier = None
         for attempt in itertools.count():
             left = None if end is None else end - time.monotonic()
             call = await continuation(client_call_details._replace(timeout=left), request)
@@ -86,9 +87,12 @@ class _UnaryUnary(_Interceptor, grpc.aio.UnaryUnaryClientInterceptor):  # type: 
                 await call
             except grpc.aio.AioRpcError as error:
                 failure = explain(error, self._rules.address)
+                if earlier and failure.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
+                    failure = earlier  # which says more than that there was no time for this one
                 wait = retries.wait_after(failure, attempt) if retries else None
                 if wait is None or (end is not None and time.monotonic() + wait >= end):
                     raise failure from error
+                earlier = failure
                 await asyncio.sleep(wait)
             else:
                 return call

@@ -1,7 +1,6 @@
 """Arrays of checkpoints in pieces, as every graph store keeps them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from io import BytesIO
 from typing import Any
 from zlib import crc32
 
@@ -34,10 +33,13 @@ def array_of(name: str, dtype: str, shape: Sequence[int], pieces: Iterable[bytes
     Raises:
         DamagedNumbers: Pieces are missing or damaged.
     """
-    data = BytesIO()
-    data.writelines(pieces)  # a list of them would be a second copy
+    data = (
+        bytearray()
+    )  # a list of pieces would be a second copy; a BytesIO cannot end while it is read
+    for piece in pieces:
+        data += piece
     with naming_damage(f"{name} in a checkpoint of the numbers"):
-        whole = data.getbuffer()
+        whole = memoryview(data)
         values = whole[:-DIGEST_BYTES]
         has_digest = whole[-DIGEST_BYTES:] == digest_of(values, dtype, list(shape))
         return np.frombuffer(values if has_digest else whole, dtype).reshape(shape)
