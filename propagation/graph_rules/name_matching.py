@@ -6,11 +6,12 @@ A sentence that only quotes them is kept without the quotation.
 import html
 import itertools
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from propagation.model import join_names, normalize_name
+from propagation.model import Client, join_names, normalize_name
 
 QUOTE = re.compile("“([^”]*)”")
 WORD = re.compile(r"\w+")
@@ -33,16 +34,10 @@ def normalize_text(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class OwnWords:
-    """Words that name a client.
+class _Title:
+    """A title in the forms in which texts quote it."""
 
-    Attributes:
-        title: Its title.
-        names: Attributes that no other client has.
-    """
-
-    title: str = ""
-    names: frozenset[str] = frozenset()
+    title: str
 
     @cached_property
     def core(self) -> str:
@@ -56,20 +51,8 @@ class OwnWords:
         return " ".join(words[1:] if len(words) > 1 and words[0].casefold() in ARTICLES else words)
 
     @cached_property
-    def search_words(self) -> frozenset[str]:
-        """Words of which every text that names the client holds one.
-
-        Letters may be in either case.
-        """
-        return frozenset(word for word in (self.core, *self.names) if word)
-
-    @cached_property
     def _words(self) -> frozenset[str]:
         return frozenset(_words(self.title))
-
-    @cached_property
-    def _folded(self) -> tuple[str, ...]:
-        return tuple(word.casefold() for word in self.search_words)
 
     def is_quoted(self, quote: str) -> bool:
         """Tell whether a quotation is the title.
@@ -83,8 +66,53 @@ class OwnWords:
             and len(quoted) >= min(len(self._words), LEAST_WORDS - 1)
         )
 
+    def is_in(self, text: str, plain: str, *, cites: bool) -> bool:
+        """Tell whether a text holds the title without quotation marks.
+
+        Args:
+            plain: The text as normalize_text returns it.
+            cites: As in OwnWords.is_in.
+        """
+        if len(self._words) > 1 and _holds_words(plain, normalize_text(self.title)):
+            return True
+        return cites and bool(self.title.strip()) and _holds_words(text, self.title.strip())
+
+
+@dataclass(frozen=True)
+class OwnWords:
+    """Words that name a client.
+
+    Attributes:
+        titles: Its title, and those that it had before.
+        names: Attributes that no other client has.
+    """
+
+    titles: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+
+    @cached_property
+    def _titles(self) -> tuple[_Title, ...]:
+        return tuple(map(_Title, sorted(self.titles)))
+
+    @cached_property
+    def search_words(self) -> frozenset[str]:
+        """Words of which every text that names the client holds one.
+
+        Letters may be in either case.
+        """
+        cores = (title.core for title in self._titles)
+        return frozenset(word for word in (*cores, *self.names) if word)
+
+    @cached_property
+    def _folded(self) -> tuple[str, ...]:
+        return tuple(word.casefold() for word in self.search_words)
+
+    def is_quoted(self, quote: str) -> bool:
+        """Tell whether a quotation is one of the titles."""
+        return any(title.is_quoted(quote) for title in self._titles)
+
     def is_in(self, text: str, *, cites: bool = False) -> bool:
-        """Tell whether a text holds the title or one of the names.
+        """Tell whether a text holds one of the titles or names.
 
         Args:
             cites: The text cites the client. A title of one word may be a common word: without
@@ -96,14 +124,12 @@ class OwnWords:
         if any(self.is_quoted(quote) for quote in QUOTE.findall(text)):
             return True
         plain = normalize_text(text)
-        if len(self._words) > 1 and _holds_words(plain, normalize_text(self.title)):
-            return True
-        if cites and self.title.strip() and _holds_words(text, self.title.strip()):
+        if any(title.is_in(text, plain, cites=cites) for title in self._titles):
             return True
         return any(_holds_words(plain, normalize_text(name)) for name in self.names)
 
     def leave_out(self, text: str, *, cites: bool = False) -> str | None:
-        """Drop quotations of the title from a sentence.
+        """Drop quotations of the titles from a sentence.
 
         Returns:
             The sentence; None if it still names the client, or is no sentence any more.
@@ -113,6 +139,15 @@ class OwnWords:
         if own:
             text = _drop_quotes(text, quotes, own) or ""
         return None if not text or self.is_in(text, cites=cites) else text
+
+
+def titles_of(contents: Iterable[Client]) -> dict[int, frozenset[str]]:
+    """Group the titles that clients have or had by ref; clients without one are left out."""
+    found: defaultdict[int, set[str]] = defaultdict(set)
+    for client in contents:
+        if client.title:
+            found[client.ref].add(client.title)
+    return {ref: frozenset(titles) for ref, titles in found.items()}
 
 
 def split_sentences(text: str) -> list[str]:

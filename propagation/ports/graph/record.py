@@ -49,6 +49,13 @@ class ClientStore(Protocol):
                 same. A client created later is returned as it was at first.
         """
 
+    async def client_contents(self, refs: Sequence[int]) -> Sequence[Client]:
+        """Return every content of these clients: the present one and all earlier ones.
+
+        Returns:
+            By ref, then sequence, each once.
+        """
+
     async def scan_clients(self, kind: ClientKind, after_ref: int, limit: int) -> Sequence[Client]:
         """Return at most `limit` clients of a kind, by ref.
 

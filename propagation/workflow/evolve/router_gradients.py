@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from propagation.arrays import F64
-from propagation.graph_rules.name_matching import OwnWords
+from propagation.graph_rules.name_matching import OwnWords, titles_of
 from propagation.model import Gradient, Module, RouterMaps, index_of
 from propagation.optimization.router_split import supported_choices
 from propagation.ports import GraphStore
@@ -82,7 +82,5 @@ async def supported_gradients(
     newest = [one for one in reversed(found.newest) if supported.keys() >= {*one.attributes}]
     rows = await store.interactions(sorted({one.sequence for one in newest}))
     few = {row.item for row in rows if adoptions[index_of(row.item)] < least}
-    titles = [
-        OwnWords(client.title) for client in await store.get_clients(sorted(few)) if client.title
-    ]
+    titles = [*map(OwnWords, titles_of(await store.client_contents(sorted(few))).values())]
     return [one for one in newest if not any(title.is_in(one.text) for title in titles)]

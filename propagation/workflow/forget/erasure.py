@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from propagation.graph_rules.name_matching import titles_of
 from propagation.model import (
     CitationSearch,
     Client,
@@ -155,13 +156,15 @@ class Forgetting:
             raise NotFound(key.kind.name.lower(), key.id)
         (client,) = await self.store.get_clients([ref])
         texts = await self.store.find_citing_texts([CitationSearch(ref, None)])
-        names = own_names(client, [stored.text for stored in texts])
+        contents = await self.store.client_contents([ref])
+        names = own_names(contents, [stored.text for stored in texts])
         # Others may say the same in another spelling, which a round mapped to the client's.
         canonical = self.withdrawer.vectors.canonical.targets
         mapped = frozenset(name for name, target in canonical.items() if target in names)
         used = await self.store.names_used_by_others(ref, names | mapped)
         shared = used | {canonical[name] for name in used & mapped}
-        return ErasedClient(client, names, names - shared)
+        titles = titles_of(contents).get(ref, frozenset())
+        return ErasedClient(client, titles, names, names - shared)
 
     def _note_withdrawal(self, withdrawn: Withdrawn) -> None:
         self.memory.pending_events.note_entry(withdrawn.result.sequence)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from propagation.graph_rules.name_matching import OwnWords
+from propagation.graph_rules.name_matching import OwnWords, titles_of
 from propagation.model import (
     AffectedMessage,
     EvolutionRun,
@@ -39,26 +39,27 @@ class MessageChangeFinder:
     request: WithdrawalRequest
 
     async def find_titles(self) -> dict[int, OwnWords]:
-        """Load titles of the items that too few users chose by now."""
-        clients = await self.store.get_clients(self.request.unquotable)
-        return {client.ref: OwnWords(client.title) for client in clients if client.title}
+        """Load the titles, also earlier ones, of the items that too few users chose by now."""
+        titles = titles_of(await self.store.client_contents(self.request.unquotable))
+        return {ref: OwnWords(found) for ref, found in titles.items()}
 
-    async def find_unsupported(self, changes: TextChanges, least: int) -> frozenset[str]:
+    async def find_unsupported(self, changes: TextChanges) -> frozenset[str]:
         """Find attributes that clients still hold, but too few users.
 
         Only what the catalogue brought of them may stay in messages. They came with the erased
-        client, or with the items of the events: evolutions count the attributes of those.
+        client or the users of the events, or with the items: evolutions count the attributes of
+        those.
         """
         held_by = await self.store.client_attributes(
             sorted({row.item for row in self.request.rows})
         )
         names = {name for held in held_by.values() for name in held}
-        if self.request.erased_ref is not None:
-            brought = await self.store.contributions(self.request.erased_ref, MOST_MESSAGES)
+        for ref in self.request.senders:
+            brought = await self.store.contributions(ref, MOST_MESSAGES)
             names |= {part.attribute for message in brought for part in message.integrated}
         known = await self.store.get_attributes(sorted(names - changes.recounted.keys()))
         counted = {**known, **changes.recounted}
-        supported = supported_names(counted, least)
+        supported = supported_names(counted, self.min_support)
         return frozenset(
             name for name, one in counted.items() if one.holders > 0 and name not in supported
         )
@@ -122,7 +123,7 @@ class MessageChangeFinder:
 def redact_reasons(runs: Sequence[EvolutionRun], removal: Removal) -> list[EvolutionRun]:
     """Empty the reasons that hold words that go; return the evolutions that change."""
     names = removal.words.names | removal.unsupported
-    words = [OwnWords(removal.words.title, names), *removal.titles.values()]
+    words = [OwnWords(removal.words.titles, names), *removal.titles.values()]
     changed = []
     for run in runs:
         changes = tuple(

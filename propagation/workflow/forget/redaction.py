@@ -54,8 +54,8 @@ class Removal:
         words: Words of an erased client.
         unsupported: Attributes that too few users hold; only the catalogue may still bring them.
         messages: By (router, version), what a message lost.
-        titles: Of items (refs) that too few users chose by now; changed messages may not quote
-            them.
+        titles: Those that items (refs) have or had which too few users chose by now; changed
+            messages may not quote them.
     """
 
     sequences: frozenset[int]
@@ -78,7 +78,7 @@ class Removal:
     def words_from(self, messages: Iterable[Key]) -> OwnWords:
         """Return what a text may not say that came from these messages."""
         lost = (self.messages[key].names for key in messages if key in self.messages)
-        return _own_words(self.words.title, self.words.names.union(*lost))
+        return _own_words(self.words.titles, self.words.names.union(*lost))
 
     @cached_property
     def words_from_routers(self) -> Mapping[int, OwnWords]:
@@ -90,8 +90,8 @@ class Removal:
 
 
 @lru_cache(256)
-def _own_words(title: str, names: frozenset[str]) -> OwnWords:
-    return OwnWords(title, names)
+def _own_words(titles: frozenset[str], names: frozenset[str]) -> OwnWords:
+    return OwnWords(titles, names)
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ def redact_message(
     kept = tuple(name for name in message.attributes if name in brings)
     ended = {*message.attributes, *dict(message.standing)} - stands
     hidden = own | (removal.unsupported - stands) | unsupported | ended
-    words = OwnWords(removal.words.title, hidden - {*kept})
+    words = OwnWords(removal.words.titles, hidden - {*kept})
     after = replace(message, attributes=kept, standing=weights)
     after = hide_words(after, words, cites=bool(affected.lost_parts))
     return message if after == message else after

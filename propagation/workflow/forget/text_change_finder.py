@@ -55,14 +55,13 @@ class TextChangeFinder(MessageChangeFinder):
     async def find(self) -> TextChanges:
         """Find the changes of texts, of messages, and of their readers.
 
-        A message changes if it rests on a changed text. After a retraction a line stays until its
-        last source goes; after an erasure it needs `min_support` clients.
+        A message changes if it rests on a changed text.
         """
         changes = TextChanges(texts_read_through=await self.store.texts_through())
         rows, erased = self.request.rows, self.request.erased
         sequences = frozenset(row.sequence for row in rows)
-        words = OwnWords() if erased is None else OwnWords(erased.client.title, erased.own_names)
-        removal = Removal(sequences, 1 if erased is None else self.min_support, words)
+        words = OwnWords() if erased is None else OwnWords(erased.titles, erased.own_names)
+        removal = Removal(sequences, self.min_support, words)
         searches = self._searches(removal.words)
         refs = {search.ref for search in searches}
         if erased is not None:
@@ -72,12 +71,13 @@ class TextChangeFinder(MessageChangeFinder):
             citations = Citations(words=removal.words.search_words)
             searches += [CitationSearch(ref, citations) for ref in sorted(named)]
         await self._change_texts(changes, searches, removal)
-        removal = replace(removal, unsupported=await self.find_unsupported(changes, removal.least))
-        unheld: frozenset[str] = frozenset()
-        if erased is not None:
-            unheld = changes.unheld - removal.words.names
-            words = OwnWords(removal.words.title, removal.words.names | unheld)
-            removal = replace(removal, words=words, titles=await self.find_titles())
+        unheld = changes.unheld - removal.words.names
+        removal = replace(
+            removal,
+            unsupported=await self.find_unsupported(changes),
+            words=OwnWords(removal.words.titles, removal.words.names | unheld),
+            titles=await self.find_titles(),
+        )
         affected = await self.store.affected_messages(
             sorted(refs),
             sequences,

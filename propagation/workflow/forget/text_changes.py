@@ -23,21 +23,28 @@ class ErasedClient:
     """A client that is erased.
 
     Attributes:
-        names: Attributes of its own text.
+        titles: Its title, and those that it had before.
+        names: Attributes of its own text, also of earlier ones.
         own_names: Those of them that are in no other client's own text.
     """
 
     client: Client
+    titles: frozenset[str]
     names: frozenset[str]
     own_names: frozenset[str]
 
 
-def own_names(client: Client, texts: Iterable[ClientText]) -> frozenset[str]:
-    """Return the normalized attributes of a client's own text.
+def own_names(contents: Iterable[Client], texts: Iterable[ClientText]) -> frozenset[str]:
+    """Return the normalized attributes of a client's own texts.
 
-    These are its attributes and categories, and those found in its catalogue lines.
+    These are its attributes and categories, and those found in its catalogue lines; also those
+    that it had before.
     """
-    names = {normalize_name(name) for name in (*client.attributes, *client.categories)}
+    names = {
+        normalize_name(name)
+        for content in contents
+        for name in (*content.attributes, *content.categories)
+    }
     return frozenset(names.union(*map(catalogue_attributes, texts)) - {""})
 
 
@@ -97,8 +104,8 @@ class WithdrawalRequest:
         rows: For an erasure, all interactions of the client.
         weights: What the interactions wrote when they were learned.
         erased: The client that goes with them; None for a retraction.
-        unquotable: Items (refs) whose titles no message may quote any more: without the erased
-            user, too few users chose them.
+        unquotable: Items (refs) whose titles no message may quote any more: without the users of
+            the interactions, too few users chose them.
     """
 
     rows: Sequence[InteractionRow]
@@ -110,3 +117,10 @@ class WithdrawalRequest:
     def erased_ref(self) -> int | None:
         """Ref of the client that is erased."""
         return None if self.erased is None else self.erased.client.ref
+
+    @property
+    def senders(self) -> list[int]:
+        """Refs of the erased client, or of the users who lose interactions."""
+        if self.erased is not None:
+            return [self.erased.client.ref]
+        return sorted({row.user for row in self.rows})

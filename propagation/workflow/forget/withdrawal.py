@@ -5,6 +5,7 @@ next start finishes the index and the wiping.
 """
 
 import logging
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -182,11 +183,20 @@ class Withdrawer:
     async def _unquotable(
         self, rows: Sequence[InteractionRow], erased: ErasedClient | None
     ) -> list[int]:
-        """Find items that fewer than `min_support` users chose besides an erased one."""
-        if erased is None or kind_of(erased.client.ref) != ClientKind.USER:
+        """Find items that fewer than `min_support` users chose besides those of the interactions.
+
+        Not if an item is erased: its own title goes anyway.
+        """
+        if erased is not None and kind_of(erased.client.ref) == ClientKind.ITEM:
             return []
-        items = [row.item for row in rows]
-        return sorted(await self.numbers.rarely_chosen(items, self.min_support + 1))
+        users = Counter(item for _, item in {(row.user, row.item) for row in rows})
+        items: defaultdict[int, list[int]] = defaultdict(list)
+        for item, count in users.items():
+            items[count].append(item)
+        found: set[int] = set()
+        for count, some in items.items():
+            found |= await self.numbers.rarely_chosen(some, self.min_support + count)
+        return sorted(found)
 
     async def _subtract(self, request: WithdrawalRequest) -> list[PromotedRepeat]:
         """Subtract the interactions from the numbers view.
@@ -296,7 +306,7 @@ def _withdrawal(
         refs=(client.ref,),
         erased=client.ref,
         unmapped=erased.names,
-        words=tuple(word for word in (client.title, client.key.id) if word),
+        words=tuple(word for word in (*sorted(erased.titles), client.key.id) if word),
     )
 
 

@@ -200,6 +200,19 @@ async def test_clients_come_as_they_were_at_a_sequence(store):
     assert (await store.get_clients([item(0)]))[0].title == "C"
 
 
+async def test_all_contents_of_clients(store):
+    for title in "ABC":
+        await store.upsert_clients([change(ITEM, "i", title=title)])
+    await store.upsert_clients([change(ITEM, "j", title="J", attributes=("a",))])
+    assert await store.client_contents([]) == []
+    contents = await store.client_contents([item(1), item(0), item(7)])
+    assert [(one.ref, one.title) for one in contents] == [
+        *((item(0), title) for title in "ABC"),
+        (item(1), "J"),
+    ]
+    assert contents[-1:] == await store.get_clients([item(1)])
+
+
 async def test_clients_by_ref_scan_and_count(store):
     await store.upsert_clients([change(ITEM, f"i{n}") for n in range(5)])
     clients = await store.get_clients([item(3), user(9), item(0), item(3)])

@@ -36,6 +36,10 @@ class Neo4jClients(StorePart):
         found = await self._database.read(lambda transaction: clients_of(transaction, refs, as_of))
         return [found[ref] for ref in refs if ref in found]
 
+    async def client_contents(self, refs: Sequence[int]) -> Sequence[Client]:
+        rows = await self._database.table("record/clients/client_contents", refs=sorted(set(refs)))
+        return [_client(row) for row in rows]
+
     async def scan_clients(self, kind: ClientKind, after_ref: int, limit: int) -> Sequence[Client]:
         return [
             _client(row)

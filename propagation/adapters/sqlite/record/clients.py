@@ -28,6 +28,13 @@ THEN = (
     " (SELECT min(n.until) FROM client_before n WHERE n.ref = c.ref AND n.until > ?)"
 )
 
+CONTENTS = (
+    f"SELECT {COLUMNS} FROM client WHERE ref IN (SELECT value FROM json_each(?1)) UNION ALL SELECT "
+    f"b.ref, c.kind, c.id, {', '.join(f'b.{name}' for name in CONTENT)} FROM client_before b "
+    "JOIN client c ON c.ref = b.ref WHERE b.ref IN (SELECT value FROM json_each(?1)) "
+    "ORDER BY 1, sequence"
+)
+
 
 class SqliteClients(SqlitePart):
     """Clients by ref; ids are answered from memory."""
@@ -42,6 +49,13 @@ class SqliteClients(SqlitePart):
         return await self._database.read(
             lambda connection: clients_of(connection, refs, as_of), len(refs)
         )
+
+    @reads
+    def client_contents(
+        self, connection: sqlite3.Connection, refs: Sequence[int]
+    ) -> Sequence[Client]:
+        rows = connection.execute(CONTENTS, (to_json(list(refs)),))
+        return [_client(row) for row in rows.fetchall()]
 
     @reads
     def scan_clients(
