@@ -23,6 +23,9 @@ __all__ = ["engine"]
 @pytest.mark.parametrize("forgotten", [item_key(ONLY), user_key(LONER)])
 async def test_an_earlier_title_goes(engine, forgotten):
     """With its item, or when too few users are left who chose it."""
+    both = ClientChange(key=item_key(ONLY), attributes=(SECRET, "jazz"))
+    await engine.upsert_clients([both])
+    await engine.drain()
     await live(engine, 1, 30)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, ONLY])
     await live(engine, 2, 30)
