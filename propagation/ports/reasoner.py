@@ -140,7 +140,9 @@ class Integration:
 class Summary:
     """A router's name and text.
 
-    The text has at most 60 words. It is the message that the router multicasts.
+    Attributes:
+        name: A proposal, made unlike other routers' names; "": its attributes name it.
+        text: At most 60 words. It is the message that the router multicasts.
     """
 
     name: str

@@ -1,7 +1,8 @@
 """Centralised preference routing (RecNet 2.2).
 
 One file for each step: attribute_extraction (eq. 1), initial_clustering (2.2.1), perception by the
-first centres (2.2.1), integration (eq. 3), multicast (eq. 4) with its threshold tau, and the
+first centres (2.2.1), integration (eq. 3) with the routers'
+names, multicast (eq. 4) with its threshold tau, and the
 routing table. `policy.py` is the interface of a routing policy; adoption_policy and semantic_policy
 (eq. 2: the most similar router) implement it.
 """
@@ -38,6 +39,7 @@ from propagation.routing.policy import (
     UpdatedRouters,
 )
 from propagation.routing.postponed_arrivals import PostponedArrivals
+from propagation.routing.router_names import RouterNames, name_versions
 from propagation.routing.routing_table import (
     RoutingTable,
     TableChange,
@@ -54,6 +56,7 @@ __all__ = [
     "CentrePerception",
     "Perception",
     "PostponedArrivals",
+    "RouterNames",
     "RoutingPolicy",
     "RoutingTable",
     "SemanticPolicy",
@@ -68,6 +71,7 @@ __all__ = [
     "is_catalogue",
     "largest_weights",
     "mean_shares",
+    "name_versions",
     "nearest_centres",
     "next_version",
     "own_attributes",

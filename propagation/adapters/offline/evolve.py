@@ -68,4 +68,4 @@ def _large_enough(halves: tuple[RouterHalf, RouterHalf]) -> bool:
 def _text(
     case: RouterCase, standing: Mapping[str, float], arrived: Mapping[str, int] | None = None
 ) -> tuple[str, str]:
-    return summarize_router(case.router.router, arrived or {}, standing, case.common, ())
+    return "", summarize_router(case.router.router, arrived or {}, standing, case.common, ())

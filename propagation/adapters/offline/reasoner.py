@@ -113,9 +113,10 @@ class OfflineReasoner:
         return SummarizeAnswer(
             [
                 Summary(
-                    *summarize_router(
+                    "",
+                    summarize_router(
                         one.router, one.arrived, one.standing, one.common, one.examples
-                    )
+                    ),
                 )
                 for one in routers
             ]

@@ -1,14 +1,13 @@
-"""A router's name and message (eq. 3)."""
+"""A router's message (eq. 3)."""
 
 from collections.abc import Mapping, Sequence
 
 from propagation.adapters.offline.sentences import fit_titles, plain_title, quote
 from propagation.model import join_names, rank_by_distinctiveness
 
-NAMED, APART, USUAL, ARRIVED, EXAMPLES = 2, 3, 2, 4, 3
+APART, USUAL, ARRIVED, EXAMPLES = 3, 2, 4, 3
 MESSAGE_MAX_WORDS = 60
 TURNS = ("It is now turning to", "Lately it looks to", "Its newest interest is")
-UNNAMED = "a community without words yet"
 
 
 def summarize_router(
@@ -17,15 +16,10 @@ def summarize_router(
     standing: Mapping[str, float],
     common: Mapping[str, float],
     examples: Sequence[str],
-) -> tuple[str, str]:
-    """Write a router's name and its message.
-
-    The name has at most two attributes, the message at most 60 words. The name says what is
-    over-represented here.
-    """
-    apart = rank_by_distinctiveness(standing, common)
-    name = " and ".join(apart[:NAMED]) or UNNAMED
-    special, usual = apart[:APART], _usual(apart[:APART], standing)
+) -> str:
+    """Write a router's message of at most 60 words, which says first what sets it apart."""
+    special = rank_by_distinctiveness(standing, common)[:APART]
+    usual = _usual(special, standing)
     parts = [_standing_sentence(special, usual)]
     turning = [
         one
@@ -36,7 +30,7 @@ def summarize_router(
         parts.append(f"{TURNS[router % len(TURNS)]} {join_names(turning)}.")
     message = " ".join(parts)
     titles = [quote(plain_title(title)) for title in examples[:EXAMPLES]]
-    return name, fit_titles(message, titles, " Seen around {}.", MESSAGE_MAX_WORDS)
+    return fit_titles(message, titles, " Seen around {}.", MESSAGE_MAX_WORDS)
 
 
 def _usual(special: Sequence[str], standing: Mapping[str, float]) -> list[str]:

@@ -154,7 +154,7 @@ class RouterDecision:
     Attributes:
         kind: None: keep it as it is.
         texts: (name, text) of each router afterwards: two for a split, in the order of the halves;
-            one for a merge or rewrite.
+            one for a merge or rewrite. Names are proposals; "": its attributes name it.
         written_by: As in RouterVersion.
     """
 

@@ -39,6 +39,7 @@ class RouterVersion:
     slots, so that `senders` is computed once.
 
     Attributes:
+        name: Unlike those of all other current routers; "" if it stands for nothing.
         attributes: A_R: what was integrated in this round.
         standing: (attribute, weight) of everything that the router stands for.
         integrated: Parts that clients brought in this round.

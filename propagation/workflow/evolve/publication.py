@@ -27,7 +27,7 @@ from propagation.model import (
 from propagation.numbers import State, evolved_bank, evolved_centres, evolved_seen
 from propagation.optimization.router_lineage import follow_edges, follow_rules, moved_routers
 from propagation.ports import Collection, GraphStore, IndexChange, Lease, Publication
-from propagation.routing import TableChange, stage_table_change
+from propagation.routing import TableChange, name_versions, stage_table_change
 from propagation.workflow.concurrency import Activity, Exclusion, Leases
 from propagation.workflow.evolve.plan import DecidedPlan, catch_up
 from propagation.workflow.index.maintenance import IndexMaintenance
@@ -170,6 +170,10 @@ class Publisher:
             )
             for text in decided.texts
         ]
+        current = await self.store.router_versions(
+            [router for router in self.numbers.view.routers if router not in change.retired]
+        )
+        versions = name_versions(current, versions)
         edges = await self._follow_edges(change)
         await self.store.stage_routers(rounds, round_, versions)
         points = [(version.router, version.version) for version in versions]

@@ -10,10 +10,7 @@ from propagation.model import (
     RouterVersion,
 )
 from propagation.ports import GraphStore
-from propagation.routing import (
-    is_catalogue,
-    supported_names,
-)
+from propagation.routing import RouterNames, is_catalogue, supported_names
 from propagation.workflow.forget.redaction import (
     Key,
     LostNames,
@@ -32,11 +29,16 @@ MOST_RUNS = MOST_MESSAGES = 1_000_000
 
 @dataclass
 class MessageChangeFinder:
-    """Finds what messages lose; redaction.py decides how."""
+    """Finds what messages lose; redaction.py decides how.
+
+    Attributes:
+        routers: The taste routers that exist.
+    """
 
     store: GraphStore
     min_support: int
     request: WithdrawalRequest
+    routers: Sequence[int]
 
     async def find_titles(self) -> dict[int, OwnWords]:
         """Load the titles, also earlier ones, of the items that too few users chose by now."""
@@ -81,6 +83,7 @@ class MessageChangeFinder:
         supported = supported_names(known, removal.least)
         public = public_names(affected, removal.least)
         withdrawal = StandingWithdrawal(runs)
+        router_names = RouterNames(await self.store.router_versions(self.routers))
         lost_by_message: dict[Key, LostNames] = {}
         for one in sorted(affected, key=lambda one: one.message.round):
             before = one.message
@@ -89,9 +92,9 @@ class MessageChangeFinder:
                 one, removal.unsupported, supported, public.get(before.round, frozenset())
             )
             standing = withdrawal.correct(one, unsupported)
-            after = redact_message(one, removal, unsupported, standing)
+            after = redact_message(one, removal, unsupported, standing, router_names)
             for title in await self._private_titles(after, removal.titles):
-                after = hide_words(after, title)
+                after = hide_words(after, title, router_names)
             if after is not before:
                 changes.messages.append(after)
             lost = lost_names(before, after)

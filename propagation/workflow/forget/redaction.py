@@ -25,7 +25,7 @@ from propagation.model import (
     join_names,
     kind_of,
 )
-from propagation.routing import is_catalogue
+from propagation.routing import RouterNames, is_catalogue
 
 Key = tuple[int, int]
 MOST_NAMED = 4
@@ -259,6 +259,7 @@ def redact_message(
     removal: Removal,
     unsupported: frozenset[str],
     standing: Sequence[tuple[str, float]],
+    names: RouterNames,
 ) -> RouterVersion:
     """Redact a message.
 
@@ -268,6 +269,7 @@ def redact_message(
     Args:
         unsupported: Attributes whose remaining parts do not suffice.
         standing: What the router stands for now.
+        names: The routers' names; a name with a word that goes is made anew.
 
     Returns:
         The message, the same object if nothing changes.
@@ -285,17 +287,21 @@ def redact_message(
     hidden = own | (removal.unsupported - stands) | unsupported | ended
     words = OwnWords(removal.words.titles, hidden - {*kept})
     after = replace(message, attributes=kept, standing=weights)
-    after = hide_words(after, words, cites=bool(affected.lost_parts))
+    after = hide_words(after, words, names, cites=bool(affected.lost_parts))
     return message if after == message else after
 
 
-def hide_words(message: RouterVersion, words: OwnWords, *, cites: bool = False) -> RouterVersion:
+def hide_words(
+    message: RouterVersion, words: OwnWords, names: RouterNames, *, cites: bool = False
+) -> RouterVersion:
     """Drop words from a message's text and name; what is left speaks of its attributes."""
     kept, text, name = message.attributes, message.text, message.name
     if words.is_in(text, cites=cites):
         text = _remaining_sentences(text, kept, words, cites=cites)
     if words.is_in(name):
-        name = " and ".join(kept[:2])
+        weights = dict(message.standing) or dict.fromkeys(kept, 1.0)
+        speakable = {one: weight for one, weight in weights.items() if not words.is_in(one)}
+        name = names.rename(message.router, speakable)
     return replace(message, text=text if kept else "", name=name)
 
 

@@ -168,7 +168,11 @@ class Withdrawer:
             weights = await self.store.learned_weights([row.sequence for row in rows])
             request = WithdrawalRequest(rows, weights, erased, await self._unquotable(rows, erased))
             finder = TextChangeFinder(
-                self.store, self.min_support, request, self.vectors.canonical.targets
+                self.store,
+                self.min_support,
+                request,
+                self.vectors.routers,
+                self.vectors.canonical.targets,
             )
             own = self.store.stage_checkpoint(lease, await self.numbers.run(borrow_own_rows))
             async with (

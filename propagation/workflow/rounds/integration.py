@@ -22,6 +22,7 @@ from propagation.routing import (
     ArrivalsByRouter,
     UpdatedRouters,
     integration_requests,
+    name_versions,
     next_version,
 )
 from propagation.workflow.index.vector_sync import VectorSync
@@ -86,6 +87,7 @@ class RouterIntegration:
                 )
             )
             await self.yield_to_calls()
+        updated.versions[:] = name_versions(before.values(), updated.versions)
         return updated
 
     async def _summaries(

@@ -289,7 +289,7 @@ def test_the_offline_decision():
     halves = half(0.4, jazz=9), half(0.6, opera=7)
     assert decide(case(halves=halves)).kind is None
     split = decide(case(missing=1, halves=halves))
-    assert (split.kind, [name for name, _ in split.texts]) == (SPLIT, ["jazz", "opera"])
+    assert (split.kind, ["jazz" in text for _, text in split.texts]) == (SPLIT, [True, False])
     assert decide(case(missing=1, halves=(half(0.95, jazz=9), half(0.05, opera=7)))).kind is None
     rewrite = decide(case(praised=2, blamed=8, choices={"opera": 8, "jazz": 2}))
     assert (rewrite.kind, "opera" in rewrite.texts[0][1]) == (REWRITE, True)

@@ -26,13 +26,14 @@ STANDING, ARRIVED, EXAMPLES = 8, 12, 3
 TOKENS_A_ROUTER = 150
 PROMPT = Prompt(
     "summarize",
-    2,
+    3,
     RULES
     + """
-Each router in the data speaks for a community of users and items: `before` is what it said last, `stands_for` what its members
-hold, most telling first, `arrived` what clients newly brought and how many did, `seen_around` some items. Write for each router:
-`name`, at most 6 words that set it apart; `text`, 40 to 60 words to its members on what they share and what is new among them.
-Speak of tastes and items, never of single users; say nothing that the data does not say.""",
+Each router in the data speaks for a community of users and items: `called` is its name, `before` what it said last, `stands_for`
+what its members hold, most telling first, `arrived` what clients newly brought and how many did, `seen_around` some items. Write for
+each router: `name`, at most 6 words that set it apart, which stays as in `called` unless that no longer fits; `text`, 40 to 60 words
+to its members on what they share and what is new among them. Speak of tastes and items, never of single users; say nothing that the
+data does not say.""",
 )
 
 
@@ -59,6 +60,7 @@ def build_question(routers: Sequence[Integration]) -> Question:
 def _show(one: Integration) -> dict[str, Any]:
     distinctive = rank_by_distinctiveness(one.standing, one.common)[:STANDING]
     return without_none(
+        called=as_data(one.before.name, NAME_CHARS) if one.before and one.before.name else None,
         before=as_data(one.before.text, MESSAGE_CHARS) if one.before else None,
         stands_for=[as_data(name, TITLE_CHARS) for name in distinctive],
         arrived=show_counts(one.arrived, ARRIVED),

@@ -142,7 +142,7 @@ async def test_two_communities_with_the_same_favourite_are_told_apart():
             ]
         )
     ).summaries
-    assert noir.name.startswith("film-noir")
-    assert war.name.startswith("war")
+    assert noir.text.startswith("A community drawn to film-noir")
+    assert war.text.startswith("A community drawn to war")
     assert "“M (1931)”" in noir.text
     assert len(noir.text.split()) <= 60

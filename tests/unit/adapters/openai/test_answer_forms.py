@@ -132,7 +132,7 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
         assert engine.reasoner.expenses.this_run.total.calls == len(server.asked), (
             "counted at the server"
         )
-        assert "summarize@2" in {
+        assert "summarize@3" in {
             version.written_by for version in await engine.store.router_versions(range(4))
         }
     finally:

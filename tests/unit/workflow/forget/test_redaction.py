@@ -19,6 +19,7 @@ from propagation.model import (
     Source,
     ref_of,
 )
+from propagation.routing import RouterNames
 from propagation.workflow.forget.redaction import (
     LostNames,
     Redaction,
@@ -65,7 +66,8 @@ def redacted(affected, words=NO_WORDS, supported=(), least=2):
     public = public_names([affected], least).get(affected.message.round, frozenset())
     lost = unsupported_parts(affected, frozenset(), frozenset(supported), public)
     standing = tuple(one for one in affected.message.standing if one[0] not in lost)
-    return redact_message(affected, Removal(frozenset(), least, words), lost, standing)
+    names = RouterNames([affected.message])
+    return redact_message(affected, Removal(frozenset(), least, words), lost, standing, names)
 
 
 def test_a_line_without_withdrawn_sources_is_the_same_object():

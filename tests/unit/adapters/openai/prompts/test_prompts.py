@@ -5,8 +5,9 @@ import json
 
 from propagation.adapters.openai.answer_json import ParsedAnswer
 from propagation.adapters.openai.prompting import check_part, document, show_party
-from propagation.adapters.openai.prompts import backward, forward, gradient, optimizer
+from propagation.adapters.openai.prompts import backward, forward, gradient, optimizer, summarize
 from propagation.model import FilterRule
+from propagation.ports import Integration
 from tests.unit.parties import NEGATIVE, item, line, message, party, user, work
 
 SOUL, OPERA = message(3, "soul", name="soul and funk"), message(5, "opera", name="opera at home")
@@ -90,3 +91,14 @@ def test_no_prompt_names_a_message_that_it_does_not_show():
         }
         assert named == set(data.get("messages", {}))
     assert show_party(reader).keys() == {"profile"}
+
+
+def test_a_router_is_shown_its_name_so_that_it_keeps_it():
+    asked = summarize.build_question(
+        [
+            Integration(number, before, {}, {"soul": 1.0}, {}, [])
+            for number, before in ((3, SOUL), (4, None))
+        ]
+    )
+    data = json.loads(document(asked.data).split("\n")[1])
+    assert (data["router_1"]["called"], "called" in data["router_2"]) == ("soul and funk", False)
