@@ -1,9 +1,12 @@
 // What did a client look like at a time?
 // The version of its profile and the edges that stood then.
-// client: a user's or an item's id · at: a time in UTC
-:params {client: 'u0', at: '2026-01-31T12:00:00Z'};
+// client: user:ID or item:ID · at: a time in UTC
+:params {client: 'user:u0', at: '2026-01-31T12:00:00Z'};
 
-CALL () { MATCH (c:User {id: $client}) RETURN c UNION MATCH (c:Item {id: $client}) RETURN c }
+CALL () {
+  MATCH (c:User {id: substring($client, 5)}) WHERE $client STARTS WITH 'user:' RETURN c
+  UNION MATCH (c:Item {id: substring($client, 5)}) WHERE $client STARTS WITH 'item:' RETURN c
+}
 CALL (c) {
   MATCH (k:Commit) WHERE k.at <= datetime($at).epochMillis AND k.sequence > 0
   RETURN k.sequence AS sequence ORDER BY k.at DESC, k.sequence DESC LIMIT 1

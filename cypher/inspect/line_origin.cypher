@@ -1,10 +1,13 @@
 // Where does a line of a profile come from?
 // The client's current profile, what the line cites, and how it got there: the interaction that wrote it, or the message
 // that was merged, with the profiles, attributes and interactions that the message was made of.
-// client: a user's or an item's id · line: a line's number, as `propagation profile` shows it
-:params {client: 'u0', line: 1};
+// client: user:ID or item:ID · line: a line's number, as `propagation profile` shows it
+:params {client: 'user:u0', line: 1};
 
-CALL () { MATCH (c:User {id: $client}) RETURN c UNION MATCH (c:Item {id: $client}) RETURN c }
+CALL () {
+  MATCH (c:User {id: substring($client, 5)}) WHERE $client STARTS WITH 'user:' RETURN c
+  UNION MATCH (c:Item {id: substring($client, 5)}) WHERE $client STARTS WITH 'item:' RETURN c
+}
 MATCH profile = (c)-[:HAS]->(p:ProfileVersion {ref: c.ref, version: c.version})
 WITH c, p, profile, head([n IN range(0, size(p.line_ids) - 1) WHERE p.line_ids[n] = $line | p.line_texts[n]]) AS line,
      [n IN range(0, size(p.source_lines) - 1) WHERE p.source_lines[n] = $line] AS places

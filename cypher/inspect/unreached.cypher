@@ -8,4 +8,4 @@ MATCH (c:Client)
 WHERE any(label IN labels(c) WHERE toLower(label) = toLower($kind)) AND NOT EXISTS { (c)<-[e:ROUTES_TO]-() WHERE e.from IS NOT NULL AND e.until IS NULL }
 WITH c LIMIT $limit
 OPTIONAL MATCH path = (c)-[:HAS]->(:ProfileVersion {ref: c.ref, version: c.version})
-RETURN c.id AS client, c.title AS title, c.version AS profile_version, c AS node, path
+RETURN CASE WHEN c:User THEN 'user:' ELSE 'item:' END + c.id AS client, c.title AS title, c.version AS profile_version, c AS node, path

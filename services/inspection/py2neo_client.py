@@ -68,6 +68,8 @@ def _node(node: Any) -> str:
     name = properties.get(SHOWN[named]) if named else None
     kind = next((label for label in sorted(labels) if label != "Client"), "?")
     short = str(name)[:TEXT_CHARS] if name is not None else ""
+    if "Client" in labels:
+        return f"({kind.lower()}:{short})"
     return f"({kind} {short})" if short else f"({kind})"
 
 

@@ -18,6 +18,7 @@ SUFFIX = ".cypher"
 LARGEST = (1 << 63) - 1
 PARAMS = re.compile(r"^:params\s+\{(.*)\};\s*$", re.MULTILINE)
 PARAMETER = re.compile(r"(\w+)\s*:\s*('(?:[^'\\]|\\.)*'|-?\d+(?:\.\d+)?)")
+CLIENT = re.compile(r"(?:user|item):.+", re.DOTALL)
 TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z")
 Value = str | int | float
 
@@ -54,14 +55,18 @@ class InspectQuery:
         return values
 
     def _check(self, key: str, text: str) -> None:
-        """Check a parameter that takes a time or a listed word.
+        """Check a parameter that takes a client, a time or a listed word.
 
         The words are listed in the query's file.
 
         Raises:
-            UsageProblem: The time is malformed, or the word is not in the list.
+            UsageProblem: The client or the time is malformed, or the word is not in the list.
         """
         sample = str(self.sample[key])
+        if CLIENT.fullmatch(sample) and not CLIENT.fullmatch(text):
+            raise UsageProblem(
+                f"--param {key}={ascii(text)[1:-1]}: {key} is user:ID or item:ID, such as {sample}"
+            )
         if TIME.fullmatch(sample):
             try:
                 datetime.fromisoformat(text)

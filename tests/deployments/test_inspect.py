@@ -113,7 +113,7 @@ def test_where_a_line_came_from(server, facts):
     )
     assert found, "nobody heard anything"
     client, line = found[0]
-    rows = ask(server, "line_origin", client=client, line=line)
+    rows = ask(server, "line_origin", client=f"user:{client}", line=line)
     assert rows
     assert any("MERGED_INTO" in kinds for kinds in (types(paths) for _, paths in rows))
     assert any("BROUGHT" in kinds for kinds in (types(paths) for _, paths in rows))
@@ -138,16 +138,16 @@ def test_the_others_answer_with_what_is_there(server, facts):
         "NULL AND e.until IS"
         " NULL AND f.from IS NOT NULL AND f.until IS NULL RETURN a.id, b.id LIMIT 1"
     )[0]
-    assert ask(server, "shared_routers", one=pair[0], other=pair[1])
+    assert ask(server, "shared_routers", one=f"user:{pair[0]}", other=f"user:{pair[1]}")
     busiest = ask(server, "busiest_paths", day=TODAY)
     assert busiest
     assert busiest == sorted(busiest, key=lambda row: -row[0])
     at = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=1)).isoformat()
-    looked = ask(server, "client_at", client=pair[0], at=at)
+    looked = ask(server, "client_at", client=f"user:{pair[0]}", at=at)
     assert {row[1] for row in looked} == {"profile", "edge"}
     assert ask(server, "lineage", router=router)[0][1] == 0
     server.run("CREATE (:Client:User {ref: 1000000, id: 'newcomer', title: 'Nobody', version: 0})")
-    assert "newcomer" in {row[0] for row in ask(server, "unreached")}
+    assert "user:newcomer" in {row[0] for row in ask(server, "unreached")}
     server.run("MATCH (c:User {id: 'newcomer'}) DELETE c")
     server.run(
         "MATCH (m:Message), (p:ProfileVersion) WITH m, p LIMIT 1 CREATE (m)-[:MERGED_INTO "
@@ -155,6 +155,60 @@ def test_the_others_answer_with_what_is_there(server, facts):
         " ref: p.ref}]->(p)"
     )
     assert [row[:2] for row in ask(server, "dropped")] == [["filtered", 5]]
+
+
+@pytest.fixture
+def namesakes(server, facts):
+    """A user and an item that both have the id "1", each with edges, a profile and a line."""
+    clients = server.run(
+        "MATCH (:Router)-[e:ROUTES_TO]->(c:Client) WHERE e.from IS NOT NULL AND e.until IS NULL AND"
+        " c.version > 0 WITH DISTINCT c ORDER BY c.ref WITH collect(c) AS found"
+        " RETURN head([c IN found WHERE c:User | c.ref]), head([c IN found WHERE c:Item | c.ref])"
+    )[0]
+    rename = "UNWIND $rows AS row MATCH (c:Client {ref: row[0]}) SET c.id = row[1]"
+    before = server.run(
+        "UNWIND $refs AS ref MATCH (c:Client {ref: ref}) RETURN c.ref, c.id", refs=clients
+    )
+    server.run(rename, rows=[[ref, "1"] for ref in clients])
+    yield clients
+    server.run(rename, rows=before)
+
+
+def test_user_1_is_not_item_1(server, namesakes):
+    user, item = namesakes
+    later = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=1)).isoformat()
+
+    def ends(paths):
+        return {
+            node["ref"] for path in paths for node in path.nodes if node.labels & {"User", "Item"}
+        }
+
+    for client, ref in (("user:1", user), ("item:1", item)):
+        (line,) = server.run(
+            "MATCH (c:Client {ref: $ref})-[:HAS]->(p:ProfileVersion) WHERE p.version = c.version"
+            " RETURN p.line_ids[0]",
+            ref=ref,
+        )[0]
+        at = ask(server, "client_at", client=client, at=later)
+        assert {row[1] for row in at} == {"profile", "edge"}
+        assert ends(row[-1] for row in at) == {ref}
+        origins = ask(server, "line_origin", client=client, line=line)
+        assert {paths[0].start_node["ref"] for _, paths in origins} == {ref}
+        itself = ask(server, "shared_routers", one=client, other="user:1")
+        assert all(ends([row[-1]]) <= {ref, user} for row in itself)
+
+
+def test_the_command_tells_namesakes_apart(run, namesakes):
+    later = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=1)).isoformat()
+    for client, other in (("user:1", "item:1"), ("item:1", "user:1")):
+        shown = run(
+            "client_at", "--param", f"client={client}", "--param", f"at={later}", "--csv", "-"
+        )
+        assert f"({client})" in shown.stdout
+        assert f"({other})" not in shown.stdout
+    bare = run("client_at", "--param", "client=1")
+    assert (bare.returncode, bare.stdout) == (2, "")
+    assert "user:ID or item:ID" in bare.stderr
 
 
 @pytest.fixture

@@ -11,6 +11,9 @@ from services.inspection.queries import load_queries
     [
         ("client_at", "at=yesterday", "at is a time in UTC, such as "),
         ("client_at", "at=2026-13-01T00:00:00Z", "at is a time in UTC, such as "),
+        ("client_at", "client=1", "client is user:ID or item:ID, such as "),
+        ("line_origin", "client=router:1", "client is user:ID or item:ID, such as "),
+        ("shared_routers", "other=user:", "other is user:ID or item:ID, such as "),
         ("unreached", "kind=router", "kind is User or Item"),
         ("unreached", "kind", "give KEY=VALUE with a KEY of "),
         ("client_at", "att=2026", "give KEY=VALUE with a KEY of "),
@@ -23,7 +26,11 @@ def test_what_is_no_value_is_refused(name, given, message):
 
 @pytest.mark.parametrize(
     ("name", "given"),
-    [("unreached", {"kind": "ITEM"}), ("client_at", {"at": "2026-01-01T00:00:00Z"})],
+    [
+        ("unreached", {"kind": "ITEM"}),
+        ("client_at", {"client": "item:a:b\n"}),
+        ("client_at", {"at": "2026-01-01T00:00:00Z"}),
+    ],
 )
 def test_what_is_one_is_taken_and_the_sample_stands_for_the_rest(name, given):
     question = load_queries()[name]
