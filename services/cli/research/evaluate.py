@@ -161,7 +161,7 @@ def evaluate(
         if candidates and fixed is None:
             raise UsageProblem(f"--candidates: {folder} has no file *.candidates (docs/data.md)")
         stream = stream_of(chosen, fixed)
-        if not candidates and (ignored := find_all(folder, ".candidates")):
+        if not candidates and (ignored := find_all(folder, "*.candidates")):
             note = IGNORED.format(", ".join(plain_name(path) for path in ignored))
             stream = replace(stream, notes=(*stream.notes, note))
         print_error(*stream.notes)
