@@ -92,7 +92,7 @@ class Credentials:
         return grpc.aio.insecure_channel(address, CHANNEL_OPTIONS, interceptors=interceptors)
 
     def _pem_files(self) -> tuple[Path | str | None, ...]:
-        """Return the files in the order of grpc's arguments."""
+        """Return the files in the order in which grpc takes them."""
         return self.ca, self.key, self.certificate
 
 

@@ -204,7 +204,7 @@ def find(folder: Path, name: str) -> Path | None:
     """Find a file in the folder, plain or as .gz.
 
     Raises:
-        BrokenData: It exists as both, or is no file.
+        BrokenData: It exists as both, or is not a file.
     """
     return next(iter(find_all(folder, name)), None)
 
@@ -213,7 +213,7 @@ def find_all(folder: Path, pattern: str) -> list[Path]:
     """List the files whose names match, plain or as .gz, by name.
 
     Raises:
-        BrokenData: A file exists as both, or what has such a name is no file.
+        BrokenData: A file exists as both, or something with such a name is not a file.
     """
     found = sorted(
         path for path in folder.iterdir() if fnmatch.fnmatchcase(plain_name(path), pattern)

@@ -1,6 +1,6 @@
 """Names of taste routers: phrases of what sets a community apart from all others.
 
-People read names. Routing, the routers' vectors and the ranking by numbers do not.
+Names are for people. Routing, the routers' vectors and the ranking by numbers do not use them.
 """
 
 import re

@@ -33,9 +33,7 @@ def array_of(name: str, dtype: str, shape: Sequence[int], pieces: Iterable[bytes
     Raises:
         DamagedNumbers: Pieces are missing or damaged.
     """
-    data = (
-        bytearray()
-    )  # a list of pieces would be a second copy; a BytesIO cannot end while it is read
+    data = bytearray()  # a list of the pieces would be a second copy of the array
     for piece in pieces:
         data += piece
     with naming_damage(f"{name} in a checkpoint of the numbers"):

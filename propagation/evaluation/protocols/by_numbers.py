@@ -138,7 +138,7 @@ class Setting(Figures):
 
 
 class LeaveOneOutReport(StreamReport):
-    """The result, of the seed whose pass is the median after all else."""
+    """The result of one seed: the median one if all other events are known (KNOWING's "end")."""
 
     known: Sequence[Setting]
 

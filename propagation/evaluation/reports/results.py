@@ -1,4 +1,4 @@
-"""Write every target's result in columns, so that other programs are compared target by target."""
+"""Files with the result of every target, with which other programs can be compared."""
 
 import csv
 from collections.abc import Mapping, Sequence

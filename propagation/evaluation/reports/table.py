@@ -95,7 +95,7 @@ def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
 
 
 def fixed_rows(settings: Sequence[Figures], shown: Collection[str]) -> list[tuple[str, ...]]:
-    """Return one row for each arm: N@10 against fixed candidates, two columns a setting."""
+    """Return a row for each arm: its N@10 against fixed candidates, two columns for a setting."""
     return [
         (
             label,

@@ -72,7 +72,7 @@ class IndexRepair:
             collections: Those to compare.
 
         Returns:
-            How many points were made; with `refresh`, how many differed unexplained.
+            How many points were made again; with `refresh`, how many the outbox did not explain.
 
         Raises:
             IndexUnavailable: The index does not answer.

@@ -165,7 +165,7 @@ class _Lines:
     def rows(self, tables: Tables) -> Iterator[tuple[str, list[object]]]:
         """Return (table, values) of each row.
 
-        The last line must confirm that these were all, and end the file.
+        The last line must confirm that no row is missing, and nothing may follow it.
         """
         while True:
             digest = self._digest.hexdigest()
