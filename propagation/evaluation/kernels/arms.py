@@ -13,6 +13,7 @@ from propagation.numbers.rules import FEATURES, START_WEIGHT, Combiner, Feature,
 
 DRAWN, DRAWN_MANY = 9, 99
 CUTOFF = 10
+MANY_TIES = 500
 DISCOUNTS = np.log2(np.arange(2.0, 2.0 + CUTOFF))
 
 
@@ -29,28 +30,59 @@ def _log_choose(logs, n, k):
 
 
 @njit(cache=True)
+def _chance(logs, above, others, beaten, drawn):
+    """Return the chance to draw exactly `beaten` of the `above` among `others`."""
+    return np.exp(
+        _log_choose(logs, above, beaten)
+        + _log_choose(logs, others - above, drawn - beaten)
+        - _log_choose(logs, others, drawn)
+    )
+
+
+@njit(cache=True)
+def _chance_of_most(logs, above, others, beaten, drawn):
+    """Return the chance to draw at most `beaten` of the `above` among `others`."""
+    chance = 0.0
+    for exactly in range(max(0, drawn - (others - above)), min(drawn, above, beaten) + 1):
+        chance += _chance(logs, above, others, exactly, drawn)
+    return chance
+
+
+@njit(cache=True)
 def expected(above, ties, others, draws, logs):
     """Return a target's expected figures over all draws of negatives.
+
+    With few ties every place that the target may have is summed. With many, one more candidate is
+    drawn, d + 1 of N + 1: sum_h C(h,b) C(N-h,d-b) over places h from x to y counts the draws of
+    which at most b lie before x, but not at most b before y + 1. With few ties this difference
+    would lose digits.
 
     Args:
         above: Candidates with a higher score than the target.
         ties: Candidates with an equal score; either order has the same chance.
         others: All candidates but the target.
         draws: Negatives drawn without replacement (all, if there are fewer).
-        logs: Logarithms of factorials.
+        logs: Logarithms of factorials, to those of `others` + 1.
 
     Returns:
         (N@10, HR@1).
     """
     drawn = min(draws, others)
     gain, hit = 0.0, 0.0
+    if ties > MANY_TIES:
+        each = (others + 1) / (drawn + 1)
+        for beaten in range(min(drawn + 1, CUTOFF)):
+            chance = each * (
+                _chance_of_most(logs, above, others + 1, beaten, drawn + 1)
+                - _chance_of_most(logs, above + ties + 1, others + 1, beaten, drawn + 1)
+            )
+            gain += chance / DISCOUNTS[beaten]
+            if beaten == 0:
+                hit = chance
+        return gain / (ties + 1), hit / (ties + 1)
     for higher in range(above, above + ties + 1):
         for beaten in range(max(0, drawn - (others - higher)), min(drawn, higher, CUTOFF - 1) + 1):
-            chance = np.exp(
-                _log_choose(logs, higher, beaten)
-                + _log_choose(logs, others - higher, drawn - beaten)
-                - _log_choose(logs, others, drawn)
-            )
+            chance = _chance(logs, higher, others, beaten, drawn)
             gain += chance / DISCOUNTS[beaten]
             if beaten == 0:
                 hit += chance

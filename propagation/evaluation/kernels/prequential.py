@@ -146,6 +146,17 @@ def _barred(state, user, item, taken):
 
 
 @njit(cache=True)
+def _count(scores, own, is_kin, counts):
+    """Add to counts [4]: scores above `own` and equal to it, and both of the target's kind."""
+    for row in range(len(scores)):
+        above, tied = scores[row] > own, scores[row] == own
+        counts[0] += above
+        counts[1] += tied
+        counts[2] += above and is_kin[row]
+        counts[3] += tied and is_kin[row]
+
+
+@njit(cache=True)
 def _put_figures(counts, others, kin, logs, out):
     """Fill out [5] of one ranking.
 
@@ -176,26 +187,19 @@ def _rank(state, controls, reader, scoring, item, target, barred, logs, out):
     raw, scores, own = np.empty((PART, features)), np.empty(PART), np.empty((rankings, 1))
     for ranking in range(rankings):
         _score(scoring, ranking, state.adoptions[item : item + 1], target, own[ranking])
-    counts, others, kin = np.zeros((rankings, 4), np.int64), 0, 0
+    counts, kin = np.zeros((rankings, 4), np.int64), 0
     is_adopted = state.adoptions[item] > 0
-    for start in range(0, state.clock[ITEMS], PART):
-        rows = np.arange(start, min(start + PART, state.clock[ITEMS]))
-        adopted, left_out = state.adoptions[rows], barred[rows]
+    candidates = np.flatnonzero(~barred[: state.clock[ITEMS]])
+    others = len(candidates)
+    for start in range(0, others, PART):
+        rows = candidates[start : start + PART]
+        adopted = state.adoptions[rows]
+        is_kin = (adopted > 0) == is_adopted
+        kin += np.sum(is_kin)
         _fill(state, controls, reader, rows, raw)
-        for row in range(len(rows)):
-            others += not left_out[row]
-            kin += not left_out[row] and (adopted[row] > 0) == is_adopted
         for ranking in range(rankings):
             _score(scoring, ranking, adopted, raw, scores)
-            for row in range(len(rows)):
-                if left_out[row]:
-                    continue
-                above, tied = scores[row] > own[ranking, 0], scores[row] == own[ranking, 0]
-                counts[ranking, 0] += above
-                counts[ranking, 1] += tied
-                if (adopted[row] > 0) == is_adopted:
-                    counts[ranking, 2] += above
-                    counts[ranking, 3] += tied
+            _count(scores[: len(rows)], own[ranking, 0], is_kin, counts[ranking])
     for ranking in range(rankings):
         _put_figures(counts[ranking], others, kin, logs, out[ranking])
 

@@ -4,8 +4,16 @@ from math import log2
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from propagation.evaluation.kernels.arms import DRAWN, DRAWN_MANY, expected, log_factorials
+from propagation.evaluation.kernels.arms import (
+    DRAWN,
+    DRAWN_MANY,
+    MANY_TIES,
+    expected,
+    log_factorials,
+)
 from propagation.evaluation.protocols.metrics import level, pair_up
 
 LOGS = log_factorials(200)
@@ -29,6 +37,20 @@ def test_expectation_over_draws_equals_simulation():
     above = (drawn < 12).sum(axis=1)
     assert expected(12, 0, 100, DRAWN, LOGS) == pytest.approx(
         (np.mean(1 / np.log2(2 + above)), np.mean(above == 0)), abs=0.01
+    )
+
+
+@given(st.data())
+@settings(max_examples=50, deadline=None)
+def test_many_ties_are_the_mean_of_their_places(data):
+    others = data.draw(st.integers(MANY_TIES + 1, 3_000))
+    ties = data.draw(st.integers(MANY_TIES + 1, others))
+    above = data.draw(st.integers(0, others - ties))
+    draws = data.draw(st.sampled_from([DRAWN, DRAWN_MANY]))
+    logs = log_factorials(others + 1)
+    places = [expected(above + tie, 0, others, draws, logs) for tie in range(ties + 1)]
+    assert expected(above, ties, others, draws, logs) == pytest.approx(
+        np.mean(places, axis=0), abs=1e-10
     )
 
 
