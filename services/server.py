@@ -25,7 +25,12 @@ from services.runtime.kernel_cache import (
     has_compiled_kernels,
 )
 from services.runtime.logs import configure_logging
-from services.runtime.process import SystemClock, collect_garbage_rarely, process_name
+from services.runtime.process import (
+    SystemClock,
+    collect_garbage_rarely,
+    process_name,
+    return_large_arrays,
+)
 from services.runtime.readiness import Readiness
 from services.security.address import bind, refuse_open_address, refuse_taken_port
 from services.security.admission import Admission
@@ -123,6 +128,7 @@ async def running(
     # So that the numbers' thread answers reads between the steps of reasoning.
     sys.setswitchinterval(THREAD_SWITCH_SECONDS)
     collect_garbage_rarely()
+    return_large_arrays()
     stopping = stopping or asyncio.Event()
     readiness = Readiness(stopping)
     monitor = _monitor_if_on(settings)
