@@ -23,6 +23,7 @@ from propagation.ports import (
 
 FIRST_ROWS, FIRST_PLACES = 1_024, 4
 NONE = 0  # the attribute number of an empty place
+N = TypeVar("N", bound=np.generic)
 T = TypeVar("T")
 
 
@@ -129,17 +130,24 @@ class Shelf:
             self._numbers.setdefault(name, len(self._numbers) + 1) for name in sorted(attributes)
         ]
         if len(numbers) > self._attributes.shape[1]:
-            more = 2 * len(numbers) - self._attributes.shape[1]
-            self._attributes = np.pad(self._attributes, ((0, 0), (0, more)))
+            places = 2 * len(numbers)
+            self._attributes = _with_room(self._attributes, len(self._attributes), places)
         self._attributes[row] = NONE
         self._attributes[row, : len(numbers)] = numbers
 
     def _make_room(self, more: int) -> None:
         rows, needed = len(self._vectors), len(self._keys) + more
         if needed > rows:
-            added = ((0, max(rows, needed - rows)), (0, 0))
-            self._vectors = np.pad(self._vectors, added)
-            self._attributes = np.pad(self._attributes, added)
+            rows = max(2 * rows, needed)
+            self._vectors = _with_room(self._vectors, rows, self._vectors.shape[1])
+            self._attributes = _with_room(self._attributes, rows, self._attributes.shape[1])
+
+
+def _with_room(array: NDArray[N], rows: int, places: int) -> NDArray[N]:
+    """Copy into a larger array, of which the room takes no memory before it is written."""
+    larger = np.zeros((rows, places), array.dtype)
+    larger[: array.shape[0], : array.shape[1]] = array
+    return larger
 
 
 class PointStore(Protocol):
