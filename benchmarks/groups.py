@@ -78,6 +78,7 @@ NEO4J: Mapping[str, tuple[str, ...]] = {
         "neo4j_round_s_1k_changed_of_100k_qdrant",
     ),
     "neo4j_trace": ("neo4j_trace_ms",),
+    "neo4j_forgetting": ("neo4j_forget_s",),
     "neo4j_kill": ("kill_lost", "kill_doubled"),
 }
 
@@ -103,5 +104,6 @@ MODULES: Mapping[str, str] = {
     "neo4j_probe": "neo4j.probe",
     "neo4j_rounds": "neo4j.rounds",
     "neo4j_trace": "neo4j.trace",
+    "neo4j_forgetting": "neo4j.forgetting",
     "neo4j_kill": "neo4j.kill",
 }

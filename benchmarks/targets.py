@@ -67,6 +67,7 @@ TARGETS = {
     "neo4j_round_s_1k_changed_of_100k_qdrant": Target(5, 1, at_least=False),
     "neo4j_first_table_s_100k_clients": Target(60, 30, at_least=False),
     "neo4j_trace_ms": Target(50, 10, at_least=False),
+    "neo4j_forget_s": Target(3, 1, at_least=False),
     "kill_lost": Target(0, None, at_least=False),
     "kill_doubled": Target(0, None, at_least=False),
     "soak_rss_growth_pct": Target(10, 2, at_least=False),

@@ -51,7 +51,8 @@ class WithdrawalStep(StrEnum):
     CHANGE_MESSAGES = "change messages"
     """Store the messages' new texts, count their senders anew, and queue them for the index.
 
-    Also store the arrivals that still wait, and the evolutions' new reports.
+    Also store the arrivals that still wait, and the evolutions' new reports; reasons of dead
+    letters that hold a word that goes are emptied.
     """
     PUBLISH_BARRIER = "publish barrier"
     """Make the staged checkpoint the newest barrier and drop older checkpoints."""

@@ -13,9 +13,17 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model import ClientKind, ref_of
 from propagation.workflow.compose import Ports, compose
 from propagation.workflow.settings import WorkflowSettings
-from tests.deployments.test_forgetting_on_neo4j import traces_in_graph
 from tests.neo4j_server.shared import server_for
-from tests.unit.workflow.lived import SMALL, USERS, begin, event, item_key, live, title_of
+from tests.unit.workflow.lived import (
+    SMALL,
+    USERS,
+    begin,
+    event,
+    item_key,
+    left_in_graph,
+    live,
+    title_of,
+)
 
 pytestmark = pytest.mark.neo4j
 KEY, WORDS = item_key(3), [item_key(3).id, title_of(3), "theremin 77"]
@@ -101,7 +109,7 @@ async def test_what_the_other_one_writes_between_reading_and_taking_back_is_foun
     monkeypatch.setattr(here.store, "withdraw", taken_back_late)
     await here.forgetting.forget(KEY)
     assert tries == 2
-    assert traces_in_graph(tmp_path, WORDS) == []
+    assert left_in_graph(tmp_path, WORDS) == []
     assert await here.store.check() == []
 
 
@@ -124,7 +132,7 @@ async def test_what_the_other_one_read_before_is_not_written_after(two, tmp_path
     forgotten.set()
     await merging
     assert tries == 2
-    assert traces_in_graph(tmp_path, WORDS) == []
+    assert left_in_graph(tmp_path, WORDS) == []
 
 
 async def test_a_claim_that_was_held_meanwhile_is_void(two, tmp_path, monkeypatch):
@@ -146,5 +154,5 @@ async def test_a_claim_that_was_held_meanwhile_is_void(two, tmp_path, monkeypatc
     forgotten.set()
     await asyncio.gather(reasoning, return_exceptions=True)
     await here.drain()
-    assert traces_in_graph(tmp_path, WORDS) == []
+    assert left_in_graph(tmp_path, WORDS) == []
     assert await here.store.check() == []

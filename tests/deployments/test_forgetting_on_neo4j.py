@@ -13,7 +13,17 @@ from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.neo4j_server.shared import server_for
 from tests.unit.workflow.learn.comparison import differing_arrays
-from tests.unit.workflow.lived import ITEMS, SMALL, begin, begun, item_key, live, title_of, user_key
+from tests.unit.workflow.lived import (
+    ITEMS,
+    SMALL,
+    begin,
+    begun,
+    item_key,
+    left_in_graph,
+    live,
+    title_of,
+    user_key,
+)
 
 pytestmark = pytest.mark.neo4j
 STEPS = {
@@ -23,10 +33,6 @@ STEPS = {
     "wipe": (Neo4jErasure, "wipe"),
 }
 BEFORE = ("numbers", "commit")
-EVERYTHING = (
-    "MATCH (n) RETURN labels(n)[0] AS kind, properties(n) AS held UNION ALL"
-    " MATCH ()-[e]->() RETURN type(e) AS kind, properties(e) AS held"
-)
 
 
 def engine_on(folder):
@@ -43,20 +49,6 @@ async def engine(tmp_path):
         yield engine
 
 
-def traces_in_graph(folder, words):
-    """Which of the words some property of a node or a relationship holds, and where."""
-    found = []
-    for kind, properties in server_for(folder).run(EVERYTHING):
-        for name, value in properties.items():
-            text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
-            found += [
-                f"{word} in {kind}.{name}"
-                for word in words
-                if word in text or word.encode().decode("latin-1") in text
-            ]
-    return found
-
-
 async def is_sound(engine):
     """The graph, the numbers, the index agree."""
     assert await engine.store.check() == []
@@ -69,10 +61,10 @@ async def test_nothing_of_a_user_is_left(engine, tmp_path):
     key, title = user_key(3), f"Dr. Longname the {3 * 104729}th"
     mine = [one for one in await live(engine, 1, 120) if one.user_id == key.id]
     words = [key.id, title, *(one.event_id for one in mine)]
-    assert all(traces_in_graph(tmp_path, [word]) for word in words[:2])
+    assert all(left_in_graph(tmp_path, [word]) for word in words[:2])
     done = await engine.forgetting.forget(key, wipe=True)
     assert done.events_erased == len(mine) > 5
-    assert traces_in_graph(tmp_path, words) == []
+    assert left_in_graph(tmp_path, words) == []
     await is_sound(engine)
     again = await engine.record(mine)
     assert {outcome.status for outcome in again.outcomes} == {RecordStatus.FORGOTTEN}
@@ -83,9 +75,9 @@ async def test_nothing_of_an_item_is_left(engine, tmp_path):
     words = [key.id, title_of(3), "theremin 77"]
     events = await live(engine, 2, 120)
     mine = [one.event_id for one in events if one.item_id == key.id]
-    assert all(traces_in_graph(tmp_path, [word]) for word in words)
+    assert all(left_in_graph(tmp_path, [word]) for word in words)
     await engine.forgetting.forget(key, wipe=True)
-    assert traces_in_graph(tmp_path, [*words, *mine]) == []
+    assert left_in_graph(tmp_path, [*words, *mine]) == []
     await is_sound(engine)
 
 
@@ -96,7 +88,7 @@ async def test_a_retracted_event_is_taken_back_and_life_goes_on(engine, tmp_path
     assert [one.retracted for one in done.events] == [True] * len(mine)
     await is_sound(engine)
     await engine.forgetting.forget(user_key(2), wipe=True)
-    assert traces_in_graph(tmp_path, mine) == []
+    assert left_in_graph(tmp_path, mine) == []
     await live(engine, 8, 60)
     await is_sound(engine)
     await engine.init()
@@ -122,12 +114,12 @@ async def test_a_process_that_stops_inside_is_finished_by_the_next(tmp_path, mon
     again = engine_on(tmp_path)
     await again.open()
     try:
-        assert bool(traces_in_graph(tmp_path, [key.id])) == (step in BEFORE)
+        assert bool(left_in_graph(tmp_path, [key.id])) == (step in BEFORE)
         assert not await again.store.wiping_due()
         await is_sound(again)
         if step in BEFORE:
             assert (await again.forgetting.forget(key, wipe=True)).events_erased == len(mine)
-        assert traces_in_graph(tmp_path, [key.id, *mine]) == []
+        assert left_in_graph(tmp_path, [key.id, *mine]) == []
         await is_sound(again)
     finally:
         await again.close()

@@ -6,4 +6,4 @@ MATCH (m:Message)
 WHERE m.text = '' OR any(title IN $titles WHERE m.text CONTAINS title) OR any(word IN $words WHERE m.text CONTAINS word OR m.name CONTAINS word
   OR any(name IN m.attributes WHERE name CONTAINS word) OR any(name IN m.standing_names WHERE name CONTAINS word))
   OR any(name IN m.attributes WHERE name IN $names) OR any(name IN m.standing_names WHERE name IN $names)
-RETURN m.router, m.version
+RETURN collect([m.router, m.version])

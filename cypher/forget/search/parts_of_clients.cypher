@@ -4,4 +4,5 @@
 UNWIND $refs AS ref
 MATCH (a:Attribute)-[t:INTEGRATED_INTO]->(m:Message)
 WHERE t.ref = ref AND (ref = $erased OR t.sequence IN $sequences)
-RETURN m.router, m.version, a.name, t.ref, t.profile_version, t.sequence ORDER BY m.router, m.version, t.place
+WITH m, a, t ORDER BY m.router, m.version, t.place
+RETURN collect([m.router, m.version, a.name, t.ref, t.profile_version, t.sequence])

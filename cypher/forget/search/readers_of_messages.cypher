@@ -4,4 +4,5 @@
 UNWIND $keys AS key
 MATCH (m:Message {router: key[0], version: key[1]})-[g:MERGED_INTO]->(p:ProfileVersion)
 WHERE g.outcome = $outcome
-RETURN p.ref, p.version, m.router, m.version, g.outcome ORDER BY m.router, m.version, p.ref, p.version
+WITH m, g, p ORDER BY m.router, m.version, p.ref, p.version
+RETURN collect([p.ref, p.version, m.router, m.version, g.outcome])

@@ -10,4 +10,4 @@ CALL (m, row) {
   WITH DISTINCT t.ref AS ref, t.sequence AS sequence ORDER BY sequence, ref LIMIT $limit
   RETURN collect([ref, sequence]) AS left
 }
-RETURN row[0], row[1], row[2], left
+RETURN collect([row[0], row[1], row[2], left])

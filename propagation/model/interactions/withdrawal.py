@@ -188,7 +188,7 @@ class Withdrawal:
         postponed: The blob POSTPONED_ARRIVALS from now on; None: as it is.
         reports: Evolution runs whose reasons change.
         unmapped: Names that are no longer mapped to another attribute.
-        words: Words that may not stay in the reason of a dead letter.
+        words: Words that may not stay in the reason of a dead letter, in either case of letters.
     """
 
     kind: EntryKind
@@ -206,7 +206,7 @@ class Withdrawal:
     postponed: bytes | None = None
     reports: Sequence[EvolutionRun] = ()
     unmapped: frozenset[str] = frozenset()
-    words: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

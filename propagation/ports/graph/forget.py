@@ -66,6 +66,9 @@ class ErasureStore(Protocol):
             Their refs.
         """
 
+    async def brought_attributes(self, refs: Sequence[int]) -> frozenset[str]:
+        """Return the attributes that these clients brought to messages."""
+
     async def affected_messages(
         self,
         refs: Sequence[int],

@@ -24,7 +24,7 @@ from propagation.workflow.forget.redaction import (
 from propagation.workflow.forget.standing_withdrawal import StandingWithdrawal
 from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
 
-MOST_RUNS = MOST_MESSAGES = 1_000_000
+MOST_RUNS = 1_000_000
 
 
 @dataclass
@@ -56,9 +56,7 @@ class MessageChangeFinder:
             sorted({row.item for row in self.request.rows})
         )
         names = {name for held in held_by.values() for name in held}
-        for ref in self.request.senders:
-            brought = await self.store.contributions(ref, MOST_MESSAGES)
-            names |= {part.attribute for message in brought for part in message.integrated}
+        names |= await self.store.brought_attributes(self.request.senders)
         known = await self.store.get_attributes(sorted(names - changes.recounted.keys()))
         counted = {**known, **changes.recounted}
         supported = supported_names(counted, self.min_support)

@@ -102,6 +102,7 @@ class TextChangeFinder(MessageChangeFinder):
             if searches := await of_rules:
                 await self._change_texts(changes, searches, removal)
         changes.reports = redact_reasons(runs, removal)
+        changes.hidden = removal.words.search_words | removal.unsupported | removal.quotes
         changes.postponed = await self._postponed(sequences)
         return changes
 

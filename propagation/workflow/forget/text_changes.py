@@ -60,6 +60,7 @@ class TextChanges:
         lines_dropped: Lines that current profiles lose.
         reports: Evolution runs, without reasons that hold what goes.
         postponed: The arrivals that still wait, packed; None: no blob.
+        hidden: Words of which a text about others may hold none any more.
     """
 
     versions: dict[Key, StoredText] = field(default_factory=dict)
@@ -69,6 +70,7 @@ class TextChanges:
     recounted: dict[str, Attribute] = field(default_factory=dict)
     reports: list[EvolutionRun] = field(default_factory=list)
     postponed: bytes | None = None
+    hidden: frozenset[str] = frozenset()
     renamed_routers: set[int] = field(default_factory=set)
     lines_dropped: int = 0
     texts_read_through: int = 0

@@ -300,6 +300,7 @@ def _withdrawal(
         recounted=list(changes.recounted.values()),
         postponed=changes.postponed,
         reports=changes.reports,
+        words=changes.hidden,
     )
     if erased is None:
         return retraction
@@ -310,7 +311,7 @@ def _withdrawal(
         refs=(client.ref,),
         erased=client.ref,
         unmapped=erased.names,
-        words=tuple(word for word in (*sorted(erased.titles), client.key.id) if word),
+        words=changes.hidden | {client.key.id},
     )
 
 

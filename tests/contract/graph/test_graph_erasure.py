@@ -228,9 +228,10 @@ async def test_texts_that_may_cite_are_found_and_rewritten(store):
         [
             CitationSearch(BOB, Citations(sequences=frozenset({1})), at_sequence=sequences[1]),
             CitationSearch(BOB, Citations(words=frozenset({"jazz"})), from_version=1),
-            CitationSearch(ANN, Citations(words=frozenset({"opera"}))),
         ]
     )
+    opera = CitationSearch(ANN, Citations(words=frozenset({"opera"})))
+    assert await store.find_citing_texts([opera]) == []
     assert [(one.text.profile.ref, one.text.profile.version, one.current) for one in found] == [
         (BOB, 1, True)
     ]
@@ -503,3 +504,33 @@ async def test_messages_that_quote_a_title_are_found(store):
     assert not await store.affected_messages(
         [], frozenset(), None, frozenset(), frozenset({"opera"}), frozenset(), 8
     )
+
+
+@pytest.mark.parametrize("erases", [True, False])
+async def test_reasons_of_dead_letters_lose_words_however_they_are_written(store, erases):
+    sequences = await recorded(store, ("ann", "blue"), ("bob", "blue"), ("bob", "red"))
+    await learn_all(store)
+    claim = await store.claim_reason("w", 9, 1_000)
+    failures = [None, "no JSON: likes FREE Jazz", "no answer"]
+    await store.commit_reasoned(
+        claim,
+        [replace(reasoned(one), failure=why) for one, why in zip(sequences, failures, strict=True)],
+    )
+    rows = await store.interactions_of_clients([ANN])
+    made = erasure(ANN, rows) if erases else retraction(rows)
+    made = replace(made, words=frozenset({"free jazz", "ann"}))
+    await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
+    assert list(await store.dead_letters(9)) == [(sequences[1], ""), (sequences[2], "no answer")]
+
+
+async def test_the_attributes_that_some_clients_brought(store):
+    await lived(store)
+    other = replace(
+        message(3, 2, BOB),
+        attributes=("folk",),
+        integrated=(IntegratedAttribute("folk", BOB, 1, 1),),
+    )
+    await run_round(store, versions=(other,))
+    assert await store.brought_attributes([ANN]) == {"jazz"}
+    assert await store.brought_attributes([ANN, BOB]) == {"jazz", "folk"}
+    assert await store.brought_attributes([]) == frozenset()

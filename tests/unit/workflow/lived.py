@@ -19,6 +19,10 @@ from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.neo4j_server.shared import server_for
 
+EVERYTHING = (
+    "MATCH (n) RETURN labels(n)[0] AS kind, properties(n) AS held UNION ALL"
+    " MATCH ()-[e]->() RETURN type(e) AS kind, properties(e) AS held"
+)
 STORES = ["sqlite", pytest.param("neo4j", marks=pytest.mark.neo4j)]
 USERS, ITEMS = 12, 24
 GENRES = ("jazz", "opera", "folk", "punk")
@@ -170,6 +174,20 @@ def left_in(folder: Path, words: list[str]) -> list[str]:
         if os.path.exists(folder / name)
     )
     return [word for word in words if word.encode() in data]
+
+
+def left_in_graph(folder: Path, words: list[str]) -> list[str]:
+    """Which of the words some property of a node or a relationship holds, and where."""
+    found = []
+    for kind, properties in server_for(folder).run(EVERYTHING):
+        for name, value in properties.items():
+            text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
+            found += [
+                f"{word} in {kind}.{name}"
+                for word in words
+                if word in text or word.encode().decode("latin-1") in text
+            ]
+    return found
 
 
 async def left_in_rows(engine: Engine, words: list[str]) -> list[str]:

@@ -83,10 +83,14 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
 
     async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
         current: dict[MessageKey, bool] = {}
-        for start in range(0, len(searches), SEARCHES_PER_READ):
-            asked = [_search_row(one) for one in searches[start : start + SEARCHES_PER_READ]]
-            rows = await self._database.rows("forget/search/citing_texts", searches=asked)
-            current.update({(ref, version): is_current for ref, version, is_current in rows})
+        asked, shared = _search_rows(searches)
+        for start in range(0, len(asked), SEARCHES_PER_READ):
+            for ref, version, is_current in await self._database.table(
+                "forget/search/citing_texts",
+                searches=asked[start : start + SEARCHES_PER_READ],
+                **shared,
+            ):
+                current[ref, version] = is_current
         keys, found = sorted(current), []
         for start in range(0, len(keys), TEXTS_PER_READ):
             rows = await self._database.rows(
@@ -129,6 +133,10 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             last = row[0]
             found.update(row[1])
 
+    async def brought_attributes(self, refs: Sequence[int]) -> frozenset[str]:
+        names = await self._database.value("forget/search/brought_attributes", refs=list(refs))
+        return frozenset(names or ())
+
     async def affected_messages(
         self,
         refs: Sequence[int],
@@ -145,7 +153,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             "erased": -1 if erased is None else erased,
         }
         gone: dict[MessageKey, list[IntegratedAttribute]] = defaultdict(list)
-        for router, version, *part in await self._database.rows(
+        for router, version, *part in await self._database.table(
             "forget/search/parts_of_clients", **of
         ):
             gone[router, version].append(IntegratedAttribute(*part))
@@ -154,7 +162,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         if words or titles or stood_for:
             keys.update(
                 (router, version)
-                for router, version in await self._database.rows(
+                for router, version in await self._database.table(
                     "forget/search/messages_with_words",
                     words=sorted(words),
                     titles=sorted(titles),
@@ -169,7 +177,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         )
         left: dict[MessageKey, dict[str, frozenset[tuple[int, int]]]] = defaultdict(dict)
         for router, version, name, senders in (
-            await self._database.rows(
+            await self._database.table(
                 "forget/search/remaining_senders",
                 rows=[list(row) for row in counted],
                 limit=limit,
@@ -189,7 +197,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
     ) -> Sequence[MessageMerge]:
         return [
             MessageMerge(*row)
-            for row in await self._database.rows(
+            for row in await self._database.table(
                 "forget/search/readers_of_messages",
                 keys=[list(key) for key in messages],
                 outcome=MERGED_OUTCOME,
@@ -224,16 +232,57 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         await self._database.execute("forget/wiping/finish_wiping", times=times)
 
 
-def _search_row(search: CitationSearch) -> dict[str, object]:
-    """Convert a search to the parameter of cypher/forget/search/citing_texts."""
-    citing = search.citations or Citations()
+def _search_rows(
+    searches: Sequence[CitationSearch],
+) -> tuple[list[dict[str, object]], dict[str, object]]:
+    """Convert searches to the parameters of cypher/forget/search/citing_texts.
+
+    Searches of one client are searched together: each would read the same versions.
+
+    Returns:
+        A row for each client, and the parameters that all share.
+    """
+    by_client: dict[int, list[CitationSearch]] = defaultdict(list)
+    for search in searches:
+        by_client[search.ref].append(search)
+    places: dict[frozenset[str], int] = {}
+    rows = [_search_row(ref, mine, places) for ref, mine in by_client.items()]
+    distinct = {id(one.citations): one.citations or Citations() for one in searches}.values()
+    sequences = sorted(frozenset[int]().union(*(one.sequences for one in distinct)))
+    return rows, {
+        "sequences": sequences,
+        "evidence": list(map(str, sequences)),
+        "messages": sorted(
+            {(router << 32) + version for one in distinct for router, version in one.messages}
+        ),
+        "words": [
+            {
+                "written": sorted(words),
+                "escaped": escape_words(words),
+                "lower": sorted({ascii_word(word.casefold()) for word in words}),
+            }
+            for words in places
+        ],
+    }
+
+
+def _search_row(
+    ref: int, searches: Sequence[CitationSearch], places: dict[frozenset[str], int]
+) -> dict[str, object]:
+    """Convert the searches of a client to one.
+
+    Args:
+        places: Places of the sets of words; a new set gets the next one.
+    """
+    citations = [one.citations or Citations() for one in searches]
+    names = [some for one in citations for some in one.messages.values()]
+    words = frozenset[str]().union(*{id(one.words): one.words for one in citations}.values())
+    begins = [one.from_version or 0 for one in searches if one.at_sequence is None]
     return {
-        "ref": search.ref,
-        "at": search.at_sequence,
-        "version": search.from_version,
-        "all": search.citations is None,
-        "sequences": sorted(citing.sequences),
-        "messages": [list(key) for key in sorted(citing.messages)],
-        "words": sorted(citing.words),
-        "escaped": escape_words(citing.words),
+        "ref": ref,
+        "at": sorted({one.at_sequence for one in searches if one.at_sequence is not None}),
+        "first": min(begins, default=None),
+        "all": any(one.citations is None for one in searches),
+        "names": None if None in names else sorted(frozenset[str]().union(*filter(None, names))),
+        "words": places.setdefault(words, len(places)),
     }

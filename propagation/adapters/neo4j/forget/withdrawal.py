@@ -224,7 +224,6 @@ class WithdrawalCommit:
         await transaction.execute("forget/client/detach_texts", ref=ref)
         await transaction.execute("forget/client/delete_parts", ref=ref)
         await transaction.execute("forget/client/delete_client", ref=ref)
-        await transaction.execute("forget/client/clear_failures", words=list(self.withdrawal.words))
 
     async def _reduce_messages(self) -> None:
         rows = [[*key, sorted(names)] for key, names in self.withdrawal.reduced_messages.items()]
@@ -301,6 +300,10 @@ class WithdrawalCommit:
             await self.transaction.execute(
                 "forget/withdrawal/update_reports",
                 rows=[[run.run, run.model_dump_json()] for run in withdrawal.reports],
+            )
+        if withdrawal.words:
+            await self.transaction.execute(
+                "forget/withdrawal/clear_failures", words=sorted(withdrawal.words)
             )
 
     async def _publish_barrier(self) -> None:

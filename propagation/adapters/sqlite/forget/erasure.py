@@ -61,6 +61,10 @@ CHOICES = (
     " INDEXED BY interaction_user ON i.user = e.value CROSS JOIN client c ON c.ref = i.item "
     "ORDER BY e.key, i.sequence"
 )
+BROUGHT = (
+    "SELECT DISTINCT i.attribute FROM json_each(?) e CROSS JOIN integrated i"
+    " INDEXED BY integrated_text ON i.ref = e.value"
+)
 # A part that rests on an interaction is of a profile version that was written after it.
 PARTS_OF = (
     "SELECT i.router, i.version, i.attribute, i.ref, i.profile_version, i.sequence FROM"
@@ -126,6 +130,12 @@ class SqliteErasure(SqliteWiping):
                 return frozenset(found)
             found |= refs
             row = last
+
+    @reads
+    def brought_attributes(
+        self, connection: sqlite3.Connection, refs: Sequence[int]
+    ) -> frozenset[str]:
+        return frozenset(name for (name,) in connection.execute(BROUGHT, (to_json(list(refs)),)))
 
     @reads
     def affected_messages(

@@ -235,8 +235,6 @@ class WithdrawalCommit:
         self._execute(
             "UPDATE interaction SET negative = NULL, content_hash = '' WHERE negative = ?", ref
         )
-        for word in self.withdrawal.words:
-            self._execute("UPDATE dead_letter SET reason = '' WHERE instr(reason, ?)", word)
         self.directory.forget(kind, name)
         raise_progress(self.connection, f"refs_given_{kind}", (ref >> 1) + 1)
 
@@ -325,6 +323,11 @@ class WithdrawalCommit:
         self.connection.executemany(
             "UPDATE evolution_run SET report = ? WHERE run = ?",
             [(run.model_dump_json(), run.run) for run in self.withdrawal.reports],
+        )
+        self._execute(
+            "UPDATE dead_letter SET reason = '' WHERE EXISTS (SELECT 1 FROM json_each(?)"
+            " WHERE instr(casefold(reason), casefold(value)))",
+            to_json(sorted(self.withdrawal.words)),
         )
 
     def _publish_barrier(self) -> None:

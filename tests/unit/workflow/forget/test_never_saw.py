@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from propagation.model import ClientChange, index_of
-from propagation.numbers import packed_neighbours
 from propagation.numbers.rules import RECENT_HALF_LIFE
 from tests.unit.workflow.lived import (
     ITEMS,
@@ -64,12 +63,18 @@ def numbers_of(engine):
     return {
         **{name: getattr(state, name)[:items] for name in BY_ITEM},
         **{name: getattr(state, name)[:users] for name in BY_USER},
-        "co-adoptions": np.concatenate(
-            packed_neighbours(state.neighbour, state.together, state.neighbour_count[:items])
-        ),
+        "co-adoptions": co_adoptions_of(state, items),
         "totals": state.totals,
         "adopted pairs": np.sort(state.seen_set[state.seen_set >= 0]),
     }
+
+
+def co_adoptions_of(state, items):
+    """Return [items,items]: the order in which an item met its neighbours is not compared."""
+    out = np.zeros((items, items))
+    for item, count in enumerate(state.neighbour_count[:items]):
+        out[item, state.neighbour[item, :count]] = state.together[item, :count]
+    return out
 
 
 def differing(one, other, names):
