@@ -60,6 +60,11 @@ class WithdrawalStep(StrEnum):
     """Note that the database's files still hold traces of an erased client."""
     RECORD_SEQUENCE = "record sequence"
     """Store the entry's sequence as that of the last withdrawal."""
+    EMPTY_CACHES = "empty caches"
+    """Delete what a language model answered: nothing says on whose texts an answer rests.
+
+    The sequence comes first, so that no answer to an earlier question is kept behind it.
+    """
 
 
 OF_ERASURES = frozenset(

@@ -136,6 +136,7 @@ from propagation.model.routers.router_maps import (
 from propagation.model.validation import (
     LAST_SECOND,
     check_client,
+    check_entry,
     check_id,
     check_list,
     check_metadata,
@@ -265,6 +266,7 @@ __all__ = [
     "Withdrawal",
     "WithdrawalResult",
     "check_client",
+    "check_entry",
     "check_id",
     "check_list",
     "check_metadata",

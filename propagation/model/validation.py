@@ -71,15 +71,16 @@ def check_list(values: Sequence[str], field: str) -> tuple[str, ...]:
     """Check a list of at most 64 short texts; return it."""
     if len(values) > LIST_MAX:
         raise InvalidInput(field, f"holds {len(values)} entries; at most {LIST_MAX}")
-    for place, value in enumerate(values):
-        if not value.strip():
-            raise InvalidInput(f"{field}[{place}]", "is empty; leave it out")
-        if len(value) > ENTRY_MAX_CHARS:
-            raise InvalidInput(
-                f"{field}[{place}]", f"is {len(value)} characters long; at most {ENTRY_MAX_CHARS}"
-            )
-        check_text(value, f"{field}[{place}]")
-    return tuple(values)
+    return tuple(check_entry(value, f"{field}[{place}]") for place, value in enumerate(values))
+
+
+def check_entry(value: str, field: str) -> str:
+    """Check an attribute or a category: a text of 1 to 256 characters; return it."""
+    if not value.strip():
+        raise InvalidInput(field, "is empty; leave it out")
+    if len(value) > ENTRY_MAX_CHARS:
+        raise InvalidInput(field, f"is {len(value)} characters long; at most {ENTRY_MAX_CHARS}")
+    return check_text(value, field)
 
 
 def check_metadata(metadata: Mapping[str, str], field: str) -> dict[str, str]:

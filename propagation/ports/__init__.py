@@ -4,7 +4,7 @@ from propagation.ports.clock import Clock
 from propagation.ports.embedder import Embedder, FittableEmbedder
 from propagation.ports.graph.forget import EXPORTED_KINDS
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
-from propagation.ports.graph.leases import LONGEST_LEASE_MS, BlobStore, Lease, LeaseStore
+from propagation.ports.graph.leases import CACHED, LONGEST_LEASE_MS, BlobStore, Lease, LeaseStore
 from propagation.ports.graph.outbox import IndexChange, OutboxStore
 from propagation.ports.graph.reason import InteractionReader, ReasonStore
 from propagation.ports.graph.record import ClientStore, RecordResult
@@ -36,6 +36,7 @@ from propagation.ports.vector_index import (
 )
 
 __all__ = [
+    "CACHED",
     "COLLECTIONS",
     "EXPORTED_KINDS",
     "LONGEST_LEASE_MS",

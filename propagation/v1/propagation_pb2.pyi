@@ -3036,7 +3036,7 @@ class DeadLetter(_message.Message):
     sequence: _builtins.int
     """The interaction's sequence."""
     reason: _builtins.str
-    """The last error."""
+    """The last error, which may quote users' texts. Empty for a caller without the role persons."""
     def __init__(
         self,
         *,

@@ -13,7 +13,7 @@ def run() -> None:
     # A signal that comes within the imports ends the process: as an exception it would end in a
     # stack trace, or in none if a callback of an import swallows it. 130 is INTERRUPTED of
     # interruption.py, whose own imports take 8 ms, in which a signal would still do so.
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda *_: os._exit(130))
     from services.runtime.kernel_cache import use_kernel_cache

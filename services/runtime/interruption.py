@@ -32,14 +32,16 @@ class Interruption:
         self._drain_seconds = 0.0
 
     def start(self) -> None:
-        """Handle SIGTERM as Ctrl-C from now on, both within FORCED_SECONDS.
+        """Handle SIGTERM as Ctrl-C from now on, both within FORCED_SECONDS; SIGHUP likewise.
 
-        Call it in the main thread.
+        A terminal that is closed sends SIGHUP. Call it in the main thread.
         """
         read, write = os.pipe()
         os.set_blocking(write, False)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         signal.signal(signal.SIGTERM, _handle_as_ctrl_c)
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
         if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Thread(target=self._watch, args=(read,), daemon=True).start()

@@ -1,11 +1,11 @@
 // name: forget/client/move_texts
-// purpose: move texts that were written at erased sequences to the next text of their client, or to the erasure
-// parameters: sequences, to
+// purpose: move texts that were written at erased sequences to the next text of their client, or to the erasure, with the time of that
+// parameters: sequences, to, now
 MATCH (p:ProfileVersion)
 WHERE p.sequence IN $sequences
 CALL (p) {
   MATCH (n:ProfileVersion)
   WHERE n.ref = p.ref AND n.version > p.version AND NOT n.sequence IN $sequences
-  RETURN min(n.sequence) AS following
+  RETURN min(n.sequence) AS following, min(n.at) AS at
 }
-SET p.sequence = coalesce(following, $to)
+SET p.sequence = coalesce(following, $to), p.at = coalesce(at, $now, timestamp())

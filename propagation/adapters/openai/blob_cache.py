@@ -1,11 +1,12 @@
 """A cache of what an endpoint answered, kept in the graph.
 
-It has a fixed number of places; a newer answer takes the place of an older one.
+It has a fixed number of places; a newer answer takes the place of an older one. A withdrawal
+empties it.
 """
 
 from hashlib import blake2b
 
-from propagation.ports import BlobStore
+from propagation.ports import CACHED, GraphStore
 
 DIGEST = 16
 
@@ -16,7 +17,7 @@ class BlobCache:
     Each answer is stored with a digest of its question, so that another question never gets it.
     """
 
-    def __init__(self, store: BlobStore, kind: str, places: int) -> None:
+    def __init__(self, store: GraphStore, kind: str, places: int) -> None:
         self._store = store
         self._kind = kind
         self._places = places
@@ -29,12 +30,16 @@ class BlobCache:
         blob = await self._store.get_blob(place)
         return blob[DIGEST:] if blob is not None and blob[:DIGEST] == digest else None
 
-    async def put(self, asked: bytes, answer: bytes) -> None:
-        """Keep an answer."""
+    async def last_withdrawal(self) -> int:
+        """Return what `put` needs; call it before the question is asked."""
+        return await self._store.last_withdrawal() if self._places else 0
+
+    async def put(self, asked: bytes, answer: bytes, after_withdrawal: int) -> None:
+        """Keep an answer, unless something was withdrawn since the question was asked."""
         if self._places:
             digest, place = self._place(asked)
-            await self._store.put_blob(place, digest + answer)
+            await self._store.put_cached(place, digest + answer, after_withdrawal)
 
     def _place(self, asked: bytes) -> tuple[bytes, str]:
         digest = blake2b(asked, digest_size=DIGEST).digest()
-        return digest, f"{self._kind}:{int.from_bytes(digest[:8]) % self._places}"
+        return digest, f"{CACHED}{self._kind}:{int.from_bytes(digest[:8]) % self._places}"

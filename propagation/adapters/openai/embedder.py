@@ -14,7 +14,7 @@ from propagation.adapters.openai.endpoint.client import TEXTS_PER_CALL
 from propagation.adapters.openai.endpoint.endpoint import PLAIN_TEXT, Endpoint, EndpointAdapter
 from propagation.adapters.openai.options import EmbeddingOptions
 from propagation.model import IncompatibleSettings, ReasonerGaveUp
-from propagation.ports import BlobStore, unit_rows
+from propagation.ports import GraphStore, unit_rows
 
 REFUSED_SECONDS = 900.0
 MOST_REFUSED = 65_536
@@ -32,7 +32,7 @@ class OpenAIEmbedder(EndpointAdapter):
     def __init__(
         self,
         endpoint: Endpoint,
-        store: BlobStore,
+        store: GraphStore,
         options: EmbeddingOptions,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -78,6 +78,7 @@ class OpenAIEmbedder(EndpointAdapter):
         Returns:
             Vectors [len(part), dimension].
         """
+        after_withdrawal = await self._cache.last_withdrawal()
         try:
             found = await self._ask(part)
         except ReasonerGaveUp as error:
@@ -99,7 +100,7 @@ class OpenAIEmbedder(EndpointAdapter):
             return np.zeros((1, self.dimension), np.float32)
         await asyncio.gather(
             *(
-                self._cache.put(self._key(text), vector.tobytes())
+                self._cache.put(self._key(text), vector.tobytes(), after_withdrawal)
                 for text, vector in zip(part, found, strict=True)
             )
         )
@@ -149,7 +150,7 @@ class OpenAIEmbedder(EndpointAdapter):
         return f"{self._model}\n{text}".encode()
 
 
-def openai_embedder(endpoint: Endpoint, store: BlobStore) -> OpenAIEmbedder:
+def openai_embedder(endpoint: Endpoint, store: GraphStore) -> OpenAIEmbedder:
     """Build the embedder on the reasoner's endpoint.
 
     It gets an endpoint of its own, with the same budgets, if embeddings have another address.

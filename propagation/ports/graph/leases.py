@@ -55,6 +55,10 @@ class LeaseStore(Protocol):
         """
 
 
+CACHED = "cache:"
+"""Names of bytes that begin so are of caches."""
+
+
 class BlobStore(Protocol):
     """Storage of named bytes.
 
@@ -72,4 +76,14 @@ class BlobStore(Protocol):
 
         Raises:
             LeaseLost: The lease's token is not the newest; nothing was changed.
+        """
+
+    async def put_cached(self, name: str, value: bytes, after_withdrawal: int) -> None:
+        """Store bytes of a cache, unless there was another withdrawal meanwhile.
+
+        A withdrawal empties all caches: nothing says on whose texts their bytes rest.
+
+        Args:
+            name: Begins with CACHED.
+            after_withdrawal: What `last_withdrawal` returned before the bytes were asked for.
         """

@@ -48,7 +48,9 @@ class SimilarClients:
         if the client has no vector. Equal cosines are ordered by a seeded hash.
 
         Args:
-            least_users: Items that fewer users chose are compared by the catalogue's content only.
+            least_users: If more than one, items are compared by the catalogue's content, and by
+                routers only if so many users chose them: an item's profile vector holds lines that
+                rest on one user.
         """
         applied_through = self.numbers.view.applied_through
         row = index_of(ref)
@@ -88,8 +90,7 @@ def vectors(
 
     By profile: the profile's vector, else the catalogue's content (items) or the history's
     (users). By routers: the trust in taste routers (users) or the taste lifts (items); both are
-    sums of lifts, so they compare. Of items that fewer than `least_users` chose only the content is
-    read.
+    sums of lifts, so they compare. See `find_similar` for `least_users`.
 
     Returns:
         [n, D or K] of the rows from start to before end that there are.
@@ -104,11 +105,11 @@ def vectors(
             if not withheld(state, row) and state.adoptions[row] >= least_users:
                 lifts(state.taste, share(state, row), row, out[place])
         return out
+    if kind == ClientKind.ITEM and least_users > 1:
+        return state.content[rows].astype(np.float64)
     profiles = state.user_profile if kind == ClientKind.USER else state.item_profile
     fallback = state.user_content if kind == ClientKind.USER else state.content
     chosen = profiles[rows]
-    if kind == ClientKind.ITEM:
-        chosen[state.adoptions[rows] < least_users] = 0.0
     return np.where(chosen.any(axis=1, keepdims=True), chosen, fallback[rows]).astype(np.float64)
 
 

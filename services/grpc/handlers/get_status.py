@@ -9,7 +9,7 @@ from services.grpc.convert import evolution_to_proto, round_to_proto, time_to_pr
 from services.grpc.handlers.servicer import Context, Servicer
 from services.runtime.process import release
 from services.schedule.calendar_job import CalendarJob
-from services.security.roles import redaction_for_caller
+from services.security.roles import admitted_caller, redaction_for_caller
 
 DEAD_LETTERS_SHOWN = 20
 DEAD_LETTERS_COUNTED = 100_000
@@ -105,6 +105,7 @@ class GetStatusHandler(Servicer):
         gauge = await engine.gauge()
         evolutions = await store.evolution_runs(1)
         redact = redaction_for_caller(self._redact)
+        reads_persons = admitted_caller.get().reads_persons
         rounds = await store.last_rounds(ROUNDS_SHOWN) if request.history else ()
         reach = await store.message_reach(REACH_MERGES) if request.history else ()
         return pb.GetStatusResponse(
@@ -121,7 +122,7 @@ class GetStatusHandler(Servicer):
             last_evolution=evolution_to_proto(evolutions[0]) if evolutions else None,
             dead_letters=len(letters),
             newest_dead_letters=[
-                pb.DeadLetter(sequence=sequence, reason=redact(reason))
+                pb.DeadLetter(sequence=sequence, reason=redact(reason) if reads_persons else "")
                 for sequence, reason in letters[: -DEAD_LETTERS_SHOWN - 1 : -1]
             ],
             version=release(),

@@ -9,8 +9,8 @@ from propagation.model import (
     InvalidInput,
     NotFound,
     RouterVersion,
+    check_entry,
     check_id,
-    check_text,
     kind_of,
 )
 from propagation.v1 import propagation_pb2 as pb
@@ -147,9 +147,7 @@ class TracePropagationHandler(Servicer):
                 rare = await self._engine.rarely_chosen([ref], self._least_users())
                 return tracer.trace_client(ref, with_events=ref not in rare)
             case "attribute":
-                attribute = check_text(request.attribute, "attribute")
-                if not attribute.strip():
-                    raise InvalidInput("attribute", "is empty")
+                attribute = check_entry(request.attribute, "attribute")
                 return tracer.trace_attribute(attribute, self._least_users())
             case "line":
                 key = parse_key(request.line.client, "line.client")

@@ -23,7 +23,7 @@ from propagation.model import (
     RecordStatus,
     Withdrawal,
 )
-from propagation.ports import POSTPONED_ARRIVALS, Collection, IndexChange, VersionClash
+from propagation.ports import CACHED, POSTPONED_ARRIVALS, Collection, IndexChange, VersionClash
 from tests.contract.graph_store import (
     STRANGE,
     change,
@@ -31,6 +31,7 @@ from tests.contract.graph_store import (
     edge,
     event,
     gradient,
+    item,
     learn_all,
     merges_of_client,
     message,
@@ -43,6 +44,7 @@ from tests.contract.graph_store import (
 )
 
 ANN, BOB = user(0), user(1)
+BLUE = item(0)
 NO_WORDS = (frozenset(),) * 3
 
 
@@ -534,3 +536,45 @@ async def test_the_attributes_that_some_clients_brought(store):
     assert await store.brought_attributes([ANN]) == {"jazz"}
     assert await store.brought_attributes([ANN, BOB]) == {"jazz", "folk"}
     assert await store.brought_attributes([]) == frozenset()
+
+
+@pytest.mark.parametrize("erases", [True, False])
+async def test_a_withdrawal_empties_caches_and_keeps_no_answer_to_an_earlier_question(
+    store, erases
+):
+    await lived(store)
+    before = await store.last_withdrawal()
+    await store.put_cached(f"{CACHED}answer:1", b"of ann", before)
+    await store.put_blob("embedder", b"stays")
+    rows = await store.interactions_of_clients([ANN])
+    made = erasure(ANN, rows) if erases else retraction(rows)
+    await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
+    await store.put_cached(f"{CACHED}answer:2", b"of ann, too", before)
+    await store.put_cached(f"{CACHED}answer:3", b"newer", await store.last_withdrawal())
+    assert [await store.get_blob(f"{CACHED}answer:{n}") for n in (1, 2, 3)] == [
+        None,
+        None,
+        b"newer",
+    ]
+    assert await store.get_blob("embedder") == b"stays"
+
+
+async def test_a_text_at_an_erased_sequence_has_the_time_of_the_next_one(store, clock):
+    first, second, third = await recorded(store, ("ann", "blue"), ("bob", "blue"), ("bob", "red"))
+    await learn_all(store)
+    for sequence, version in ((first, 1), (second, 2)):
+        clock.ms += 1_000
+        claim = await store.claim_reason("w", 1, 1_000)
+        await store.commit_reasoned(claim, [reasoned(sequence, text(BLUE, version))])
+    following = clock.ms
+    clock.ms += 1_000
+    claim = await store.claim_reason("w", 1, 1_000)
+    await store.commit_reasoned(claim, [reasoned(third, text(BOB, 1))])
+    rows = await store.interactions_of_clients([ANN])
+    await withdraw(store, await lease_of(store), erasure(ANN, rows), checkpoint(3, barrier=True))
+    dates = [
+        (record["sequence"], record["written_at"])
+        async for kind, record in store.export_client(BLUE)
+        if kind == "profile_version"
+    ]
+    assert dates == [(second, following), (second, following)]

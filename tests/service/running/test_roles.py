@@ -324,3 +324,60 @@ async def test_an_explanation_tells_a_front_end_of_no_single_other_user(serving,
         for item in ("i1", "i2"):
             await take(engine, "w", item)
         assert "knn_slow" in features(await explain("own", "i2"))
+
+
+@pytest.mark.parametrize(
+    ("roles", "shown"), [((Role.READ,), ""), ((Role.READ, Role.PERSONS), "no JSON: likes jazz")]
+)
+async def test_reasons_of_dead_letters_may_quote_persons(serving, monkeypatch, roles, shown):
+    async with serving(roles=roles) as client:
+        monkeypatch.setattr(
+            type(client.engine.store), "dead_letters", lambda *_: letters("no JSON: likes jazz")
+        )
+        status = await client.stub.GetStatus(pb.GetStatusRequest())
+        assert [letter.reason for letter in status.newest_dead_letters] == [shown]
+        assert status.dead_letters == 1
+
+
+async def letters(reason):
+    return [(7, reason)]
+
+
+async def test_similar_items_do_not_tell_what_one_user_took(serving):
+    """The popular item's text says for whom it was, and so would its profile's vector."""
+    async with serving(roles=(Role.READ,), auto_create=True) as client:
+        engine = client.engine
+        titles = {"only": "wuggawugga", "popular": "jazz"}
+        await engine.upsert_clients(
+            [
+                ClientChange(
+                    key=ClientKey(kind=ClientKind.ITEM, id=name), title=name, attributes=(word,)
+                )
+                for name, word in titles.items()
+            ]
+        )
+        await engine.record([choice("popular", user) for user in "abc"])
+        await engine.drain()
+        before = await similarities(client.stub, "only")
+        await engine.record([choice("only", "v"), choice("popular", "v")])
+        await engine.drain()
+        texts = await engine.store.load_texts(await engine.store.find_refs([popular()]))
+        assert "wuggawugga" in str(texts), "else there is nothing to hide"
+        assert await similarities(client.stub, "only") == before
+
+
+def popular():
+    return ClientKey(kind=ClientKind.ITEM, id="popular")
+
+
+def choice(item, user):
+    return NewInteraction(
+        event_id=f"{user}-{item}", user_id=user, item_id=item, time=1, content_hash="h"
+    )
+
+
+async def similarities(stub, item):
+    answer = await stub.SimilarClients(
+        pb.SimilarClientsRequest(key=pb.ClientKey(kind=ITEM, id=item), limit=1_000)
+    )
+    return {one.key.id: one.similarity for one in answer.neighbours}

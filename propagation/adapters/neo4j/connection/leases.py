@@ -41,3 +41,8 @@ class Neo4jLeases(StorePart):
             ),
             *leases,
         )
+
+    async def put_cached(self, name: str, value: bytes, after_withdrawal: int) -> None:
+        await self._database.execute(
+            "connection/store_cached", name=name, value=value, after_withdrawal=after_withdrawal
+        )

@@ -36,7 +36,14 @@ from propagation.model import (
     WithdrawalResult,
     kind_of,
 )
-from propagation.ports import COLLECTIONS, POSTPONED_ARRIVALS, Collection, Lease, VersionClash
+from propagation.ports import (
+    CACHED,
+    COLLECTIONS,
+    POSTPONED_ARRIVALS,
+    Collection,
+    Lease,
+    VersionClash,
+)
 
 ROWS_PER_STATEMENT = 2_000
 
@@ -120,6 +127,7 @@ class WithdrawalCommit:
             WithdrawalStep.PUBLISH_BARRIER: self._publish_barrier,
             WithdrawalStep.MARK_FOR_WIPING: self._mark_for_wiping,
             WithdrawalStep.RECORD_SEQUENCE: self._record_sequence,
+            WithdrawalStep.EMPTY_CACHES: self._empty_caches,
         }
         for step in withdrawal_steps(self.withdrawal):
             await steps[step]()
@@ -210,7 +218,10 @@ class WithdrawalCommit:
 
     async def _move_texts(self) -> None:
         await self.transaction.execute(
-            "forget/client/move_texts", sequences=self.erased_sequences, to=self.sequence
+            "forget/client/move_texts",
+            sequences=self.erased_sequences,
+            to=self.sequence,
+            now=self.transaction.now(),
         )
         await self.transaction.execute(
             "forget/client/move_merges", sequences=self.erased_sequences, to=self.sequence
@@ -319,3 +330,6 @@ class WithdrawalCommit:
         await self.transaction.execute(
             "forget/progress/set_last_withdrawal", sequence=self.sequence
         )
+
+    async def _empty_caches(self) -> None:
+        await self.transaction.execute("forget/withdrawal/empty_caches", prefix=CACHED)

@@ -37,7 +37,7 @@ from propagation.model import (
     ReasonerUnavailable,
     Usage,
 )
-from propagation.ports import AnswerPart, BlobStore
+from propagation.ports import AnswerPart, GraphStore
 
 SHOWN_AGAIN = 1_500
 THOUGHTS = 3_000
@@ -91,7 +91,7 @@ class QuestionAsker:
     while the model thought, answers get more room.
     """
 
-    def __init__(self, endpoint: Endpoint, store: BlobStore) -> None:
+    def __init__(self, endpoint: Endpoint, store: GraphStore) -> None:
         self._endpoint = endpoint
         self._json_modes = JsonModeDetector(endpoint, store)
         self._cache = BlobCache(store, "answer", endpoint.options.cached_answers)
@@ -110,6 +110,7 @@ class QuestionAsker:
         kept = await self._from_cache(question, asked)
         if kept is not None:
             return Answered(kept, ledger.note(Usage(((label, PromptCost(cached=1)),))))
+        after_withdrawal = await self._cache.last_withdrawal()
         exchange = Exchange(question, data, question.parts, question.tokens + self._for_thoughts)
         try:
             await self._ask_model(exchange)
@@ -118,7 +119,7 @@ class QuestionAsker:
         failed = [part for part in exchange.parts.values() if isinstance(part, ReasonerFailed)]
         if not failed:
             with suppress(PropagationError):  # an answer that is not kept costs one call
-                await self._cache.put(asked, orjson.dumps(exchange.raw))
+                await self._cache.put(asked, orjson.dumps(exchange.raw), after_withdrawal)
         elif len(failed) == len(exchange.parts):
             hopeless = any(isinstance(part, ReasonerGaveUp) for part in failed)
             kind = ReasonerGaveUp if hopeless else ReasonerFailed

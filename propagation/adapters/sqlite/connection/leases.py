@@ -2,7 +2,12 @@
 
 import sqlite3
 
-from propagation.adapters.sqlite.connection.json_rows import fact_of, one
+from propagation.adapters.sqlite.connection.json_rows import (
+    LAST_WITHDRAWAL,
+    fact_of,
+    one,
+    progress_of,
+)
 from propagation.adapters.sqlite.connection.transactions import (
     SqlitePart,
     reads,
@@ -62,6 +67,13 @@ class SqliteLeases(SqlitePart):
             ),
             *leases,
         )
+
+    @writes
+    def put_cached(
+        self, connection: sqlite3.Connection, name: str, value: bytes, after_withdrawal: int
+    ) -> None:
+        if progress_of(connection, LAST_WITHDRAWAL) == after_withdrawal:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
 
 def free_all(connection: sqlite3.Connection) -> None:

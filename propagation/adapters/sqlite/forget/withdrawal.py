@@ -32,7 +32,7 @@ from propagation.graph_rules.withdrawal_order import (
     withdrawal_steps,
 )
 from propagation.model import SENDERS_KEPT, StagedCheckpoint, Withdrawal, WithdrawalResult
-from propagation.ports import POSTPONED_ARRIVALS
+from propagation.ports import CACHED, POSTPONED_ARRIVALS
 
 OF_CLIENT = (
     "client",
@@ -63,9 +63,9 @@ GRADIENTS_OF_READERS = (
 )
 
 MOVE_TEXTS = (
-    f"UPDATE profile_version AS v SET sequence = coalesce((SELECT min(n.sequence) FROM"
-    f" profile_version n WHERE n.ref = v.ref AND n.version > v.version AND NOT n.sequence {IN}),"
-    f" ?) WHERE v.sequence {IN}"
+    "UPDATE profile_version AS v SET (sequence, at) = (SELECT coalesce(min(n.sequence), ?),"
+    " coalesce(min(n.at), ?) FROM profile_version n WHERE n.ref = v.ref AND n.version > v.version"
+    f" AND NOT n.sequence {IN}) WHERE v.sequence {IN}"
 )
 MOVE_MERGES = (
     "UPDATE merged AS m SET sequence = coalesce((SELECT min(n.sequence) FROM profile_version n"
@@ -119,6 +119,9 @@ class WithdrawalCommit:
             WithdrawalStep.MARK_FOR_WIPING: lambda: next_number(self.connection, TO_WIPE),
             WithdrawalStep.RECORD_SEQUENCE: lambda: set_progress(
                 self.connection, LAST_WITHDRAWAL, self.sequence
+            ),
+            WithdrawalStep.EMPTY_CACHES: lambda: self._execute(
+                "DELETE FROM meta WHERE name GLOB ?", f"{CACHED}*"
             ),
         }
         for step in withdrawal_steps(self.withdrawal):
@@ -208,7 +211,7 @@ class WithdrawalCommit:
 
     def _move_texts(self) -> None:
         gone = to_json(self.erased_sequences)
-        self._execute(MOVE_TEXTS, gone, self.sequence, gone)
+        self._execute(MOVE_TEXTS, self.sequence, self.directory.now(), gone, gone)
         self._execute(MOVE_MERGES, self.sequence, gone)
 
     def _erase_client(self) -> None:

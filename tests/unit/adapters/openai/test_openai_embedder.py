@@ -57,6 +57,19 @@ async def test_what_was_embedded_once_is_kept(embedding):
         assert asked.server.seen.calls["embeddings"] == 1
 
 
+async def test_a_withdrawal_meanwhile_keeps_nothing(embedding, monkeypatch):
+    async with embedding() as asked:
+        withdrawals = iter(range(1, 9))
+
+        async def another():
+            return next(withdrawals)
+
+        monkeypatch.setattr(asked.store, "last_withdrawal", another)
+        await embedder(asked).embed(TEXTS)
+        await embedder(asked).embed(TEXTS)
+        assert asked.server.seen.calls["embeddings"] == 2
+
+
 @pytest.mark.parametrize(
     ("habit", "error", "words"),
     [

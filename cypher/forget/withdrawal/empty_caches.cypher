@@ -1,0 +1,6 @@
+// name: forget/withdrawal/empty_caches
+// purpose: delete the facts of caches
+// parameters: prefix
+MATCH (f:Fact)
+WHERE f.name STARTS WITH $prefix
+DETACH DELETE f
