@@ -122,6 +122,7 @@ CREATE TABLE merged (
 ) STRICT;
 CREATE INDEX merged_ref ON merged (ref, profile_version);
 CREATE INDEX merged_message ON merged (router, router_version);
+CREATE INDEX merged_sequence ON merged (sequence);
 
 -- Rounds: rows of a round above the newest one in `round` are invisible. `senders` holds a part of
 -- each of at most two senders, `lone` the only sender. Edges that ended are in edge_past, so that a

@@ -5,6 +5,7 @@ import sqlite3
 import pytest
 
 from propagation.adapters.sqlite.connection.schema import create_tables
+from propagation.adapters.sqlite.forget.withdrawal import MOVE_MERGES
 from propagation.adapters.sqlite.reason.reasoned_rows import pack_reasoned, put_packed
 from propagation.adapters.sqlite.reason.texts import bodies_now
 
@@ -12,16 +13,17 @@ GRADIENT = (
     "INSERT INTO gradient (sequence, module, owner, writer, reward, text, attributes)"
     " VALUES (?, 'user', 0, 0, 1, '', '')"
 )
+MERGED = "INSERT INTO merged VALUES (NULL, 2, 1, 3, 1, 'merged', ?)"
 
 
 @pytest.fixture
 def steps():
-    """Count the steps of SQLite's machine that a reasoned commit takes after so many gradients."""
+    """Count the steps of SQLite's machine that work takes after so many rows were inserted."""
 
-    def count(gradients):
+    def count(insert, rows, work):
         connection = sqlite3.connect(":memory:")
         create_tables(connection)
-        connection.executemany(GRADIENT, [(number,) for number in range(gradients)])
+        connection.executemany(insert, [(number,) for number in range(rows)])
         taken = [0]
 
         def step():
@@ -29,7 +31,7 @@ def steps():
             return 0
 
         connection.set_progress_handler(step, 1)
-        put_packed(connection, pack_reasoned([], bodies_now([])), at=0)
+        work(connection)
         connection.close()
         return taken[0]
 
@@ -37,4 +39,14 @@ def steps():
 
 
 def test_a_commit_reads_no_table_of_the_past(steps):
-    assert steps(10_000) < steps(10) + 100
+    def commit(connection):
+        put_packed(connection, pack_reasoned([], bodies_now([])), at=0)
+
+    assert steps(GRADIENT, 10_000, commit) < steps(GRADIENT, 10, commit) + 100
+
+
+def test_an_erasure_reads_no_merge_of_other_events(steps):
+    def move(connection):
+        connection.execute(MOVE_MERGES, (20_000, "[5]"))
+
+    assert steps(MERGED, 10_000, move) < steps(MERGED, 10, move) + 100
