@@ -7,7 +7,7 @@ from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of, write_marked_rows
 from propagation.adapters.neo4j.forget.withdrawal import withdraw
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.adapters.neo4j.reason.texts import text_of
+from propagation.adapters.neo4j.reason.texts import stored_texts
 from propagation.adapters.neo4j.record.record import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import ascii_word, says
@@ -34,7 +34,7 @@ from propagation.model import (
 from propagation.ports import Lease
 from propagation.reception.message_buffer import MessageKey
 
-SEARCHES_PER_READ, TEXTS_PER_READ = 500, 2_000
+SEARCHES_PER_READ = 500
 CLIENTS_PER_READ, VERSIONS_PER_READ = 10_000, 10_000
 
 
@@ -91,14 +91,8 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 **shared,
             ):
                 current[ref, version] = is_current
-        keys, found = sorted(current), []
-        for start in range(0, len(keys), TEXTS_PER_READ):
-            rows = await self._database.rows(
-                "reason/texts/texts_of_versions",
-                keys=[list(key) for key in keys[start : start + TEXTS_PER_READ]],
-            )
-            found += [StoredText(text_of(row), current[row[0], row[1]]) for row in rows]
-        return sorted(found, key=lambda one: (one.text.profile.ref, one.text.profile.version))
+        texts = await stored_texts(self._database, current)
+        return [StoredText(text, current[key]) for key, text in sorted(texts.items())]
 
     async def names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
         used: set[str] = set()

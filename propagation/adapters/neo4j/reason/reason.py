@@ -8,6 +8,7 @@ from propagation.adapters.neo4j.reason.texts import (
     check_no_withdrawal,
     create_texts,
     current_texts,
+    stored_texts,
     text_of,
     text_row,
 )
@@ -99,10 +100,7 @@ class Neo4jReason(Neo4jClaims):
     async def texts_of_versions(
         self, versions: Sequence[tuple[int, int]]
     ) -> Mapping[tuple[int, int], ClientText]:
-        rows = await self._database.rows(
-            "reason/texts/texts_of_versions", keys=[list(key) for key in sorted(set(versions))]
-        )
-        return {(row[0], row[1]): text_of(row) for row in rows}
+        return await stored_texts(self._database, versions)
 
     async def text_at(self, ref: int, sequence: int) -> ClientText | None:
         row = await self._database.row("reason/texts/text_at", ref=ref, sequence=sequence)

@@ -4,8 +4,9 @@ Lines of a text are stored as lists of one length, so that Cypher can read them.
 """
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 import orjson
 
@@ -25,6 +26,7 @@ from propagation.model import (
 )
 from propagation.ports import VersionClash
 
+Key = TypeVar("Key")
 NONE = -1
 """Stands for None in lists of numbers, which have no gaps on the server."""
 
@@ -246,19 +248,34 @@ async def create_gradients(
 
 
 async def current_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
-    """Read the current text of each client that has one.
+    """Read the current text of each client that has one."""
+    return await _read_pages(partial(_newest, database), sorted(set(refs)))
 
-    Pages are read concurrently: the server reads one while this process converts another.
-    """
-    wanted = sorted(set(refs))
-    found: dict[int, ClientText] = {}
+
+async def stored_texts(
+    database: Neo4jDatabase, versions: Collection[tuple[int, int]]
+) -> dict[tuple[int, int], ClientText]:
+    """Read versions of texts, by client and version; those that are not stored are left out."""
+
+    async def read(keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], ClientText]:
+        rows = await database.table("reason/texts/texts_of_versions", keys=list(map(list, keys)))
+        return {(row[0], row[1]): text_of(row) for row in rows}
+
+    return await _read_pages(read, sorted(set(versions)))
+
+
+async def _read_pages(
+    read: Callable[[Sequence[Key]], Awaitable[dict[Key, ClientText]]], keys: Sequence[Key]
+) -> dict[Key, ClientText]:
+    """Read pages concurrently: the server reads one while this process converts another."""
+    found: dict[Key, ClientText] = {}
     semaphore = asyncio.Semaphore(CONCURRENT_READS)
 
-    async def read(start: int) -> None:
+    async def read_page(start: int) -> None:
         async with semaphore:
-            found.update(await _newest(database, wanted[start : start + TEXTS_PER_READ]))
+            found.update(await read(keys[start : start + TEXTS_PER_READ]))
 
-    await asyncio.gather(*(read(start) for start in range(0, len(wanted), TEXTS_PER_READ)))
+    await asyncio.gather(*(read_page(n) for n in range(0, len(keys), TEXTS_PER_READ)))
     return found
 
 
