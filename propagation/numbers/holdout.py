@@ -91,7 +91,7 @@ def copied(tastes: Tastes) -> Tastes:
 
 @njit(cache=True)
 def _increment(tastes, item, router, share, weight):
-    if withheld(tastes, item):
+    if withheld(tastes.adoptions[item], tastes.limits):
         return 0.0
     here = lift(tastes.mass[item, router], tastes.total[router], share)
     return weight * min(max(here, -LIFT_CLIP), LIFT_CLIP)
@@ -130,7 +130,7 @@ def rewind(tastes, events, known):
 
 @njit(cache=True)
 def _reading(tastes, routers, values, item):
-    if withheld(tastes, item):
+    if withheld(tastes.adoptions[item], tastes.limits):
         return 0.0
     share = share_of(tastes.adoptions[item], tastes.totals)
     total = 0.0

@@ -14,16 +14,17 @@ from propagation.numbers.rules import (
     add_seen,
     add_trust,
     adopter_bin,
+    decayed,
     fill_features,
     has_seen,
     learn_pairs,
     lifts,
     maturity,
     observe,
-    recent_popularity,
+    past_items,
     remember,
     score,
-    share,
+    share_of,
     softmax_largest,
     standardise,
     unit,
@@ -37,8 +38,8 @@ RECORDED = -2
 
 
 @njit(cache=True)
-def _drawable(state, user, item, candidate, drawn, count):
-    if candidate == item or not state.visible[candidate] or has_seen(state, user, candidate):
+def _drawable(visible, seen_set, user, item, candidate, drawn, count):
+    if candidate == item or not visible[candidate] or has_seen(seen_set, user, candidate):
         return False
     for place in range(count):
         if drawn[place] == candidate:
@@ -47,7 +48,7 @@ def _drawable(state, user, item, candidate, drawn, count):
 
 
 @njit(cache=True)
-def draw_negatives(state, user, item, given, seed, out):
+def draw_negatives(visible, seen_set, items, user, item, given, seed, out):
     """Draw distinct visible items that the user has not had.
 
     At most len(out) items are drawn.
@@ -56,7 +57,6 @@ def draw_negatives(state, user, item, given, seed, out):
     event's alone.
     """
     out[:] = -1
-    items = state.clock[3]
     count = 0
     if given >= 0:
         out[0] = given
@@ -67,7 +67,7 @@ def draw_negatives(state, user, item, given, seed, out):
         for _ in range(DRAWS_A_PLACE):
             draw += np.uint64(1)
             candidate = np.int64(mixed(draw, seed) % np.uint64(items))
-            if _drawable(state, user, item, candidate, out, count):
+            if _drawable(visible, seen_set, user, item, candidate, out, count):
                 out[count] = candidate
                 count += 1
                 found = True
@@ -76,7 +76,7 @@ def draw_negatives(state, user, item, given, seed, out):
             left = np.empty(items, np.int64)
             size = 0
             for candidate in range(items):
-                if _drawable(state, user, item, candidate, out, count):
+                if _drawable(visible, seen_set, user, item, candidate, out, count):
                     left[size] = candidate
                     size += 1
             if size == 0:
@@ -112,13 +112,21 @@ def apply_one(state, user, item, increments, routers, weights):
     state.user_attributes[user] = (
         np.float32(CONTENT_DECAY) * state.user_attributes[user] + state.attributes[item]
     )
-    if not has_seen(state, user, item):
+    if not has_seen(state.seen_set, user, item):
         write(state.session, item, routers[0], weights[0])
         write(state.taste, item, routers[1], weights[1])
-        spend_mass(state, user, weights[1])
-        add_co_adoptions(state, user, item)
+        spend_mass(state.day, state.day_mass, state.today, state.limits, user, weights[1])
+        add_co_adoptions(
+            state.neighbour,
+            state.together,
+            state.neighbour_count,
+            state.adoptions,
+            past_items(state.history[user], state.history_next[user], state.history_length[user]),
+            item,
+        )
         state.adopters[item] += unit(state.user_content[user])
-        state.recent[item] = recent_popularity(state, item) + 1.0
+        age = state.clock[0] - state.recent_at[item]
+        state.recent[item] = decayed(state.recent[item], age) + 1.0
         state.recent_at[item] = state.clock[0]
         state.adoptions[item] += 1.0
         state.totals[0] += 1.0
@@ -131,12 +139,17 @@ def apply_one(state, user, item, increments, routers, weights):
 
 @njit(cache=True)
 def _increments(bank, share_of_item, item, weight, out):
+    """Fill the increments of rule 4 of one bank for an item that is not withheld.
+
+    Args:
+        out: [K], filled.
+    """
     lifts(bank, share_of_item, item, out)
     for router in range(len(out)):
         out[router] = weight * min(max(out[router], -LIFT_CLIP), LIFT_CLIP)
 
 
-@njit(cache=True)
+@njit(inline="always")
 def increments_of(state, item, weight, trust):
     """Fill the increments of rule 4 for both banks.
 
@@ -145,12 +158,12 @@ def increments_of(state, item, weight, trust):
     Args:
         trust: Increments [2,K] to fill.
     """
-    p = share(state, item)
     trust[:] = 0.0
-    if withheld(state, item):
-        return
-    _increments(state.session, p, item, weight, trust[0, : state.session.mass.shape[1]])
-    _increments(state.taste, p, item, weight, trust[1, : state.taste.mass.shape[1]])
+    if not withheld(state.adoptions[item], state.limits):
+        p = share_of(state.adoptions[item], state.totals)
+        session, taste = state.session, state.taste
+        _increments(session, p, item, weight, trust[0, : session.mass.shape[1]])
+        _increments(taste, p, item, weight, trust[1, : taste.mass.shape[1]])
 
 
 @njit(cache=True)
@@ -181,26 +194,26 @@ def learn_numbers(state, user, item, weight, trust, routers, weights):
     increments_of(state, item, weight, trust)
     routers[:] = 0
     weights[:] = 0.0
-    if not has_seen(state, user, item):
-        mass = allowed_mass(state, user, weight)
+    if not has_seen(state.seen_set, user, item):
+        mass = allowed_mass(state.day, state.day_mass, state.today, state.limits, user, weight)
         _shares(state.session, user, trust[0], mass, state.seed, routers[0], weights[0])
         _shares(state.taste, user, trust[1], mass, state.seed, routers[1], weights[1])
     apply_one(state, user, item, trust, routers, weights)
 
 
 @njit(cache=True)
-def learn_arms(state, combiner, user, candidates, raw, values, bins):
+def learn_arms(combiner, user_bin, adoptions, candidates, raw, values, bins):
     """Apply rule 3 of one interaction.
 
     Args:
+        user_bin: The user's maturity.
         candidates: [n] the positive item and its negatives; without a negative nothing is learned.
         raw: [n,F] their features.
         values: Scratch; likewise bins.
     """
     used = len(candidates)
-    user_bin = maturity(state.history_length[user])
     for place in range(used):
-        bins[place] = adopter_bin(state.adoptions[candidates[place]])
+        bins[place] = adopter_bin(adoptions[candidates[place]])
     standardise(combiner, raw, values)
     first = score(combiner, 0, values[0], user_bin, bins[0])
     if used == 1:
@@ -245,7 +258,16 @@ def learn_block(
         if given[row] == RECORDED:
             used = 1 + recorded_negatives(negatives[row])
         else:
-            used = 1 + draw_negatives(state, user, item, given[row], seeds[row], negatives[row])
+            used = 1 + draw_negatives(
+                state.visible,
+                state.seen_set,
+                state.clock[3],
+                user,
+                item,
+                given[row],
+                seeds[row],
+                negatives[row],
+            )
         candidates[0] = item
         candidates[1:used] = negatives[row, : used - 1]
         fill_features(state, user, candidates[:used], raw[:used])
@@ -253,7 +275,13 @@ def learn_block(
         cosines[row, :used] = raw[:used, 9]
         raw[:used, 9] = cosines[row, :used]  # as stored, so that a rebuild reads the same
         scores[row] = learn_arms(
-            state, combiner, user, candidates[:used], raw[:used], values[:used], bins[:used]
+            combiner,
+            maturity(state.history_length[user]),
+            state.adoptions,
+            candidates[:used],
+            raw[:used],
+            values[:used],
+            bins[:used],
         )
         state.today[0] = days[row]
         learn_numbers(state, user, item, weights_in[row], trust[row], routers[row], weights[row])
@@ -290,7 +318,15 @@ def relearn_block(
         candidates[1:used] = negatives[row, : used - 1]
         fill_features(state, user, candidates[:used], raw[:used])
         raw[:used, 9] = cosines[row, :used]
-        learn_arms(state, combiner, user, candidates[:used], raw[:used], values[:used], bins[:used])
+        learn_arms(
+            combiner,
+            maturity(state.history_length[user]),
+            state.adoptions,
+            candidates[:used],
+            raw[:used],
+            values[:used],
+            bins[:used],
+        )
         state.today[0] = days[row]
         increments_of(state, item, event_weights[row], trust)
         apply_one(state, user, item, trust, routers[row], weights[row])

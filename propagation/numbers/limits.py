@@ -13,44 +13,34 @@ NO_LIMITS = (1.0, 0.0)
 
 
 @njit(cache=True)
-def has_few(adopted, limits):
-    """Return whether so many adoptions are too few, so that an item's lifts count as 0."""
+def withheld(adopted, limits):
+    """Return whether an item has so few adopters that its lifts count as 0."""
     return adopted < limits[LEAST_SUPPORT] and limits[LEAST_SUPPORT] > 1.0
 
 
 @njit(cache=True)
-def withheld(state, item):
-    """Return whether too few distinct users adopted an item.
-
-    Its lifts then count as 0. In a loop over the catalogue use `has_few`, which is not passed the
-    whole state.
-    """
-    return has_few(state.adoptions[item], state.limits)
-
-
-@njit(cache=True)
-def allowed_mass(state, user, weight):
+def allowed_mass(day, day_mass, today, limits, user, weight):
     """Return how much of its weight an adoption may write.
 
     It depends on the mass that the user wrote that day.
     """
-    limit = state.limits[MASS_A_DAY]
+    limit = limits[MASS_A_DAY]
     if limit <= 0.0:
         return weight
-    spent = state.day_mass[user] if state.day[user] == state.today[0] else 0.0
+    spent = day_mass[user] if day[user] == today[0] else 0.0
     return min(weight, max(limit - spent, 0.0))
 
 
 @njit(cache=True)
-def spend_mass(state, user, weights):
+def spend_mass(day, day_mass, today, limits, user, weights):
     """Count the mass written to one bank on the user's day.
 
     Both banks get the same mass.
     """
-    if state.limits[MASS_A_DAY] <= 0.0:
+    if limits[MASS_A_DAY] <= 0.0:
         return
-    if state.day[user] != state.today[0]:
-        state.day[user] = state.today[0]
-        state.day_mass[user] = 0.0
+    if day[user] != today[0]:
+        day[user] = today[0]
+        day_mass[user] = 0.0
     for place in range(len(weights)):
-        state.day_mass[user] += np.float64(weights[place])
+        day_mass[user] += np.float64(weights[place])

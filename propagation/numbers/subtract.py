@@ -48,14 +48,14 @@ def empty_row(bank, item):
 
 
 @njit(cache=True)
-def fade_recent(state, item, learned_at):
+def fade_recent(recent, recent_at, item, learned_at):
     """Take one adoption out of an item's recent popularity.
 
     Args:
         learned_at: Interactions that were learned before it.
     """
-    faded = np.exp(-(np.log(2.0) / RECENT_HALF_LIFE) * (state.recent_at[item] - learned_at))
-    state.recent[item] = max(state.recent[item] - faded, 0.0)
+    faded = np.exp(-(np.log(2.0) / RECENT_HALF_LIFE) * (recent_at[item] - learned_at))
+    recent[item] = max(recent[item] - faded, 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -100,17 +100,16 @@ def own_pairs(items, first, pairs, weights):
 
 
 @njit(cache=True, nogil=True)
-def add_together(state, items, others, weights):
+def add_together(neighbour, together, filled, adoptions, items, others, weights):
     """Add weights of either sign to co[item, other].
 
     A count that falls to zero gives up its place.
     """
-    neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
     for row in range(len(items)):
         item, other = items[row], others[row]
         if weights[row] > 0:
             count_together(
-                neighbour, together, filled, item, other, np.float32(weights[row]), state.adoptions
+                neighbour, together, filled, item, other, np.float32(weights[row]), adoptions
             )
             continue
         place = place_of(neighbour, item, filled[item], other)
@@ -133,13 +132,13 @@ def _leave_place(neighbour, together, filled, item, place):
 
 
 @njit(cache=True, nogil=True)
-def drop_neighbour(state, item):
+def drop_neighbour(neighbour, together, filled, items, item):
     """Remove an item from every row of co, and empty its own."""
-    for row in range(state.clock[3]):
-        place = place_of(state.neighbour, row, state.neighbour_count[row], item)
+    for row in range(items):
+        place = place_of(neighbour, row, filled[row], item)
         if place >= 0:
-            _leave_place(state.neighbour, state.together, state.neighbour_count, row, place)
-    state.neighbour_count[item] = 0
+            _leave_place(neighbour, together, filled, row, place)
+    filled[item] = 0
 
 
 @njit(cache=True)

@@ -91,7 +91,7 @@ def _reached(bank, content, tau):
 
 
 @njit(cache=True)
-def _point_to_point(state, norms, user, content, near):
+def _point_to_point(user_content, seen_item, seen_before, seen_last, norms, user, content, near):
     """Score each item by the nearest users who have it.
 
     A score is the sum of the cosines of those of the 50 most similar other users who have the item.
@@ -102,7 +102,7 @@ def _point_to_point(state, norms, user, content, near):
     """
     near[:] = 0.0
     cosines = np.empty(len(norms), np.float32)
-    dots(state.user_content, np.arange(len(norms)), content, cosines)
+    dots(user_content, np.arange(len(norms)), content, cosines)
     for other in range(len(norms)):
         norm = norms[other]
         cosines[other] = cosines[other] / norm if norm > 0 and other != user else -1.0
@@ -112,11 +112,11 @@ def _point_to_point(state, norms, user, content, near):
         total += max(cosines[other], np.float32(0))
     for other in nearest:
         if cosines[other] > 0:
-            for item in seen_items(state, other):
+            for item in seen_items(seen_item, seen_before, seen_last[other]):
                 near[item] += cosines[other] / total
 
 
-@njit(cache=True)
+@njit(inline="always")
 def control_routers(state, controls, standpoint, user, near):
     """Return what the controls read for a user: routers and their weights.
 
@@ -129,9 +129,18 @@ def control_routers(state, controls, standpoint, user, near):
         (routers, weights) of the shuffled session, the shuffled taste, and the semantic bank.
     """
     reached = (np.empty(0, np.int64), np.empty(0, np.float64))
-    if has_history(state, user):
+    if has_history(state.history_length, user):
         reached = _reached(controls.semantic, standpoint.content, controls.tau)
-        _point_to_point(state, controls.norms, user, standpoint.content, near)
+        _point_to_point(
+            state.user_content,
+            state.seen_item,
+            state.seen_before,
+            state.seen_last,
+            controls.norms,
+            user,
+            standpoint.content,
+            near,
+        )
     else:
         near[:] = 0.0
     return (
@@ -141,7 +150,7 @@ def control_routers(state, controls, standpoint, user, near):
     )
 
 
-@njit(cache=True)
+@njit(inline="always")
 def fill_controls(state, controls, routers, near, items, out):
     """Fill the controls' columns of out [len, COLUMNS], from `control_routers`."""
     out[:, PLACEBO_SESSION:] = 0.0
@@ -156,7 +165,7 @@ def fill_controls(state, controls, routers, near, items, out):
         out[row, POINT] = np.log(POINT_FLOOR + near[items[row]])
 
 
-@njit(cache=True)
+@njit(inline="always")
 def follow_controls(state, controls, user, item, is_new):
     """Update the controls after an event.
 

@@ -133,13 +133,13 @@ def _score(scoring, ranking, adopted, raw, out):
 
 
 @njit(cache=True)
-def _barred(state, user, item, taken):
+def _barred(visible, seen, item, taken):
     """Return [I] which items are no negatives.
 
     These are hidden, seen by the user or taken later, or the target.
     """
-    barred = ~state.visible
-    barred[seen_items(state, user)] = True
+    barred = ~visible
+    barred[seen] = True
     barred[taken] = True
     barred[item] = True
     return barred
@@ -255,18 +255,30 @@ def evaluate_block(
     )
     for row in range(len(users)):
         user, item = users[row], items[row]
-        used = 1 + draw_negatives(state, user, item, -1, seeds[row], negatives)
+        used = 1 + draw_negatives(
+            state.visible,
+            state.seen_set,
+            state.clock[ITEMS],
+            user,
+            item,
+            -1,
+            seeds[row],
+            negatives,
+        )
         candidates[0] = item
         candidates[1:used] = negatives[: used - 1]
-        found = (
-            gather_neighbours(state, user) if has_history(state, user) else np.empty(0, np.int64)
-        )
+        if has_history(state.history_length, user):
+            found = gather_neighbours(state, user)
+        else:
+            found = np.empty(0, np.int64)
         standpoint = standpoint_of(state, user)
         reader = Reader(standpoint, control_routers(state, controls, standpoint, user, near), near)
         _fill(state, controls, reader, candidates[:used], raw)
-        if scored[row] and not has_seen(state, user, item):
+        if scored[row] and not has_seen(state.seen_set, user, item):
             scoring = _scoring_of(combiner, maturity(state.history_length[user]))
-            barred = _barred(state, user, item, takes[1][takes[0][user] : takes[0][user + 1]])
+            seen = seen_items(state.seen_item, state.seen_before, state.seen_last[user])
+            taken = takes[1][takes[0][user] : takes[0][user + 1]]
+            barred = _barred(state.visible, seen, item, taken)
             _rank(state, controls, reader, scoring, item, raw[:1], barred, logs, out[row, :, :5])
             if fixed.shape[1]:
                 _rank_fixed(
@@ -280,10 +292,18 @@ def evaluate_block(
                     logs,
                     out[row, :, 5:],
                 )
-        release_neighbours(state, found)
+        release_neighbours(state.near_slow, state.near_fast, found)
         if not learned[row]:
             continue
-        learn_arms(state, combiner, user, candidates[:used], raw[:used], values[:used], bins[:used])
-        is_new = not has_seen(state, user, item)
+        learn_arms(
+            combiner,
+            maturity(state.history_length[user]),
+            state.adoptions,
+            candidates[:used],
+            raw[:used],
+            values[:used],
+            bins[:used],
+        )
+        is_new = not has_seen(state.seen_set, user, item)
         learn_numbers(state, user, item, 1.0, trust, routers, weights)
         follow_controls(state, controls, user, item, is_new)

@@ -133,7 +133,8 @@ async def _rank(engine: Engine, event: NewInteraction) -> RankedEvent | None:
         ]
     )
     user, item = (-1 if ref is None else index_of(ref) for ref in refs)
-    if refs[0] is None or not view.state.history_length[user] or has_seen(view.state, user, item):
+    state = view.state
+    if refs[0] is None or not state.history_length[user] or has_seen(state.seen_set, user, item):
         return None
     texts = await engine.store.load_texts([refs[0]])
     factors = await engine.recommender.factors(texts[refs[0]])

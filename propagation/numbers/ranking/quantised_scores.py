@@ -19,9 +19,9 @@ from propagation.numbers.rules import (
     KNN_FLOOR,
     RECENT_FLOOR,
     adopter_bin,
+    decayed,
     nearness,
-    recent_popularity,
-    share,
+    share_of,
 )
 from propagation.numbers.state import State
 
@@ -86,56 +86,73 @@ def new_sketch(state: State) -> Sketch:
 
 
 @njit(cache=True)
-def _quantise(sketch, block, lane, part, vector, factor):
+def _quantise(levels, scale, start, vector, factor):
+    """Quantise one part of one item.
+
+    Args:
+        levels: [W] the item's levels, of which the part's begin at `start`.
+        scale: [1] the part's, filled.
+    """
     largest = np.float32(0.0)
     for place in range(len(vector)):
         largest = max(largest, abs(vector[place]))
-    start = sketch.bounds[part]
     if largest < LEAST:
-        sketch.scale[block, part, lane] = 0.0
+        scale[0] = 0.0
         return
     to_level = np.float32(LEVELS) / largest
     for place in range(len(vector)):
-        sketch.levels[block, start + place, lane] = np.int8(np.rint(vector[place] * to_level))
-    sketch.scale[block, part, lane] = factor * largest / np.float32(LEVELS)
+        levels[start + place] = np.int8(np.rint(vector[place] * to_level))
+    scale[0] = factor * largest / np.float32(LEVELS)
 
 
 @njit(cache=True)
-def _recent_of(state, item):
-    return np.float32(np.log(recent_popularity(state, item) + RECENT_FLOOR))
+def _recent_of(count, age):
+    return np.float32(np.log(decayed(count, age) + RECENT_FLOOR))
 
 
 @njit(cache=True, nogil=True)
 def follow_items(sketch, state, items):
     """Copy the rows of these items again."""
+    starts, now = sketch.bounds, state.clock[0]
     for item in items:
         block, lane = item // LANES, item % LANES
         adoptions = state.adoptions[item]
-        _quantise(sketch, block, lane, CONTENT, state.content[item], 1.0)
-        _quantise(sketch, block, lane, ATTRIBUTES, state.attributes[item], 1.0)
-        _quantise(sketch, block, lane, ADOPTERS, state.adopters[item], 1.0 / (adoptions + 2.0))
-        _quantise(sketch, block, lane, PROFILE, state.item_profile[item], 1.0)
-        if withheld(state, item):  # as everywhere: N = n P, whose lifts are all 0
-            _quantise(sketch, block, lane, SESSION, state.session.total, share(state, item))
-            _quantise(sketch, block, lane, TASTE, state.taste.total, share(state, item))
+        levels, scale = sketch.levels[block, :, lane], sketch.scale[block, :, lane]
+        _quantise(levels, scale[CONTENT:], starts[CONTENT], state.content[item], 1.0)
+        _quantise(levels, scale[ATTRIBUTES:], starts[ATTRIBUTES], state.attributes[item], 1.0)
+        _quantise(
+            levels,
+            scale[ADOPTERS:],
+            starts[ADOPTERS],
+            state.adopters[item],
+            1.0 / (adoptions + 2.0),
+        )
+        _quantise(levels, scale[PROFILE:], starts[PROFILE], state.item_profile[item], 1.0)
+        if withheld(adoptions, state.limits):  # as everywhere: N = n P, whose lifts are all 0
+            share = share_of(adoptions, state.totals)
+            _quantise(levels, scale[SESSION:], starts[SESSION], state.session.total, share)
+            _quantise(levels, scale[TASTE:], starts[TASTE], state.taste.total, share)
         else:
-            _quantise(sketch, block, lane, SESSION, state.session.mass[item], 1.0)
-            _quantise(sketch, block, lane, TASTE, state.taste.mass[item], 1.0)
+            _quantise(levels, scale[SESSION:], starts[SESSION], state.session.mass[item], 1.0)
+            _quantise(levels, scale[TASTE:], starts[TASTE], state.taste.mass[item], 1.0)
         sketch.popular[block, lane] = np.log(adoptions + 1.0)
-        sketch.recent[block, lane] = _recent_of(state, item)
+        sketch.recent[block, lane] = _recent_of(state.recent[item], now - state.recent_at[item])
         sketch.prior[block, lane] = 1.0 / (adoptions + 0.5)
         sketch.offset[block, lane] = 0.0 if state.visible[item] else -np.inf
         sketch.bin[block, lane] = adopter_bin(adoptions)
 
 
 @njit(cache=True, nogil=True)
-def follow_recent(sketch, state):
+def follow_recent(out, recent, recent_at, now, items):
     """Update the recent popularity of all items.
 
     It fades by one percent in 64 interactions.
+
+    Args:
+        out: [B,64] of the sketch, filled.
     """
-    for item in range(state.clock[3]):
-        sketch.recent[item // LANES, item % LANES] = _recent_of(state, item)
+    for item in range(items):
+        out[item // LANES, item % LANES] = _recent_of(recent[item], now - recent_at[item])
 
 
 def unfollowed(sketch: Sketch, state: State) -> int:
@@ -162,7 +179,7 @@ def up_to_date(sketch: Sketch | None, state: State, changed: NDArray[np.int64]) 
         adopted = state.seen_item[sketch.clock[0] : adoptions].astype(np.int64)
         follow_items(sketch, state, np.unique(np.concatenate([adopted, changed, fresh])))
     if interactions - sketch.clock[1] >= RECENT_EVERY:
-        follow_recent(sketch, state)
+        follow_recent(sketch.recent, state.recent, state.recent_at, interactions, items)
         sketch.clock[1] = interactions
     sketch.clock[0], sketch.clock[2] = adoptions, items
     return sketch
@@ -285,7 +302,7 @@ def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out)
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
-def lift_neighbours(sketch, state, found, slopes, scores):
+def lift_neighbours(bin_of_item, adoptions, near_slow, near_fast, found, slopes, scores):
     """Raise the scores of the gathered neighbours from their floor.
 
     Args:
@@ -298,17 +315,16 @@ def lift_neighbours(sketch, state, found, slopes, scores):
         np.empty(LANES, np.float32),
     )
     bits = sums.view(np.int32)
-    bin_of_item = sketch.bin.reshape(-1)
     bins = np.zeros(LANES, np.uint8)
     floor = np.float32(KNN_FLOOR)
     for first in range(0, len(found), LANES):
         items = found[first : first + LANES]
         for lane in range(len(items)):
             bins[lane] = bin_of_item[items[lane]]
-            adopted[lane] = state.adoptions[items[lane]]
+            adopted[lane] = adoptions[items[lane]]
         lifts[:] = 0.0
         for speed in range(2):
-            near = state.near_slow if speed == 0 else state.near_fast
+            near = near_slow if speed == 0 else near_fast
             sums[:] = 1.0
             for lane in range(len(items)):
                 sums[lane] += nearness(near[items[lane]], adopted[lane]) / floor

@@ -95,7 +95,7 @@ def standpoint_for(state, asker):
     history the user's own text is read.
     """
     plain = standpoint_of(state, asker.user)
-    if not has_history(state, asker.user):
+    if not has_history(state.history_length, asker.user):
         return Standpoint(asker.own[0], asker.own[1], plain.profile, plain.session, plain.taste)
     if (asker.factors == 1.0).all():
         return plain
@@ -107,8 +107,8 @@ def standpoint_for(state, asker):
 
 
 @njit(cache=True)
-def _user_bin(state, user):
-    return maturity(state.history_length[user]) if user >= 0 else 0
+def _user_bin(history_length, user):
+    return maturity(history_length[user]) if user >= 0 else 0
 
 
 @njit(cache=True)
@@ -192,7 +192,7 @@ def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mas
         mass: [2,2] filled.
     """
     standpoint = standpoint_for(state, asker)
-    _slopes(combiner, asker.arm, _user_bin(state, asker.user), slopes)
+    _slopes(combiner, asker.arm, _user_bin(state.history_length, asker.user), slopes)
     bounds = sketch.bounds
     counts[CONTENT] = _components(
         standpoint.content, bounds[CONTENT], places[CONTENT], weights[CONTENT]
@@ -224,28 +224,36 @@ def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mas
             counts[part] = 0
 
 
-@njit(cache=True)
+@njit(inline="always")
 def _add_neighbours(state, combiner, sketch, asker, found, scores):
     """Raise the approximate scores of the gathered neighbours from the kNN's floor."""
     probes = np.zeros((2, FEATURES))
     probes[1] = 1.0
     values = np.empty_like(probes)
     standardise(combiner, probes, values)
-    user_bin = _user_bin(state, asker.user)
+    user_bin = _user_bin(state.history_length, asker.user)
     slopes = np.empty((2, BINS), np.float32)
     for item_bin in range(BINS):
         for speed, feature in enumerate((SLOW, FAST)):
             weight = weight_of(combiner, asker.arm, feature, user_bin, item_bin)
             slopes[speed, item_bin] = weight * (values[1, feature] - values[0, feature])
-    lift_neighbours(sketch, state, found, slopes, scores)
+    lift_neighbours(
+        sketch.bin.reshape(-1),
+        state.adoptions,
+        state.near_slow,
+        state.near_fast,
+        found,
+        slopes,
+        scores,
+    )
 
 
-@njit(cache=True)
+@njit(inline="always")
 def _shortlist(state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count):
-    if has_history(state, asker.user):
+    if has_history(state.history_length, asker.user):
         _add_neighbours(state, combiner, sketch, asker, found, scores)
         if leave_seen:
-            for item in seen_items(state, asker.user):
+            for item in seen_items(state.seen_item, state.seen_before, state.seen_last[asker.user]):
                 scores[item] = -np.inf
     for item in left_out:
         scores[item] = -np.inf
@@ -264,7 +272,7 @@ def _score_rows(state, combiner, asker, rows, limit):
     scores = np.empty(len(rows))
     fill_from(state, standpoint_for(state, asker), rows, raw)
     standardise(combiner, raw, values)
-    user_bin = _user_bin(state, asker.user)
+    user_bin = _user_bin(state.history_length, asker.user)
     for place in range(len(rows)):
         scores[place] = score(
             combiner, asker.arm, values[place], user_bin, bin_of(state.adoptions[rows[place]])
@@ -281,9 +289,13 @@ def _score_rows(state, combiner, asker, rows, limit):
     return Ranked(rows[order], scores[order], raw[order], values[order], weights)
 
 
-@njit(cache=True)
+@njit(inline="always")
 def _gathered(state, user):
-    return gather_neighbours(state, user) if has_history(state, user) else np.empty(0, np.int64)
+    if has_history(state.history_length, user):
+        found = gather_neighbours(state, user)
+    else:
+        found = np.empty(0, np.int64)
+    return found
 
 
 @njit(cache=True, nogil=True)
@@ -302,7 +314,7 @@ def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allow
         state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count
     )
     ranked = _score_rows(state, combiner, asker, rows, limit)
-    release_neighbours(state, found)
+    release_neighbours(state.near_slow, state.near_fast, found)
     return ranked
 
 
@@ -312,11 +324,11 @@ def rank_rows(state, combiner, asker, candidates, left_out, leave_seen, limit):
 
     Leaves out hidden rows, those in `left_out`, and with `leave_seen` those that the user has had.
     """
-    known = has_history(state, asker.user)
+    known = has_history(state.history_length, asker.user)
     rows = np.empty(len(candidates), np.int64)
     kept = 0
     for item in candidates:
-        had = (known and leave_seen and has_seen(state, asker.user, item)) or (
+        had = (known and leave_seen and has_seen(state.seen_set, asker.user, item)) or (
             item == left_out
         ).any()
         if state.visible[item] and not had:
@@ -324,23 +336,25 @@ def rank_rows(state, combiner, asker, candidates, left_out, leave_seen, limit):
             kept += 1
     found = _gathered(state, asker.user)
     ranked = _score_rows(state, combiner, asker, rows[:kept], limit)
-    release_neighbours(state, found)
+    release_neighbours(state.near_slow, state.near_fast, found)
     return ranked
 
 
 @njit(cache=True, nogil=True)
-def adopters_by_router(state, items, out):
+def adopters_by_router(seen_item, seen_router, catalogue, items, out):
     """Count distinct adopters of items, by bank and main router.
 
     Args:
+        seen_item: [adoptions].
+        catalogue: How many items there are.
         out: [len(items), 2, K] i64, filled.
     """
-    place_of = np.full(state.clock[3], -1, np.int64)
+    place_of = np.full(catalogue, -1, np.int64)
     for place in range(len(items)):
         place_of[items[place]] = place
     out[:] = 0
-    for adoption in range(state.clock[1]):
-        place = place_of[state.seen_item[adoption]]
+    for adoption in range(len(seen_item)):
+        place = place_of[seen_item[adoption]]
         if place >= 0:
-            out[place, 0, state.seen_router[adoption, 0]] += 1
-            out[place, 1, state.seen_router[adoption, 1]] += 1
+            out[place, 0, seen_router[adoption, 0]] += 1
+            out[place, 1, seen_router[adoption, 1]] += 1

@@ -8,7 +8,7 @@ from numba import njit
 
 from propagation.numbers.limits import withheld
 from propagation.numbers.ranking.quantised_scores import LANES
-from propagation.numbers.rules import READ_ROUTERS, largest, lifts, routing_weights, share
+from propagation.numbers.rules import READ_ROUTERS, largest, lifts, routing_weights, share_of
 from propagation.numbers.seeded_hash import mixed
 from propagation.numbers.state import ITEMS, USERS
 
@@ -125,26 +125,31 @@ def taste_rows(state, rows, users, refs, count, routers, values):
                 routers[place, 0] = BY_TEXT
             elif row < state.clock[USERS]:
                 chosen, weights = routing_weights(state.taste, row, READ_ROUTERS, state.seed)
-                _put(state, chosen, weights, routers[place], values[place])
+                _put(state.taste.trust[0], chosen, weights, routers[place], values[place])
         elif row < state.clock[ITEMS]:
-            if withheld(state, row):
+            if withheld(state.adoptions[row], state.limits):
                 routers[place, 0] = BY_TEXT
                 continue
             row_lifts = np.empty(state.taste.mass.shape[1])
-            lifts(state.taste, share(state, row), row, row_lifts)
+            share = share_of(state.adoptions[row], state.totals)
+            lifts(state.taste, share, row, row_lifts)
             for router in range(len(row_lifts)):
                 if state.taste.trust[0, router] == -np.inf:
                     row_lifts[router] = -np.inf
             chosen = largest(row_lifts, min(count, len(row_lifts)), refs[place], state.seed)
-            _put(state, chosen, row_lifts[chosen], routers[place], values[place])
+            _put(state.taste.trust[0], chosen, row_lifts[chosen], routers[place], values[place])
 
 
 @njit(cache=True)
-def _put(state, chosen, weights, routers, values):
-    """Write the largest routers that are not retired."""
+def _put(first_trust, chosen, weights, routers, values):
+    """Write the largest routers that are not retired.
+
+    Args:
+        first_trust: [K] of any user.
+    """
     filled = 0
     for place in np.argsort(-weights, kind="mergesort")[: len(routers)]:
-        if state.taste.trust[0, chosen[place]] != -np.inf:
+        if first_trust[chosen[place]] != -np.inf:
             routers[filled] = chosen[place]
             values[filled] = weights[place]
             filled += 1

@@ -7,9 +7,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.numbers.limits import has_few
+from propagation.numbers.limits import withheld
 from propagation.numbers.rules.mass import dots, readings
-from propagation.numbers.rules.neighbours import look_up_neighbours, nearness
+from propagation.numbers.rules.neighbours import (
+    look_up_neighbours,
+    nearness,
+    release_neighbours,
+)
 from propagation.numbers.rules.trust import routing_weights
 
 
@@ -62,20 +66,17 @@ def unit(vector):
 
 @njit(cache=True)
 def decayed(count, age):
-    """Return a count as it is `age` events later."""
+    """Return a count as it is `age` events later.
+
+    An item's recent adoptions fade so, with a half-life of 5,000 events.
+    """
     return count * np.exp(-(np.log(2.0) / RECENT_HALF_LIFE) * age)
 
 
 @njit(cache=True)
-def recent_popularity(state, item):
-    """Return the item's adoptions, faded with a half-life of 5,000 events."""
-    return decayed(state.recent[item], state.clock[0] - state.recent_at[item])
-
-
-@njit(cache=True)
-def has_history(state, user):
+def has_history(history_length, user):
     """Return whether the user (a row, or -1) has any interaction."""
-    return user >= 0 and state.history_length[user] > 0
+    return user >= 0 and history_length[user] > 0
 
 
 @njit(cache=True)
@@ -89,7 +90,7 @@ def standpoint_of(state, user):
     """
     dim = state.content.shape[1]
     profile = state.user_profile[user].copy() if user >= 0 else np.zeros(dim, np.float32)
-    if not has_history(state, user):
+    if not has_history(state.history_length, user):
         nothing = (np.empty(0, np.int64), np.empty(0, np.float64))
         return Standpoint(
             np.zeros(dim, np.float32), np.zeros(dim, np.float32), profile, nothing, nothing
@@ -127,7 +128,7 @@ def fill_from(state, standpoint, items, out):
         readings(state.taste, standpoint.taste, state.adoptions, state.totals, items, out[:, 8])
         adoptions, limits = state.adoptions, state.limits
         for row in range(len(items)):
-            if has_few(adoptions[items[row]], limits):
+            if withheld(adoptions[items[row]], limits):
                 out[row, 7:9] = 0.0
 
 
@@ -155,10 +156,7 @@ def fill_features(state, user, items, out):
         user: A row, or -1.
         out: [len,F], filled.
     """
-    known = has_history(state, user)
-    if known:
+    if has_history(state.history_length, user):
         look_up_neighbours(state, user, items)
     fill_from(state, standpoint_of(state, user), items, out)
-    for item in items:
-        state.near_slow[item] = 0.0
-        state.near_fast[item] = 0.0
+    release_neighbours(state.near_slow, state.near_fast, items)

@@ -20,12 +20,6 @@ def share_of(adopted, totals):
 
 
 @njit(cache=True)
-def share(state, item):
-    """Return P_i, the item's smoothed share of all adoptions."""
-    return share_of(state.adoptions[item], state.totals)
-
-
-@njit(cache=True)
 def lift(mass, total, share_of_item):
     """Return the lift of rule 1 of an item in a router with this mass and total.
 

@@ -17,17 +17,23 @@ DAMPING = np.float32(5.0)
 
 
 @njit(cache=True)
-def past_items(state, user):
-    """Return the user's last items, at most 50, newest first."""
-    items = np.empty(min(state.history_length[user], HISTORY), np.int64)
-    place = np.int64(state.history_next[user])
+def past_items(history, following, length):
+    """Return a user's last items, at most 50, newest first.
+
+    Args:
+        history: [50] the user's ring of items.
+        following: Where its next item goes.
+        length: The user's interactions.
+    """
+    items = np.empty(min(length, HISTORY), np.int64)
+    place = np.int64(following)
     for age in range(len(items)):
         place = place - 1 if place > 0 else HISTORY - 1
-        items[age] = state.history[user, place]
+        items[age] = history[place]
     return items
 
 
-@njit(cache=True)
+@njit(inline="always")
 def remember(state, user, item):
     """Add an item to the user's history."""
     state.history[user, state.history_next[user]] = item
@@ -87,19 +93,13 @@ def count_together(neighbour, together, filled, item, other, weight, adoptions):
 
 
 @njit(cache=True)
-def add_co_adoptions(state, user, item):
+def add_co_adoptions(neighbour, together, filled, adoptions, past, item):
     """Add .9^age to the co-adoptions of the user's last items.
 
     It is added to co[j,i] for each of the user's last 20 items j, in both directions.
     """
-    neighbour, together, filled, adoptions = (
-        state.neighbour,
-        state.together,
-        state.neighbour_count,
-        state.adoptions,
-    )
     weight = np.float32(1.0)
-    for other in past_items(state, user)[:CO_HISTORY]:
+    for other in past[:CO_HISTORY]:
         if other != item:
             count_together(neighbour, together, filled, item, other, weight, adoptions)
             count_together(neighbour, together, filled, other, item, weight, adoptions)
@@ -127,7 +127,7 @@ def _age_weights(past):
 
 
 @njit(cache=True)
-def _shares(state, past):
+def _shares(adoptions, past):
     """Return the weight of a co-adoption with each past item.
 
     It is the weight of the item's age, damped by its popularity.
@@ -138,7 +138,7 @@ def _shares(state, past):
     weights = _age_weights(len(past))
     shares = np.empty((2, len(past)), np.float32)
     for age in range(len(past)):
-        damped = 1.0 / np.sqrt(state.adoptions[past[age]] + DAMPING)
+        damped = 1.0 / np.sqrt(adoptions[past[age]] + DAMPING)
         for speed in range(2):
             shares[speed, age] = weights[speed, age] * damped
     return shares
@@ -155,7 +155,7 @@ def nearness(near, adopted):
     return near / np.sqrt(adopted + DAMPING)
 
 
-@njit(cache=True)
+@njit(inline="always")
 def gather_neighbours(state, user):
     """Sum the neighbours of the user's last items into scratch rows.
 
@@ -164,12 +164,23 @@ def gather_neighbours(state, user):
     Returns:
         The items that have any, each once, for `release_neighbours`.
     """
-    neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
-    near_slow, near_fast = state.near_slow, state.near_fast
-    past = past_items(state, user)
-    shares = _shares(state, past)
+    return _gather(
+        state.neighbour,
+        state.together,
+        state.neighbour_count,
+        state.adoptions,
+        past_items(state.history[user], state.history_next[user], state.history_length[user]),
+        state.near_slow,
+        state.near_fast,
+        state.clock[3],
+    )
+
+
+@njit(cache=True)
+def _gather(neighbour, together, filled, adoptions, past, near_slow, near_fast, items):
+    shares = _shares(adoptions, past)
     found = np.empty(
-        min(np.sum(filled[past]), state.clock[3]) + 1, np.int64
+        min(np.sum(filled[past]), items) + 1, np.int64
     )  # one more: written before it is known to be new
     count = 0
     for age in range(len(past)):
@@ -187,13 +198,24 @@ def gather_neighbours(state, user):
     return found[:count]
 
 
-@njit(cache=True)
+@njit(inline="always")
 def look_up_neighbours(state, user, items):
     """Sum like `gather_neighbours`, for these few items only."""
-    neighbour, together, filled = state.neighbour, state.together, state.neighbour_count
-    near_slow, near_fast = state.near_slow, state.near_fast
-    past = past_items(state, user)
-    shares = _shares(state, past)
+    _look_up(
+        state.neighbour,
+        state.together,
+        state.neighbour_count,
+        state.adoptions,
+        past_items(state.history[user], state.history_next[user], state.history_length[user]),
+        state.near_slow,
+        state.near_fast,
+        items,
+    )
+
+
+@njit(cache=True)
+def _look_up(neighbour, together, filled, adoptions, past, near_slow, near_fast, items):
+    shares = _shares(adoptions, past)
     for age in range(len(past)):
         other = past[age]
         for item in items:
@@ -204,8 +226,8 @@ def look_up_neighbours(state, user, items):
 
 
 @njit(cache=True)
-def release_neighbours(state, found):
+def release_neighbours(near_slow, near_fast, found):
     """Set the scratch rows of gathered items back to zero."""
     for item in found:
-        state.near_slow[item] = 0.0
-        state.near_fast[item] = 0.0
+        near_slow[item] = 0.0
+        near_fast[item] = 0.0

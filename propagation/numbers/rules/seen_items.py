@@ -25,10 +25,10 @@ def slot_of(table, key):
 
 
 @njit(cache=True)
-def has_seen(state, user, item):
+def has_seen(seen_set, user, item):
     """Return whether the user has had the item."""
     key = np.int64(user) << 32 | np.int64(item)
-    return state.seen_set[slot_of(state.seen_set, key)] == key
+    return seen_set[slot_of(seen_set, key)] == key
 
 
 @njit(cache=True)
@@ -37,7 +37,7 @@ def add_key(table, key):
     table[slot_of(table, key)] = key
 
 
-@njit(cache=True)
+@njit(inline="always")
 def add_seen(state, user, item, session_router, taste_router):
     """Add an adoption and its main routers.
 
@@ -57,18 +57,22 @@ def add_seen(state, user, item, session_router, taste_router):
 
 
 @njit(cache=True)
-def seen_items(state, user):
-    """Return the rows of the user's items, newest first."""
+def seen_items(seen_item, seen_before, last):
+    """Return the rows of a user's items, newest first.
+
+    Args:
+        last: The user's seen_last.
+    """
     count = 0
-    place = state.seen_last[user]
+    place = last
     while place >= 0:
         count += 1
-        place = state.seen_before[place]
+        place = seen_before[place]
     items = np.empty(count, np.int64)
-    place = state.seen_last[user]
+    place = last
     for row in range(count):
-        items[row] = state.seen_item[place]
-        place = state.seen_before[place]
+        items[row] = seen_item[place]
+        place = seen_before[place]
     return items
 
 

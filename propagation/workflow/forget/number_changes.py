@@ -23,6 +23,7 @@ from propagation.model import (
 )
 from propagation.numbers import (
     INTERACTIONS,
+    ITEMS,
     SEEN,
     USERS,
     State,
@@ -120,7 +121,8 @@ class Subtraction:
             if len(repeats):
                 self._promote(view, history, int(row), int(repeats[0]), place)
                 continue
-            fade_recent(state, item, state.clock[INTERACTIONS] - self.written.since[place])
+            learned_at = state.clock[INTERACTIONS] - self.written.since[place]
+            fade_recent(state.recent, state.recent_at, item, learned_at)
             # The moment of its recent popularity may be that of what goes: count it from now.
             now = state.clock[INTERACTIONS]
             state.recent[item] *= np.exp2((state.recent_at[item] - now) / RECENT_HALF_LIFE)
@@ -248,7 +250,14 @@ def _change_co_counts(state: State, before: _HistorySums, after: _HistorySums) -
     one, other, weights = keys[changed] >> 32, keys[changed] & 0xFFFFFFFF, change[changed]
     order = np.argsort(weights, kind="stable")  # what goes first makes room for what comes
     both = np.concatenate([one[order], other[order]]), np.concatenate([other[order], one[order]])
-    add_together(state, *both, np.concatenate([weights[order], weights[order]]))
+    add_together(
+        state.neighbour,
+        state.together,
+        state.neighbour_count,
+        state.adoptions,
+        *both,
+        np.concatenate([weights[order], weights[order]]),
+    )
 
 
 def _set_recency_list(state: State, user: int, items: NDArray[np.int64]) -> None:
@@ -306,4 +315,6 @@ def _empty_item(state: State, item: int) -> None:
         state.recent_at,
     ):
         array[item] = 0
-    drop_neighbour(state, item)
+    drop_neighbour(
+        state.neighbour, state.together, state.neighbour_count, int(state.clock[ITEMS]), item
+    )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.call_batcher import CallBatcher
-from propagation.numbers import withheld
+from propagation.numbers import SEEN, withheld
 from propagation.numbers.ranking.quantised_scores import (
     BINS,
     LANES,
@@ -39,7 +39,7 @@ from propagation.numbers.rules import (
     Feature,
     for_newcomers,
     lifts,
-    share,
+    share_of,
 )
 from propagation.numbers.rules.neighbours import FAST_HISTORY, past_items
 from propagation.workflow.views import CorePool, NumbersOwner, NumbersView
@@ -303,7 +303,15 @@ def _users_behind(
     users[:, Feature.RECENT] = np.ceil(recent - ROUNDING)
     together = np.zeros(view.items)
     # As plain Python: one more compiled entry would make every first start longer.
-    past = () if cold else past_items.py_func(state, asker.user)  # type: ignore[no-untyped-call]
+    past = (
+        ()
+        if cold
+        else past_items.py_func(  # type: ignore[no-untyped-call]
+            state.history[asker.user],
+            state.history_next[asker.user],
+            state.history_length[asker.user],
+        )
+    )
     for other in past[:FAST_HISTORY]:
         near = state.neighbour[other, : state.neighbour_count[other]]
         together[near] = np.maximum(together[near], state.together[other, : len(near)])
@@ -329,9 +337,12 @@ def communities_of(
     standpoint = standpoint_for(state, asker)
     routers = max(state.session.mass.shape[1], state.taste.mass.shape[1])
     adopters = np.zeros((len(rows), BANKS, routers), np.int64)
-    adopters_by_router(state, rows, adopters)
+    learned = int(state.clock[SEEN])
+    adopters_by_router(
+        state.seen_item[:learned], state.seen_router[:learned], view.items, rows, adopters
+    )
     few = adopters < least_users
-    few[[withheld(state, item) for item in rows]] = True
+    few[[withheld(state.adoptions[item], state.limits) for item in rows]] = True
     adopters[few] = 0
     found = []
     for place, (bank, pi) in enumerate(
@@ -341,7 +352,7 @@ def communities_of(
         chosen = pi[0][order]
         lifted = np.empty((len(rows), bank.mass.shape[1]))
         for row, item in enumerate(rows):
-            lifts(bank, share(state, item), item, lifted[row])
+            lifts(bank, share_of(state.adoptions[item], state.totals), item, lifted[row])
         lifted[few[:, place, : lifted.shape[1]]] = 0.0
         found.append(
             BankCommunities(chosen, pi[1][order], lifted[:, chosen], adopters[:, place][:, chosen])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from propagation.model import Client, ClientKind, index_of, kind_of, ref_of
 from propagation.numbers import mixed, withheld
-from propagation.numbers.rules import lifts, share
+from propagation.numbers.rules import lifts, share_of
 from propagation.ports import ClientStore
 from propagation.workflow.views import NumbersOwner, NumbersView
 
@@ -102,8 +102,9 @@ def vectors(
             return state.taste.trust[rows].astype(np.float64)
         out = np.zeros((len(rows), state.taste.mass.shape[1]))
         for place, row in enumerate(rows):
-            if not withheld(state, row) and state.adoptions[row] >= least_users:
-                lifts(state.taste, share(state, row), row, out[place])
+            adopted = state.adoptions[row]
+            if not withheld(adopted, state.limits) and adopted >= least_users:
+                lifts(state.taste, share_of(adopted, state.totals), row, out[place])
         return out
     if kind == ClientKind.ITEM and least_users > 1:
         return state.content[rows].astype(np.float64)

@@ -145,7 +145,7 @@ def test_looking_neighbours_up_equals_gathering_them():
     assert np.array_equal(out, gathered)
     assert len(np.unique(out[:, 5])) > 1
     assert np.array_equal(np.sort(found), np.flatnonzero(state.near_slow)), "each once"
-    release_neighbours(state, found)
+    release_neighbours(state.near_slow, state.near_fast, found)
     assert not state.near_slow.any()
     assert not state.near_fast.any()
 

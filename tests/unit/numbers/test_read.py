@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from propagation.model import Interactions
+from propagation.numbers import SEEN
 from propagation.numbers.ranking.quantised_scores import LANES, up_to_date
 from propagation.numbers.ranking.rank import Asker, adopters_by_router, standpoint_for
 from propagation.numbers.rules import (
@@ -250,7 +251,10 @@ def test_filter_rules_bend_the_taste_weights_before_the_largest_are_taken(view):
 def test_each_adopter_counts_once_for_its_strongest_router(view):
     items = np.array([0, 1, 2, 650])
     out = np.zeros((len(items), 2, ROUTERS), np.int64)
-    adopters_by_router(view.state, items, out)
+    state, learned = view.state, view.state.clock[SEEN]
+    adopters_by_router(
+        state.seen_item[:learned], state.seen_router[:learned], view.items, items, out
+    )
     assert np.array_equal(out.sum(axis=2), np.repeat(view.state.adoptions[items, None], 2, axis=1))
     session, taste = communities_of(
         view, Asker(5, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32)), items

@@ -12,7 +12,7 @@ from propagation.numbers.rules import (
     lifts,
     readings,
     routing_weights,
-    share,
+    share_of,
     softmax_largest,
     start_mass,
     write,
@@ -33,13 +33,13 @@ def two_routers():
 
 
 def test_share_is_smoothed_by_half_an_adoption():
-    assert share(two_routers(), 0) == pytest.approx(3.5 / 5)
+    assert share_of(two_routers().adoptions[0], two_routers().totals) == pytest.approx(3.5 / 5)
 
 
 def test_rule_1_lift_is_above_zero_where_an_item_is_adopted_more_than_elsewhere():
     state = two_routers()
     row = np.empty(2)
-    lifts(state.session, share(state, 0), 0, row)
+    lifts(state.session, share_of(state.adoptions[0], state.totals), 0, row)
     assert row == pytest.approx(
         [log((3 + 50 * 0.7) / (53 * 0.7)), log((0 + 50 * 0.7) / (51 * 0.7))]
     )
@@ -49,7 +49,7 @@ def test_rule_1_lift_is_above_zero_where_an_item_is_adopted_more_than_elsewhere(
 def test_rule_2_reading_is_the_log_of_the_mean_likelihood_ratio():
     state = two_routers()
     row, out = np.empty(2), np.empty(2)
-    lifts(state.session, share(state, 0), 0, row)
+    lifts(state.session, share_of(state.adoptions[0], state.totals), 0, row)
     readings(
         state.session,
         (np.arange(2), np.array([0.75, 0.25])),

@@ -70,8 +70,9 @@ def test_a_users_own_sums_and_pairs_are_those_that_learning_made(items):
         np.empty(len(items) * CO_HISTORY, np.float32),
     )
     count = own_pairs(column, first, pairs, weights)
-    add_together(state, pairs[:count, 0], pairs[:count, 1], -weights[:count])
-    add_together(state, pairs[:count, 1], pairs[:count, 0], -weights[:count])
+    together = (state.neighbour, state.together, state.neighbour_count, state.adoptions)
+    add_together(*together, pairs[:count, 0], pairs[:count, 1], -weights[:count])
+    add_together(*together, pairs[:count, 1], pairs[:count, 0], -weights[:count])
     left = [state.together[item, : state.neighbour_count[item]] for item in range(8)]
     assert all((np.abs(row) < 1e-5).all() for row in left)
 
@@ -82,6 +83,6 @@ def test_a_neighbour_that_leaves_moves_no_other():
     before = [
         other for other in state.neighbour[4, : state.neighbour_count[4]].tolist() if other != 2
     ]
-    drop_neighbour(state, 2)
+    drop_neighbour(state.neighbour, state.together, state.neighbour_count, 6, 2)
     assert state.neighbour[4, : state.neighbour_count[4]].tolist() == before
     assert state.neighbour_count[2] == 0
