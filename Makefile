@@ -42,7 +42,6 @@ $(COMPILED): $(READY)
 	@touch $(COMPILED)
 
 demo: $(RUNS)  ## a real service, a dataset, and what propagation does (DATA=folder for your own, LLM=fake for a scripted language model)
-	@$(BIN)/python -m services.runtime.kernel_cache
 	@exec $(BIN)/propagation demo $(if $(DATA),--data "$(DATA)") $(if $(LLM),--llm "$(LLM)")
 
 test: $(COMPILED)  ## the fast tests

@@ -19,7 +19,7 @@ from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, new_server
 from services.runtime.interruption import STOP_SIGNALS, interruption
 from services.runtime.kernel_cache import (
-    COMPILING,
+    SERVICE,
     StartCancelled,
     fill_kernel_cache,
     has_compiled_kernels,
@@ -217,8 +217,7 @@ async def _open(
     )
     try:
         if not has_compiled_kernels():
-            log.info(COMPILING)
-            await fill_kernel_cache(stopping)
+            await fill_kernel_cache(SERVICE, stopping, log.info)
         await engine.open(reach=readiness.reach)
     finally:
         slow_start.cancel()

@@ -233,7 +233,7 @@ def with_engine(
     if not create:
         existing_database(settings)
     from services.assembly import build_engine
-    from services.runtime.kernel_cache import COMPILING, has_compiled_kernels
+    from services.runtime.kernel_cache import compile_kernels
     from services.runtime.process import collect_garbage_rarely
 
     async def run() -> T:
@@ -244,8 +244,7 @@ def with_engine(
         finally:
             await engine.close()
 
-    if not has_compiled_kernels():
-        print_error(COMPILING)
+    compile_kernels()
     collect_garbage_rarely()
     return asyncio.run(run())
 

@@ -1,5 +1,9 @@
 """Ranking quality in the demo: propagation is off, on and placebo."""
 
+import asyncio
+
+import structlog
+
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.dataset import Dataset
 from propagation.evaluation.protocols.by_numbers import Report, evaluate_prequential
@@ -8,6 +12,11 @@ from propagation.evaluation.reports.table import FOOTNOTE
 from propagation.evaluation.stream import EvaluationSettings, stream_of
 from propagation.model import InvalidInput, pluralize
 from services.runtime.console import print_table, print_text
+from services.runtime.kernel_cache import (
+    EVALUATION,
+    fill_kernel_cache,
+    has_compiled_kernels,
+)
 
 ARMS = {
     "off": "propagation off",
@@ -16,6 +25,7 @@ ARMS = {
 }
 CLEAR_T = 3.0
 SEEDS = (1,)
+log = structlog.get_logger()
 
 
 async def rank_events(dataset: Dataset, seed: int) -> Report | str:
@@ -25,8 +35,12 @@ async def rank_events(dataset: Dataset, seed: int) -> Report | str:
         The report, or why there is none.
     """
     try:
+        stream = stream_of(dataset)
+        stream.check()
+        if not has_compiled_kernels(EVALUATION):
+            await fill_kernel_cache(EVALUATION, asyncio.Event(), log.info)
         return await evaluate_prequential(
-            stream_of(dataset), HashedEmbedder(seed), EvaluationSettings(seeds=SEEDS)
+            stream, HashedEmbedder(seed), EvaluationSettings(seeds=SEEDS)
         )
     except InvalidInput as error:
         return str(error)

@@ -146,15 +146,18 @@ def print_table(
 class ProgressLines:
     """Lines on stderr that say what is done and what is left.
 
-    The first comes FIRST_SECONDS after work was first counted, and says how long all of it will
-    take; then comes one every LINE_SECONDS. A thread prints them, as nothing may be counted for
-    minutes.
+    The first comes soon after work was first counted, FIRST_SECONDS at most, and says how long all
+    of it will take. A thread prints them, as nothing may be counted for minutes.
+
+    Args:
+        seconds: The time between two lines; None: LINE_SECONDS.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, seconds: float | None = None) -> None:
         self._name = name
         self._begun = time.monotonic()
-        self._next = self._begun + LINE_SECONDS
+        self._seconds = seconds or LINE_SECONDS
+        self._next = self._begun + self._seconds
         self._done = 0
         self._total: int | None = None
         self._first: tuple[float, int] | None = None
@@ -165,7 +168,7 @@ class ProgressLines:
         if self._first is None:
             self._first = (time.monotonic(), done)
         elif self._done == self._first[1] < done:  # the first part is done
-            self._next = min(self._next, self._first[0] + FIRST_SECONDS)
+            self._next = min(self._next, self._first[0] + min(FIRST_SECONDS, self._seconds))
         self._done, self._total = done, total
 
     @contextmanager
@@ -184,7 +187,7 @@ class ProgressLines:
             now = time.monotonic()
             if now >= self._next:
                 print_error(self._line(now))
-                self._next = now + LINE_SECONDS
+                self._next = now + self._seconds
 
     def _line(self, now: float) -> str:
         passed = f"{self._name}: {_minutes(now - self._begun)} passed"
@@ -210,13 +213,15 @@ def _minutes(seconds: float) -> str:
 
 
 @contextmanager
-def progress_of(name: str) -> Iterator[Callable[[int, int | None], None]]:
+def progress_of(
+    name: str, seconds: float | None = None
+) -> Iterator[Callable[[int, int | None], None]]:
     """Show progress on stderr within the block: a bar, or lines if that is no terminal.
 
     Yields a function that takes done and total.
     """
     if not sys.stderr.isatty():
-        lines = ProgressLines(name)
+        lines = ProgressLines(name, seconds)
         with lines.printed():
             yield lines.count
         return

@@ -16,7 +16,7 @@ from propagation.arrays import F32, F64, I64, Bools
 from propagation.evaluation.kernels.arms import RANKINGS, evaluation_combiner, log_factorials
 from propagation.evaluation.kernels.controls import new_controls
 from propagation.evaluation.kernels.prequential import evaluate_block
-from propagation.evaluation.stream import EvaluationSettings, Stream
+from propagation.evaluation.stream import LEAST_ITEMS, EvaluationSettings, Stream
 from propagation.numbers import ITEMS, USERS, State, new_state, with_room
 from propagation.numbers.rules import start_mass
 from propagation.ports import FittableEmbedder
@@ -344,3 +344,13 @@ def _raise_failure(tasks: Sequence[asyncio.Task[Ranked]]) -> None:
     for task in tasks:
         if task.done():
             task.result()
+
+
+def warm_up() -> None:
+    """Compile the kernels of a pass, or load them."""
+    rows = np.arange(LEAST_ITEMS)
+    texts = [str(row) for row in rows]
+    stream = Stream("", texts, texts, rows, rows, rows, rows)
+    vectors = np.eye(LEAST_ITEMS, dtype=np.float32)
+    settings = EvaluationSettings(session_k=2, taste_k=2)
+    run_pass(stream, prequential(stream, 1), vectors, vectors, settings, 0, lambda done: None)

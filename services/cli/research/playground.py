@@ -38,7 +38,9 @@ def demo(
     when the demo ends. It reads no settings file and no PROPAGATION_ variable.
     """
     from services.demo.run import demo as show
+    from services.runtime.kernel_cache import compile_kernels
 
+    compile_kernels()
     asyncio.run(show(data, seed, scripted=llm is not None))
 
 

@@ -46,6 +46,7 @@ from services.cli.access import with_engine
 from services.cli.research.datasets import check_events
 from services.config.settings import Settings
 from services.runtime.console import print_error, print_table, print_text, progress_of
+from services.runtime.kernel_cache import EVALUATION, compile_kernels
 from services.runtime.process import release
 
 # The arguments of print_table.
@@ -100,6 +101,7 @@ def rank_stream(
     keep: Keep = lambda seed, known, ranked: None,
 ) -> Report:
     """Predict, then learn, every event under a progress bar of this name."""
+    compile_kernels(EVALUATION)
     embedder = HashedEmbedder(settings.workflow.seed)
     with progress_of(name) as progress:
         return asyncio.run(
@@ -204,6 +206,7 @@ def leave_one_out(
 
     These are at the end, at the event's own moment, and with histories shuffled.
     """
+    compile_kernels(EVALUATION)
     embedder = HashedEmbedder(settings.workflow.seed)
     with progress_of(stream.name) as progress:
         report = asyncio.run(

@@ -31,6 +31,7 @@ from services.cli.research.protocols import Outcome, cost_notes, rank_stream
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
 from services.runtime.console import progress_of
+from services.runtime.kernel_cache import compile_kernels
 from services.runtime.process import release
 
 LOOP_EVENTS = 10_000
@@ -159,6 +160,7 @@ def _of_loop(
 
     It runs with the offline reasoner, on a temporary database.
     """
+    compile_kernels()
     begun, points, first = time.monotonic(), [], None
     for value in values:
         workflow = settings.workflow.model_copy(

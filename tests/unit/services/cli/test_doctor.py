@@ -48,7 +48,7 @@ async def test_other_checks_look_again_too():
 
 def test_a_command_says_that_it_compiles_kernels_first(tmp_path, monkeypatch, capsys):
     """After an update `doctor` was silent for minutes."""
-    monkeypatch.setattr("services.runtime.kernel_cache.has_compiled_kernels", lambda: False)
+    monkeypatch.setattr("services.runtime.kernel_cache._mark", lambda *_: tmp_path / "mark")
 
     async def look(engine):
         return engine.applied_through

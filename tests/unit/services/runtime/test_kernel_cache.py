@@ -1,12 +1,16 @@
 """Kernels that were compiled into an image are used from there, though nothing can be written to
 it."""
 
+import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from services.runtime import kernel_cache
 
 ROOT = Path(__file__).parents[4]
 LOOK = """
@@ -97,3 +101,37 @@ def test_kernels_of_one_processor_are_compiled_again_on_another(tmp_path):
     looked(tmp_path)
     *_, compiled, hits = looked(tmp_path, processor=["x86-64-v2"])
     assert (compiled, hits) == (3, 0)
+
+
+def filling(folder, *needed_by):
+    return subprocess.Popen(
+        [sys.executable, "-m", "services.runtime.kernel_cache", *needed_by],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_some_kernels_are_not_all(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    (tmp_path / "learn.learn_block-1.py311.nbi").touch()
+    assert not kernel_cache.has_compiled_kernels()
+
+
+@pytest.mark.slow
+def test_two_processes_compile_once_and_say_how_far_they_are(tmp_path):
+    one = filling(tmp_path)
+    while not any(tmp_path.rglob("*.nbi")):
+        assert one.poll() is None
+        time.sleep(0.1)
+    other = filling(tmp_path)
+    first, second = (process.communicate(timeout=600)[1] for process in (one, other))
+    assert (one.returncode, other.returncode) == (0, 0), first + second
+    lines = first.splitlines()
+    assert lines[0] == kernel_cache.COMPILING
+    assert re.fullmatch(r"kernels: .* passed; \d+ of \d+ done; about \d+ s left", lines[2])
+    assert second.splitlines()[:-1] == ["waiting for another process, which compiles kernels"]
+    compiled = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")}
+    again = filling(tmp_path)
+    assert again.communicate(timeout=60)[1] == "kernels ready after 0 s\n"
+    assert compiled == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")}
