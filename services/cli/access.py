@@ -6,6 +6,7 @@ That is settings, a service or a database.
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from propagation.v1 import propagation_pb2 as pb
-from services.client.errors import UsageProblem
+from services.client.errors import NotReady, UsageProblem
 from services.runtime.console import print_error
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")
 Count = Annotated[int, typer.Option("-n", "--count", "--limit", min=1, max=1000, help="How many.")]
 T = TypeVar("T")
 LOOPBACK = "127.0.0.1:50051"
+WAIT_SECONDS, WAIT_PAUSE_SECONDS = 300.0, 0.5
 KINDS = {"user": pb.CLIENT_KIND_USER, "item": pb.CLIENT_KIND_ITEM}
 
 
@@ -134,15 +136,21 @@ def settings_of(config: Path | None, assignments: list[str] | None, **flags: obj
 
 
 def ask(
-    address: str, call: "Callable[[PropagationServiceAsyncStub], Awaitable[T]]", goes_on: str = ""
+    address: str,
+    call: "Callable[[PropagationServiceAsyncStub], Awaitable[T]]",
+    goes_on: str = "",
+    *,
+    wait: float = WAIT_SECONDS,
 ) -> T:
-    """Run `call` with a stub of the service.
+    """Run `call` with a stub of the service; while the service says that it is starting, wait.
 
     Args:
         goes_on: The message at Ctrl-C about work that the service does not break off.
+        wait: How many seconds to wait at most.
 
     Raises:
         Unreachable: There is no service.
+        NotReady: It was starting all the time.
         Refused: It refused the call.
     """
     from services.client.stub import connect, credentials_of
@@ -152,11 +160,25 @@ def ask(
             return await call(stub)
 
     try:
-        return asyncio.run(run())
+        return asyncio.run(_run_when_ready(run, wait))
     except KeyboardInterrupt:
         if goes_on:
             print("propagation:", goes_on, file=sys.stderr)
         raise
+
+
+async def _run_when_ready(run: "Callable[[], Awaitable[T]]", wait: float) -> T:
+    end, shown = time.monotonic() + wait, ""
+    while True:
+        try:
+            return await run()
+        except NotReady as error:
+            if time.monotonic() >= end:
+                raise
+            if str(error) != shown:
+                print_error(f"waiting: {error}")
+                shown = str(error)
+            await asyncio.sleep(WAIT_PAUSE_SECONDS)
 
 
 def client_key(kind: str, name: str) -> pb.ClientKey:

@@ -13,3 +13,7 @@ class Unreachable(PropagationError):
 
 class Refused(PropagationError):
     """The service answered with an error."""
+
+
+class NotReady(Refused):
+    """The service is starting."""

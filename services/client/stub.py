@@ -71,7 +71,8 @@ def explain_failure(error: CallFailed, address: str) -> PropagationError:
             f"no service answers at {address}; start one with `propagation serve`,"
             " or name another with --address"
         )
-    return errors.Refused(str(error))
+    refusal = errors.NotReady if error.reason == "STARTING" else errors.Refused
+    return refusal(str(error))
 
 
 async def list_routers(

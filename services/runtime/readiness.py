@@ -11,7 +11,7 @@ from services.runtime.kernel_cache import StartCancelled
 from services.runtime.tasks import wait_for_event
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 5.0
-STARTING = "the service is starting; try again in a moment"
+STARTING = "the service is starting"
 log = structlog.get_logger()
 
 

@@ -97,7 +97,7 @@ def status(address: Address = LOOPBACK, json: AsJson = False) -> None:
 
     JSON: the proto's GetStatusResponse.
     """
-    answer = ask(address, lambda stub: stub.GetStatus(pb.GetStatusRequest()))
+    answer = ask(address, lambda stub: stub.GetStatus(pb.GetStatusRequest()), wait=0)
     print_rows(answer, ("", ""), _facts(answer), json=json)
 
 

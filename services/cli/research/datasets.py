@@ -11,6 +11,7 @@ import typer
 from propagation.plurals import pluralize
 from services.cli.access import (
     LOOPBACK,
+    WAIT_SECONDS,
     Address,
     AsJson,
     Assignments,
@@ -43,6 +44,12 @@ def import_(
     folder: Folder,
     first: First = None,
     seed: Annotated[int, typer.Option(min=0, help="Orders events of equal time.")] = 7,
+    wait: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0, help="How long to wait for a service that is starting."
+        ),
+    ] = WAIT_SECONDS,
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
@@ -61,7 +68,7 @@ def import_(
     from propagation.datasets.load import load_dataset
 
     dataset = load_dataset(folder, seed).first(first)
-    report = _upload(dataset, address)
+    report = _upload(dataset, address, wait)
     print_result(
         {
             "name": dataset.name,
@@ -79,7 +86,7 @@ def import_(
         raise typer.Exit(ExitCode.WRONG)
 
 
-def _upload(dataset: "Dataset", address: str) -> "UploadReport":
+def _upload(dataset: "Dataset", address: str, wait: float) -> "UploadReport":
     from services.client.upload import upload
 
     total = len(dataset.items) + len(dataset.users) + len(dataset)
@@ -91,6 +98,7 @@ def _upload(dataset: "Dataset", address: str) -> "UploadReport":
             lambda stub: upload(
                 stub, dataset.clients, dataset.events, lambda done: progress(done, total)
             ),
+            wait=wait,
         )
 
 
