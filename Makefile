@@ -45,7 +45,7 @@ demo: $(RUNS)  ## a real service, a dataset, and what propagation does (DATA=fol
 	@exec $(BIN)/propagation demo $(if $(DATA),--data "$(DATA)") $(if $(LLM),--llm "$(LLM)")
 
 test: $(COMPILED)  ## the fast tests
-	$(BIN)/python -m services.runtime.kernel_cache
+	$(BIN)/python -m services.runtime.kernel_cache service evaluation
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 	@$(BIN)/python -m tests.neo4j_server.build
 
@@ -56,7 +56,7 @@ test-slow: $(COMPILED)  ## the marked ones: crashes, whole replays, the demo
 	$(BIN)/python -m pytest -m slow
 
 test-neo4j: $(COMPILED)  ## the graph store on a real Neo4j, which it starts itself (Java 17 and Maven)
-	$(BIN)/python -m services.runtime.kernel_cache
+	$(BIN)/python -m services.runtime.kernel_cache service evaluation
 	$(BIN)/python -m pytest -m "neo4j and not slow"
 
 lint: $(READY)  ## ruff: rules and format

@@ -38,7 +38,7 @@ DIMENSION = 2
 def warm_up() -> None:
     """Run all numeric work of the service once on throwaway views.
 
-    It takes about 100 s of one core if nothing is compiled, and a moment if everything is.
+    It takes most of a minute of one core if nothing is compiled, and a moment if everything is.
     """
     view, rows = _view(), np.arange(SIZE)
     events = Interactions(

@@ -138,7 +138,7 @@ def _counted(
         and kernel.targetoptions.get("inline") != "always"
     ]
 
-    class Count(Listener):  # type: ignore[misc]
+    class Count(Listener):
         def on_start(self, event: Any) -> None:
             pass
 
