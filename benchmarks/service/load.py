@@ -19,7 +19,7 @@ import numpy as np
 from propagation.v1 import propagation_pb2 as pb
 
 USERS, ITEMS = 10_000, 5_000
-BATCH = 500
+BATCH = 1_000  # the most that a call takes
 BATCH_CALLERS, SINGLE_CALLERS = 2, 16
 STREAM_WINDOW = 2_000
 EVENTS_READY = {"batch": 40_000, "single": 4_000, "stream": 10_000}
