@@ -1,6 +1,7 @@
 """A caller's token and certificates, and the channel that presents them."""
 
 import ipaddress
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ TOKEN, TLS, CA, CERTIFICATE, KEY = (
     "PROPAGATION_TLS_CERTIFICATE",
     "PROPAGATION_TLS_KEY",
 )
+HOST = re.compile(r"[^\s/@]+")
+LAST_PORT = 65_535
 CHANNEL_OPTIONS = (
     ("grpc.max_receive_message_length", -1),
     # A proxy of the environment may be on another machine than the service.
@@ -70,8 +73,8 @@ class Credentials:
             ValueError: The address is malformed, or the token would cross a network unencrypted.
             OSError: A file is unreadable.
         """
-        host, colon, port = address.rpartition(":")
-        if not (host and colon and port.isdecimal()):
+        host, _, port = address.rpartition(":")
+        if not (HOST.fullmatch(host) and port.isdecimal() and 0 < int(port) <= LAST_PORT):
             raise ValueError(f"{address!r} is no address; give HOST:PORT, such as 127.0.0.1:50051")
         if self.token and not self.encrypted and not _is_loopback(host):
             raise ValueError(

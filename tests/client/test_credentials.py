@@ -34,7 +34,20 @@ def test_a_token_never_crosses_a_network_in_plain_text():
         PropagationClient("10.0.0.1:50051", Credentials(token="my-read.x"))
 
 
-@pytest.mark.parametrize("address", ["localhost", ":50051", "127.0.0.1:", "127.0.0.1:http", ""])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "localhost",
+        ":50051",
+        "127.0.0.1:",
+        "127.0.0.1:http",
+        "",
+        "http://127.0.0.1:50051",
+        " 127.0.0.1:50051",
+        "127.0.0.1:99999",
+        "127.0.0.1:0",
+    ],
+)
 def test_a_malformed_address_is_refused(address):
     with pytest.raises(ValueError, match="HOST:PORT"):
         PropagationClient(address)

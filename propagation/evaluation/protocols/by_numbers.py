@@ -63,6 +63,7 @@ async def evaluate_prequential(
     commit: str = "",
     progress: Callable[[int, int], None] = lambda done, total: None,
     keep: Keep = lambda seed, known, ranked: None,
+    reported: int | None = None,
 ) -> Report:
     """Evaluate every arm on a stream.
 
@@ -71,12 +72,13 @@ async def evaluate_prequential(
     Args:
         progress: Called with (events done, events in all), from another thread.
         keep: Called with the ranked events of each seed.
+        reported: The seed whose pass is reported; None: the median one.
 
     Raises:
         InvalidInput: There is nothing to rank.
     """
     started = time.monotonic()
-    passes = await run_passes(
+    passes, embedders = await run_passes(
         stream,
         embedder,
         settings,
@@ -89,8 +91,11 @@ async def evaluate_prequential(
     late = [one.at(slice(start, None)).measured() for one in passes]
     for seed, one in zip(settings.seeds, late, strict=True):
         keep(seed, "moment", one)
-    place = median_pass([one.with_past() for one in late])
-    reported = late[place].with_past()
+    if reported is None:
+        place = median_pass([one.with_past() for one in late])
+    else:
+        place = settings.seeds.index(reported)
+    shown = late[place].with_past()
     edges = np.linspace(0, events, settings.plot_points + 1).astype(int).tolist()
     stretches = [passes[place].at(slice(*ends)).with_past() for ends in pairwise(edges)]
     report = Report(
@@ -101,11 +106,11 @@ async def evaluate_prequential(
         seed=settings.seeds[place],
         notes=stream.notes,
         reported_from=start,
-        ranked=len(reported.user),
-        future_share=float(reported.future.sum() / max(reported.negatives.sum(), 1)),
+        ranked=len(shown.user),
+        future_share=float(shown.future.sum() / max(shown.negatives.sum(), 1)),
         settings=settings,
-        embedder=embedder.name,
-        arms=[arm_report(name, reported) for name in RANKINGS],
+        embedder=embedders[place],
+        arms=[arm_report(name, shown) for name in RANKINGS],
         slices=slices_of(late[place]),
         ends=edges[1:],
         over_time={
@@ -173,7 +178,7 @@ async def evaluate_leave_one_out(
         InvalidInput: There is nothing to rank.
     """
     started = time.monotonic()
-    ranked = await run_passes(stream, embedder, settings, _schedules, progress)
+    ranked, embedders = await run_passes(stream, embedder, settings, _schedules, progress)
     events = len(stream.user)
     # Of each seed the first pass has the histories as they are, the second shuffled ones.
     plain, shuffled = ranked[::2], ranked[1::2]
@@ -194,7 +199,7 @@ async def evaluate_leave_one_out(
         seed=settings.seeds[place],
         notes=stream.notes,
         settings=settings,
-        embedder=embedder.name,
+        embedder=embedders[place],
         known=[
             Setting(
                 name=name,

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -276,6 +277,18 @@ async def item_vectors(stream: Stream, embedder: FittableEmbedder, seed: int) ->
     return await embedder.embed(stream.item_texts), await embedder.embed(stream.attribute_texts)
 
 
+class Passes(NamedTuple):
+    """The passes of an evaluation.
+
+    Args:
+        ranked: In the order of seeds and schedules.
+        embedders: Names of the fitted embedders, in the order of seeds.
+    """
+
+    ranked: Sequence[Ranked]
+    embedders: Sequence[str]
+
+
 class _PassCancelled(Exception):
     """The evaluation was cancelled."""
 
@@ -286,11 +299,10 @@ async def run_passes(
     settings: EvaluationSettings,
     plan: Callable[[Stream, int], Sequence[Schedule]],
     progress: Callable[[int, int], None],
-) -> list[Ranked]:
-    """Run the passes of every seed and return their results.
+) -> Passes:
+    """Run the passes of every seed.
 
-    The results are in the order of seeds and schedules. The embedder is fitted anew for each seed.
-    Cancelling this cancels the passes.
+    The embedder is fitted anew for each seed. Cancelling this cancels the passes.
 
     Args:
         plan: Makes the schedules of a shuffled stream and its seed, for one pass each.
@@ -306,6 +318,7 @@ async def run_passes(
     room = asyncio.Semaphore(usable_cores())
     stopping = threading.Event()
     running: list[asyncio.Task[Ranked]] = []
+    embedders: list[str] = []
 
     def report(number: int, passed: int) -> None:
         if stopping.is_set():
@@ -323,6 +336,7 @@ async def run_passes(
         for seed in settings.seeds:
             shuffled = stream.shuffle(seed)
             content, attributes = await item_vectors(shuffled, embedder, seed)
+            embedders.append(embedder.name)
             for schedule in plan(shuffled, seed):
                 await room.acquire()
                 _raise_failure(running)
@@ -334,7 +348,7 @@ async def run_passes(
         # Unlike gather, this cancels no pass: a thread runs on.
         await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
         _raise_failure(running)
-        return [task.result() for task in running]
+        return Passes([task.result() for task in running], embedders)
     finally:
         stopping.set()
         await asyncio.gather(*running, return_exceptions=True)

@@ -41,11 +41,16 @@ class Effect(Measured):
         of: The setting (evolution: before every so many rounds).
         bases: The arm that each arm of `gains` is compared with.
         ranked: Events, of each value.
+        seed: Of the one pass that all figures are of: the median one of `seeds` at the first value.
+            None: the whole loop ran once for each value.
+        embedder: Its name; of the whole loop, before it was fitted.
     """
 
     of: str
     ranked: int
     seeds: int
+    seed: int | None
+    embedder: str
     bases: Mapping[str, str]
     points: Sequence[EffectPoint]
 

@@ -99,14 +99,25 @@ def rank_stream(
     settings: Settings,
     options: EvaluationSettings,
     keep: Keep = lambda seed, known, ranked: None,
+    reported: int | None = None,
 ) -> Report:
-    """Predict, then learn, every event under a progress bar of this name."""
+    """Predict, then learn, every event under a progress bar of this name.
+
+    Args:
+        reported: The seed whose pass is reported; None: the median one.
+    """
     compile_kernels(EVALUATION)
     embedder = HashedEmbedder(settings.workflow.seed)
     with progress_of(name) as progress:
         return asyncio.run(
             evaluate_prequential(
-                stream, embedder, options, commit=release(), progress=progress, keep=keep
+                stream,
+                embedder,
+                options,
+                commit=release(),
+                progress=progress,
+                keep=keep,
+                reported=reported,
             )
         )
 

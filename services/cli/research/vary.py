@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.dataset import Dataset
+from propagation.evaluation.protocols.by_numbers import Report
 from propagation.evaluation.protocols.vary import (
     BASES,
     EVOLVED,
@@ -67,8 +68,12 @@ def measure(
 
     title = (
         f"{effect.dataset}: the effect of {effect.of}; N@10,"
-        f" {pluralize(effect.events, 'event')}, {effect.ranked:,} ranked; the median"
-        f" pass of {pluralize(effect.seeds, 'seed')}"
+        f" {pluralize(effect.events, 'event')}, {effect.ranked:,} ranked; "
+        + (
+            "one run of the whole loop for each value, whatever --seeds"
+            if effect.seed is None
+            else f"seed {effect.seed}, the median of {effect.seeds} at the first value"
+        )
     )
     tables = [
         (name, headers, rows, headers)
@@ -77,7 +82,7 @@ def measure(
             ("the same, paired", effect_gains(effect)),
         )
     ]
-    notes = cost_notes(effect.seconds, HashedEmbedder(settings.workflow.seed).name)
+    notes = cost_notes(effect.seconds, effect.embedder)
     if of == "evolution" and not any(point.counts["published"] for point in effect.points):
         notes.insert(0, NOTHING_EVOLVED)
     return Outcome(effect, tables, notes, lambda path: plot_effect(effect, path))
@@ -121,7 +126,8 @@ def _of_numbers(
     settings: Settings,
     options: EvaluationSettings,
 ) -> Effect:
-    begun, reports = time.monotonic(), []
+    begun = time.monotonic()
+    reports: list[Report] = []
     for value in values:
         changed = (
             {"tau": value}
@@ -134,6 +140,7 @@ def _of_numbers(
                 stream,
                 settings,
                 options.model_copy(update=changed),
+                reported=reports[0].seed if reports else None,
             )
         )
     bases = {name: base for name, base in BASES.items() if name in SHOWN[of]}
@@ -144,6 +151,8 @@ def _of_numbers(
         ranked=reports[-1].ranked,
         notes=stream.notes,
         seeds=len(options.seeds),
+        seed=reports[0].seed,
+        embedder=reports[0].embedder,
         bases=bases,
         points=[
             numbers_point(of, value, report) for value, report in zip(values, reports, strict=True)
@@ -179,6 +188,8 @@ def _of_loop(
         ranked=len(first.user) if first else 0,
         notes=dataset.notes,
         seeds=1,
+        seed=None,
+        embedder=HashedEmbedder(settings.workflow.seed).name,
         bases=bases,
         points=points,
         seconds=time.monotonic() - begun,

@@ -57,6 +57,7 @@ async def starting(tmp_path):
     await asyncio.gather(service, return_exceptions=True)
 
 
+@pytest.mark.slow
 async def test_import_waits_while_the_service_says_that_it_is_starting(starting, folder):
     address, port = starting
     importing = asyncio.create_task(command("import", folder, "--address", address))

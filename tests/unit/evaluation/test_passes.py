@@ -65,7 +65,7 @@ async def test_what_passes_measured_comes_back_in_their_order_and_all_are_heard_
         cores=2,
         progress=lambda done, total: heard.append((done, total)),
     )
-    assert found == names
+    assert list(found.ranked) == names
     assert {total for _, total in heard} == {EVENTS * len(names)}
     assert max(done for done, _ in heard) == EVENTS * len(names)
 

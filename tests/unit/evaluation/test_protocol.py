@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.datasets.generated_town import generate_town
 from propagation.evaluation.kernels.arms import ARMS, evaluation_combiner
 from propagation.evaluation.kernels.prequential import POPULARITY, _scoring_of
 from propagation.evaluation.protocols.by_numbers import Report, evaluate_prequential
@@ -19,7 +20,7 @@ from propagation.evaluation.reports.table import (
     arm_rows,
     slice_rows,
 )
-from propagation.evaluation.stream import EvaluationSettings, Stream
+from propagation.evaluation.stream import EvaluationSettings, Stream, stream_of
 from propagation.model import InvalidInput
 from propagation.numbers.rules import START_WEIGHT, for_newcomers
 
@@ -42,6 +43,11 @@ def two_communities(users: int = 240, items: int = 600, each: int = 30) -> Strea
         rng.permutation(len(user)),
         np.arange(len(user)),
     )
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return generate_town(7).dataset.first(300)
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +85,23 @@ def test_the_report_states_what_was_run(report):
     written = report.model_dump_json()
     assert Report.model_validate_json(written).model_dump_json() == written
     assert all(len(row) == len(HEADERS) for row in arm_rows(report, MEASURES, LABELS))
+
+
+def test_the_embedder_is_that_of_the_reported_seed(dataset):
+    stream = stream_of(dataset)
+
+    def evaluate(seeds, reported=None):
+        settings = SETTINGS.model_copy(update={"seeds": seeds, "session_k": 4, "taste_k": 4})
+        return asyncio.run(
+            evaluate_prequential(stream, HashedEmbedder(0), settings, reported=reported)
+        )
+
+    first, second = evaluate((1,)), evaluate((2,))
+    assert first.embedder != second.embedder
+    for seed, alone in ((1, first), (2, second)):
+        found = evaluate((1, 2), seed)
+        assert (found.seed, found.embedder) == (seed, alone.embedder)
+        assert found.arm("off").n10 == alone.arm("off").n10
 
 
 def test_plots_are_pictures(report, tmp_path):

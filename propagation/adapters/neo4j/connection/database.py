@@ -261,10 +261,8 @@ class Neo4jDatabase:
         """Count and log that a transaction was begun again: one line instead of the driver's."""
         self.retries[RETRIED, statement] += times
         log.warning(
-            "a transaction was begun again, as the graph server asked (a deadlock, for example):"
-            " %d times, first at %s",
-            times,
-            statement,
+            "a transaction was begun again, as the graph server asked (a deadlock, for example)",
+            extra={"times": times, "first_at": statement},
         )
 
     @asynccontextmanager

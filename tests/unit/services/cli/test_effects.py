@@ -47,6 +47,15 @@ def test_k_is_varied_and_what_knows_no_router_stays(dataset, tmp_path):
     assert (tmp_path / "k.svg").read_text().lstrip().startswith("<?xml")
 
 
+@pytest.mark.slow
+def test_all_values_are_of_one_seed(dataset):
+    options = evaluation_settings(SETTINGS, seeds=3, every=4)
+    outcome = measure("k=2,6,4", dataset, stream_of(dataset), SETTINGS, options, None)
+    effect = outcome.report
+    assert len({point.n10["off"] for point in effect.points}) == 1, "it knows no router"
+    assert f"seed {effect.seed}, the median of 3 at the first value" in outcome.tables[0][0]
+
+
 def test_above_every_cosine_nothing_is_routed(dataset):
     by_rule, unreachable = vary("tau=default,1", dataset).report.points
     assert by_rule.value is None

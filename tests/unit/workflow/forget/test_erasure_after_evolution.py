@@ -135,7 +135,6 @@ async def assert_sound(engine):
     ("store", "support", "friends"),
     [
         ("sqlite", 1, 0),
-        ("sqlite", 2, 0),
         ("sqlite", 2, 1),
         ("sqlite", 5, 4),
         pytest.param("neo4j", 2, 1, marks=pytest.mark.neo4j),
@@ -165,7 +164,7 @@ async def test_no_byte_names_a_user_of_several_epochs(tmp_path, store, support, 
 
 @pytest.mark.parametrize(
     ("store", "retracted_first"),
-    [("sqlite", False), ("sqlite", True), pytest.param("neo4j", True, marks=pytest.mark.neo4j)],
+    [("sqlite", True), pytest.param("neo4j", True, marks=pytest.mark.neo4j)],
 )
 async def test_the_numbers_are_those_of_a_service_that_never_saw_it(
     tmp_path, store, retracted_first
