@@ -139,6 +139,7 @@ async def test_every_call_has_a_deadline(service, address):
         rounds.cancel()
 
 
+@pytest.mark.slow
 async def test_a_service_that_comes_back_is_found(free_port):
     """Longer away than grpc's first pause between connection attempts."""
     service = FailingService()

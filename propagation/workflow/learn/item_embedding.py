@@ -52,6 +52,8 @@ async def apply_clients(
         if catalogue is not None:
             catalogue.take(clients)
         await _embed_items(numbers, embedder, clients, only_refused=False)
+        if catalogue is not None:
+            catalogue.note_learned(clients)
 
 
 async def _embed_items(

@@ -78,8 +78,6 @@ class Catalogue:
             return
         self._sequences[row] = client.sequence
         self.ids[row], self.titles[row] = client.key.id, client.title
-        if self._pending_hidden.get(row, client.sequence + 1) <= client.sequence:
-            del self._pending_hidden[row]
         (self._hidden.add if client.hidden else self._hidden.discard)(row)
         labels = _labels_of(client)
         if labels != self._labels[row]:
@@ -110,6 +108,13 @@ class Catalogue:
             self._pending_hidden.pop(row, None)
         else:
             self._pending_hidden[row] = sequence
+
+    def note_learned(self, clients: Iterable[Client]) -> None:
+        """Leave it to the numbers, which have learned these texts, who of them is hidden."""
+        for client in clients:
+            row = index_of(client.ref)
+            if self._pending_hidden.get(row, client.sequence + 1) <= client.sequence:
+                del self._pending_hidden[row]
 
     @property
     def pending_hidden(self) -> list[int]:

@@ -1,5 +1,7 @@
 """Recommend: every field, and the requests that are refused."""
 
+import asyncio
+
 import grpc
 import pytest
 
@@ -91,6 +93,30 @@ async def test_a_hidden_item_is_left_out_before_it_is_learned(service, monkeypat
         assert list(
             (await recommend(service, sequence, candidate_ids=[first])).unknown_candidate_ids
         ) == [first]
+
+
+async def test_a_hidden_item_is_left_out_while_its_text_is_embedded(service, monkeypatch):
+    sequence = await plant_two_communities(service)
+    first = ids(await recommend(service, sequence))[0]
+    embedding, embedded = asyncio.Event(), asyncio.Event()
+    embed = service.engine.embedder.embed
+
+    async def embed_slowly(texts):
+        embedding.set()
+        await embedded.wait()
+        return await embed(texts)
+
+    monkeypatch.setattr(service.engine.embedder, "embed", embed_slowly)
+    hidden = await service.stub.UpsertClients(
+        pb.UpsertClientsRequest(
+            clients=[pb.Client(key=pb.ClientKey(kind=ITEM, id=first), hidden=True)]
+        )
+    )
+    await asyncio.wait_for(embedding.wait(), 10)
+    meanwhile = ids(await recommend(service, sequence, exclude_seen=False))
+    embedded.set()
+    assert first not in meanwhile
+    assert first not in ids(await recommend(service, hidden.sequence, exclude_seen=False))
 
 
 async def nothing_learned():

@@ -81,6 +81,7 @@ async def begun(store):
         await asyncio.sleep(0.01)
 
 
+@pytest.mark.slow
 async def test_a_step_of_a_slow_embedder_is_not_taken_over(store, learner):
     await learner.open()
     step = asyncio.create_task(learner.step())

@@ -134,9 +134,9 @@ async def assert_sound(engine):
 @pytest.mark.parametrize(
     ("store", "support", "friends"),
     [
-        ("sqlite", 1, 0),
+        pytest.param("sqlite", 1, 0, marks=pytest.mark.slow),
         ("sqlite", 2, 1),
-        ("sqlite", 5, 4),
+        pytest.param("sqlite", 5, 4, marks=pytest.mark.slow),
         pytest.param("neo4j", 2, 1, marks=pytest.mark.neo4j),
     ],
 )
