@@ -29,7 +29,6 @@ from tests.unit.workflow.forget.test_lone_preference import (
 from tests.unit.workflow.forget.test_never_saw import differing, holders, numbers_of
 from tests.unit.workflow.learn.comparison import differing_arrays
 from tests.unit.workflow.lived import (
-    STORES,
     begun,
     engine_on,
     event,
@@ -137,7 +136,6 @@ async def assert_sound(engine):
         pytest.param("sqlite", 1, 0, marks=pytest.mark.slow),
         ("sqlite", 2, 1),
         pytest.param("sqlite", 5, 4, marks=pytest.mark.slow),
-        pytest.param("neo4j", 2, 1, marks=pytest.mark.neo4j),
     ],
 )
 async def test_no_byte_names_a_user_of_several_epochs(tmp_path, store, support, friends):
@@ -164,7 +162,7 @@ async def test_no_byte_names_a_user_of_several_epochs(tmp_path, store, support, 
 
 @pytest.mark.parametrize(
     ("store", "retracted_first"),
-    [("sqlite", True), pytest.param("neo4j", True, marks=pytest.mark.neo4j)],
+    [("sqlite", True)],
 )
 async def test_the_numbers_are_those_of_a_service_that_never_saw_it(
     tmp_path, store, retracted_first
@@ -190,7 +188,7 @@ async def test_the_numbers_are_those_of_a_service_that_never_saw_it(
         await assert_sound(saw)
 
 
-@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("store", ["sqlite"])
 async def test_reasons_of_others_dead_letters_lose_the_words(tmp_path, store, monkeypatch):
     """A model may fail with an answer that quotes the profile that it was shown."""
     optimize = OfflineReasoner.optimize
