@@ -63,7 +63,8 @@ class WithdrawalStep(StrEnum):
     EMPTY_CACHES = "empty caches"
     """Delete what a language model answered: nothing says on whose texts an answer rests.
 
-    The sequence comes first, so that no answer to an earlier question is kept behind it.
+    The sequence is stored before: an answer to an earlier question, which comes later, is then
+    not kept.
     """
 
 

@@ -38,7 +38,7 @@ DIMENSION = 2
 def warm_up() -> None:
     """Run all numeric work of the service once on throwaway views.
 
-    It takes most of a minute of one core if nothing is compiled, and a moment if everything is.
+    If nothing is compiled, it takes one core about a minute; if everything is, a moment.
     """
     view, rows = _view(), np.arange(SIZE)
     events = Interactions(

@@ -32,9 +32,9 @@ class Interruption:
         self._drain_seconds = 0.0
 
     def start(self) -> None:
-        """Handle SIGTERM as Ctrl-C from now on, both within FORCED_SECONDS; SIGHUP likewise.
+        """Let SIGTERM and SIGHUP do what Ctrl-C does, from now on and within FORCED_SECONDS.
 
-        A terminal that is closed sends SIGHUP. Call it in the main thread.
+        A terminal that is closed sends SIGHUP. Call this in the main thread.
         """
         read, write = os.pipe()
         os.set_blocking(write, False)

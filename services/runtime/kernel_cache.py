@@ -83,7 +83,7 @@ def _mark(folder: Path, needed_by: str) -> Path:
 def compile_kernels(needed_by: str = SERVICE) -> None:
     """Compile the kernels that the cache lacks, and show progress.
 
-    If another process compiles them, wait for it, and load what it compiled.
+    If another process compiles them, this waits for it and compiles nothing.
     """
     if has_compiled_kernels(needed_by):
         return

@@ -110,7 +110,7 @@ class Catalogue:
             self._pending_hidden[row] = sequence
 
     def note_learned(self, clients: Iterable[Client]) -> None:
-        """Leave it to the numbers, which have learned these texts, who of them is hidden."""
+        """Stop hiding items here whose hiding the numbers have learned with these texts."""
         for client in clients:
             row = index_of(client.ref)
             if self._pending_hidden.get(row, client.sequence + 1) <= client.sequence:
