@@ -7,22 +7,23 @@ from propagation.adapters.sqlite.connection.json_rows import one, progress_of
 from propagation.model import ClientKey, ClientKind, kind_of, ref_of
 from propagation.ports import Clock
 
-Mark = tuple[int, ...]
+Changes = dict[tuple[int, str], int | None]
+"""Refs of new clients, and None for forgotten ones, by (kind, id)."""
+Mark = tuple[Changes, list[int], int, int]
 
 
 class Directory:
     """Maps ids to refs and back.
 
     The writer sees additions of its transaction at once, readers when it is durable; a failed
-    transaction's additions are undone (database.Memory).
+    transaction's additions are undone.
     """
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self._committed: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self._ids: dict[int, str] = {}
-        self._added: dict[tuple[int, str], int] = {}
-        self._forgotten: list[tuple[int, str]] = []
+        self._changes: Changes = {}
         self._next = [0, 0]
         self._sequence = 0
         self._at = 0
@@ -42,27 +43,22 @@ class Directory:
 
     def mark(self) -> Mark:
         """Return the state to which `undo` leads back."""
-        return len(self._added), self._sequence, self._at, len(self._forgotten)
+        return dict(self._changes), list(self._next), self._sequence, self._at
 
     def undo(self, mark: Mark) -> None:
-        """Undo all changes since a mark."""
-        added, self._sequence, self._at, forgotten = mark
-        del self._forgotten[forgotten:]
-        while len(self._added) > added:
-            (kind, _), _ = self._added.popitem()
-            self._next[kind] -= 1
+        """Undo all changes since a mark, which is used up."""
+        self._changes, self._next, self._sequence, self._at = mark
 
     def keep(self) -> None:
         """Make additions and removals visible to readers, after the commit."""
-        for kind, id_ in self._forgotten:
-            ref = self._committed[kind].pop(id_, None)
+        for (kind, id_), ref in self._changes.items():
+            before = self._committed[kind].pop(id_, None)
+            if before is not None:
+                del self._ids[before]
             if ref is not None:
-                del self._ids[ref]
-        self._forgotten.clear()
-        for (kind, id_), ref in self._added.items():
-            self._committed[kind][id_] = ref
-            self._ids[ref] = id_
-        self._added.clear()
+                self._committed[kind][id_] = ref
+                self._ids[ref] = id_
+        self._changes.clear()
 
     def ref(self, kind: int, id_: str) -> int | None:
         """Return the ref that readers see."""
@@ -75,11 +71,7 @@ class Directory:
 
     def ref_now(self, kind: int, id_: str) -> int | None:
         """Return the ref that the writer's transaction sees."""
-        ref = self._committed[kind].get(id_)
-        if ref is not None and not self._forgotten:  # nearly always
-            return ref
-        added = self._added.get((kind, id_))
-        return added if added is not None or (int(kind), id_) in self._forgotten else ref
+        return self._changes.get((kind, id_), self._committed[kind].get(id_))
 
     def count(self, kind: ClientKind) -> int:
         """Count the clients of a kind that are committed and not erased."""
@@ -89,12 +81,12 @@ class Directory:
         """Give a new client a ref."""
         ref = ref_of(kind, self._next[kind])
         self._next[kind] += 1
-        self._added[int(kind), id_] = ref
+        self._changes[int(kind), id_] = ref
         return ref
 
     def forget(self, kind: int, id_: str) -> None:
         """Remove a client with this transaction; its ref is not given again."""
-        self._forgotten.append((int(kind), id_))
+        self._changes[int(kind), id_] = None
 
     def take_sequences(self, count: int) -> int:
         """Return the first of `count` new sequences."""
