@@ -3,18 +3,11 @@
 A process that drafts texts reads it beside the one that holds it.
 """
 
-import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from propagation.adapters.sqlite.connection import (
-    Database,
-    Directory,
-    Reader,
-    SqliteLeases,
-    free_all,
-)
+from propagation.adapters.sqlite.connection import Database, Directory, Reader, SqliteLeases
 from propagation.adapters.sqlite.forget.client_export import SqliteExport
 from propagation.adapters.sqlite.forget.erasure import SqliteErasure
 from propagation.adapters.sqlite.forget.retention import SqliteRetention
@@ -54,15 +47,6 @@ class SqliteStore(
 
     async def open(self) -> None:
         self.database.open()
-        try:
-            await self.database.write(self._start)
-        except BaseException:
-            self.database.close()
-            raise
-
-    def _start(self, connection: sqlite3.Connection) -> None:
-        self._directory.load(connection)
-        free_all(connection)
 
     async def close(self) -> None:
         await self.database.after_commit.finish()

@@ -16,7 +16,7 @@ from propagation.adapters.sqlite.connection.client_ids import (
     recorded_through,
     sequence_at,
 )
-from propagation.adapters.sqlite.connection.database import Database
+from propagation.adapters.sqlite.connection.database import Database, free_all
 from propagation.adapters.sqlite.connection.json_rows import (
     LAST_WITHDRAWAL,
     fact_of,
@@ -31,7 +31,7 @@ from propagation.adapters.sqlite.connection.json_rows import (
     set_progress,
     to_json,
 )
-from propagation.adapters.sqlite.connection.leases import SqliteLeases, free_all
+from propagation.adapters.sqlite.connection.leases import SqliteLeases
 from propagation.adapters.sqlite.connection.lock import hold_database
 from propagation.adapters.sqlite.connection.schema import (
     Reader,

@@ -70,34 +70,40 @@ class Database:
         self.directory = directory
         self._damage: StoreCorrupt | None = None
         self._queue: queue.SimpleQueue[QueuedWork | None] = queue.SimpleQueue()
-        self._writer: threading.Thread | None = None
         self._readers: ThreadPoolExecutor | None = None
         # On the loop nothing waits for whoever locks the file.
         self._on_loop = Reader(self.path, patience_seconds=0)
         # Each thread that reads has a connection of its own.
         self._by_thread: defaultdict[int, Reader] = defaultdict(lambda: Reader(self.path))
-        self._lock = contextlib.ExitStack()
+        self._opened = contextlib.ExitStack()
         self.after_commit = BackgroundWork()
         self._place: os.stat_result
 
     def open(self) -> None:
-        """Lock the file, check and migrate its schema, and start the threads."""
+        """Lock the file, check and migrate its schema, and start the threads.
+
+        The processes that held leases and claims before are gone: all are freed.
+        """
         make_file(self.path)
-        with contextlib.ExitStack() as lock:
-            lock.enter_context(hold_database(self.path))
+        with contextlib.ExitStack() as opened:
+            opened.enter_context(hold_database(self.path))
             with translate_errors(self.path):
-                connection = open_file(self.path)
+                connection = opened.enter_context(contextlib.closing(open_file(self.path)))
+                self.directory.load(connection)
+                free_all(connection)
             if left := drop_partial_files(self.path):
                 log.warning(
                     "took away %s: a copy that a killed command had begun",
                     ", ".join(path.name for path in left),
                 )
-            self._lock = lock.pop_all()
+            self._opened = opened.pop_all()
         self._place = self.path.stat()
-        self._writer = threading.Thread(
+        writer = threading.Thread(
             target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True
         )
-        self._writer.start()
+        writer.start()
+        self._opened.callback(writer.join)
+        self._opened.callback(self._queue.put, None)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
 
     def close(self) -> None:
@@ -107,12 +113,7 @@ class Database:
             self._readers = None
         for reader in (self._on_loop, *self._by_thread.values()):
             reader.close()
-        self._by_thread.clear()
-        if self._writer is not None:
-            writer, self._writer = self._writer, None
-            self._queue.put(None)
-            writer.join()
-        self._lock.close()
+        self._opened.close()
 
     async def write(
         self, work: Callable[[sqlite3.Connection], T], *leases: Lease, alone: bool = False
@@ -135,7 +136,7 @@ class Database:
                 check_lease(connection, lease)
             return work(connection)
 
-        if self._writer is None:
+        if self._readers is None:
             raise StoreBusy(f"{self.path} is closed")
         if self._damage is not None:
             raise StoreCorrupt(str(self._damage))
@@ -163,8 +164,7 @@ class Database:
         try:
             return reader.read(work)
         except StoreCorrupt as damage:
-            if type(damage) is StoreCorrupt:  # damaged numbers can be made again from the log
-                self._damage = damage
+            self._translate(damage)  # remembers it
             raise
 
     def _translate(self, error: BaseException) -> BaseException:
@@ -173,7 +173,7 @@ class Database:
         After damage, a later acknowledgement could not be trusted.
         """
         ours = translate_error(error, self.path)
-        if type(ours) is StoreCorrupt:
+        if type(ours) is StoreCorrupt:  # damaged numbers can be made again from the log
             self._damage = ours
         return ours
 
@@ -186,7 +186,6 @@ class Database:
             for work in ready:
                 if work.alone:
                     self._run_alone(work, connection)
-        connection.close()
 
     def _next_group(self) -> tuple[list[QueuedWork], bool]:
         """Wait for work, and take what else waits.
@@ -279,6 +278,12 @@ class Database:
             connection.execute("ROLLBACK TO one")
             connection.execute("RELEASE one")
             work.done.set_exception(self._translate(error))
+
+
+def free_all(connection: sqlite3.Connection) -> None:
+    """Free all leases and claims."""
+    connection.execute("UPDATE lease SET expires = 0")
+    connection.execute("DELETE FROM claim")
 
 
 def check_lease(connection: sqlite3.Connection, lease: Lease) -> None:

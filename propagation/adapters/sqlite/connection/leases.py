@@ -74,12 +74,3 @@ class SqliteLeases(SqlitePart):
     ) -> None:
         if progress_of(connection, LAST_WITHDRAWAL) == after_withdrawal:
             connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
-
-
-def free_all(connection: sqlite3.Connection) -> None:
-    """Free all leases and claims.
-
-    The processes that held them before this start are gone.
-    """
-    connection.execute("UPDATE lease SET expires = 0")
-    connection.execute("DELETE FROM claim")
