@@ -8,7 +8,7 @@ import fcntl
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from propagation.model import StoreBusy
@@ -30,47 +30,36 @@ def hold_database(path: Path) -> Iterator[None]:
     Raises:
         StoreBusy: Another process holds it; the message names it.
     """
-    lock_file = _lock_file(path)
+    lock_file = path.with_name(path.name + ".lock")
     existed = lock_file.exists()
-    handles = _take_lock(path)
-    try:
-        yield
-    except BaseException:
-        if not existed:
-            lock_file.unlink(missing_ok=True)
-        raise
-    finally:
-        for handle in reversed(handles):
-            os.close(handle)
-
-
-def _lock_file(path: Path) -> Path:
-    return path.with_name(path.name + ".lock")
-
-
-def _take_lock(path: Path) -> list[int]:
-    """Return the files that are locked."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock_handle = os.open(_lock_file(path), os.O_RDWR | os.O_CREAT, 0o600)
+    with ExitStack() as handles:
+        _take_lock(path, lock_file, handles)
+        try:
+            yield
+        except BaseException:
+            if not existed:
+                lock_file.unlink(missing_ok=True)
+            raise
+
+
+def _take_lock(path: Path, lock_file: Path, handles: ExitStack) -> None:
+    """Lock both files, which are closed with `handles`."""
+    lock_handle = os.open(lock_file, os.O_RDWR | os.O_CREAT, 0o600)
+    handles.callback(os.close, lock_handle)
     if not _try_lock(lock_handle):
-        holder = os.read(lock_handle, 64).decode()
-        os.close(lock_handle)
-        raise _busy(path, holder)
+        raise _busy(path, os.read(lock_handle, 64).decode())
     # The last holder failed, and removed the file between its opening and its locking here.
     if not os.fstat(lock_handle).st_nlink:
-        os.close(lock_handle)
-        return _take_lock(path)
-    handles = [lock_handle]
+        return _take_lock(path, lock_file, handles)
     if FILE_TOO and path.exists():
-        handles.append(itself := os.open(path, os.O_RDONLY))
-        if not _try_lock(
-            itself
-        ):  # left open: it may be this process whose locks its closing would drop
-            os.close(lock_handle)
+        itself = os.open(path, os.O_RDONLY)
+        if not _try_lock(itself):
+            # left open: it may be this process whose locks its closing would drop
             raise _busy(path, _holder_of(itself))
+        handles.callback(os.close, itself)
     os.ftruncate(lock_handle, 0)
     os.write(lock_handle, f"process {os.getpid()}".encode())
-    return handles
 
 
 def _try_lock(handle: int) -> bool:
