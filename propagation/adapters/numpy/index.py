@@ -112,6 +112,7 @@ class Shelf:
         return dict(self._versions)
 
     def _cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        check_vector(vector, self._vectors.shape[1], "the query")
         norm = float(np.linalg.norm(vector))
         if norm == 0:
             return np.zeros(len(self._keys), np.float32)
@@ -130,8 +131,7 @@ class Shelf:
             self._numbers.setdefault(name, len(self._numbers) + 1) for name in sorted(attributes)
         ]
         if len(numbers) > self._attributes.shape[1]:
-            places = 2 * len(numbers)
-            self._attributes = _with_room(self._attributes, len(self._attributes), places)
+            self._attributes = _with_room(self._attributes, len(self._attributes), 2 * len(numbers))
         self._attributes[row] = NONE
         self._attributes[row, : len(numbers)] = numbers
 
@@ -251,9 +251,9 @@ class NumpyIndex(NumpyWriter):
     async def nearest(
         self, collection: Collection, vector: NDArray[np.float32], limit: int
     ) -> Sequence[Hit]:
-        shelves = self._require_shelves()
-        check_vector(vector, shelves.dimension, "the query")
-        return await shelves.run(collection, lambda shelf: shelf.nearest(vector, limit))
+        return await self._require_shelves().run(
+            collection, lambda shelf: shelf.nearest(vector, limit)
+        )
 
     async def search_above(
         self,
@@ -262,9 +262,9 @@ class NumpyIndex(NumpyWriter):
         tau: float,
         sharing: frozenset[str],
     ) -> Sequence[Hit]:
-        shelves = self._require_shelves()
-        check_vector(vector, shelves.dimension, "the query")
-        return await shelves.run(collection, lambda shelf: shelf.search_above(vector, tau, sharing))
+        return await self._require_shelves().run(
+            collection, lambda shelf: shelf.search_above(vector, tau, sharing)
+        )
 
     async def vectors(
         self, collection: Collection, keys: Sequence[int | str]

@@ -94,18 +94,12 @@ def row_parts(
     size: int, place: int, values: Mapping[str, NDArray[Any]]
 ) -> Iterator[tuple[int, bytes]]:
     """Yield one row's values as bytes, with their offsets in packed columns."""
-    for name, (start, dtype) in _row_places(size, place).items():
-        if name in values:
-            yield start, np.ascontiguousarray(values[name], dtype.base).tobytes()
-
-
-def _row_places(size: int, place: int) -> dict[str, tuple[int, np.dtype[Any]]]:
-    """Return where each column of one row begins in packed columns, and its type."""
-    places, start = {}, 0
+    start = 0
     for name, dtype in FORM.items():
-        places[name] = start + place * dtype.itemsize, dtype
+        if name in values:
+            row = np.ascontiguousarray(values[name], dtype.base).tobytes()
+            yield start + place * dtype.itemsize, row
         start += size * dtype.itemsize
-    return places
 
 
 def taste_written_by(block: LearnedBlock, sequence: int) -> list[tuple[int, float]]:

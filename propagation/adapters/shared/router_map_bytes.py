@@ -14,9 +14,6 @@ LENGTH_BYTES = 4
 
 def map_body(one: RouterMap) -> bytes:
     """Return the map as bytes."""
-    bits = {
-        router: np.packbits(halves.in_second).tobytes() for router, halves in one.halves.items()
-    }
     header = orjson.dumps(
         {
             "through": one.through,
@@ -45,7 +42,7 @@ def map_body(one: RouterMap) -> bytes:
             len(header).to_bytes(LENGTH_BYTES),
             header,
             one.centres.astype(np.float32).tobytes(),
-            *bits.values(),
+            *(np.packbits(halves.in_second).tobytes() for halves in one.halves.values()),
         )
     )
 

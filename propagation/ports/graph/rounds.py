@@ -249,8 +249,14 @@ class Publication:
 
     def published_run(self, sequence: int) -> EvolutionRun:
         """Return the report as it is once the evolution was published at a sequence."""
-        facts = {"epoch": self.epoch.number, "round": self.round_.number}
-        return self.run.model_copy(update={"sequence": sequence, "published": True, **facts})
+        return self.run.model_copy(
+            update={
+                "sequence": sequence,
+                "published": True,
+                "epoch": self.epoch.number,
+                "round": self.round_.number,
+            }
+        )
 
 
 class EvolutionStore(Protocol):

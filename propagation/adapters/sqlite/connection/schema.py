@@ -214,8 +214,7 @@ def newest_version() -> int:
 
 def create_tables(connection: sqlite3.Connection) -> None:
     """Make the tables of this release in an empty database."""
-    tables = files("propagation.adapters.sqlite").joinpath("schema.sql").read_text()
-    _run_script(connection, tables)
+    _run_script(connection, files("propagation.adapters.sqlite").joinpath("schema.sql").read_text())
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -36,7 +36,6 @@ class SqliteEvolution(SqliteCheckpoints):
     async def publish_evolution(
         self, learn: Lease, round_lease: Lease, publication: Publication
     ) -> EvolutionRun:
-        through, id_ = publication.start.sequence, publication.start.id
         bodies = await bodies_of(publication.texts)
 
         def work(connection: sqlite3.Connection) -> EvolutionRun:
@@ -45,8 +44,8 @@ class SqliteEvolution(SqliteCheckpoints):
                 connection, self._directory, EntryKind.EVOLUTION, (), epoch.number
             )
             put_epoch(connection, epoch, sequence)
-            publish_checkpoint(connection, id_)
-            drop_trust(connection, through)
+            publish_checkpoint(connection, publication.start.id)
+            drop_trust(connection, publication.start.sequence)
             publish(connection, publication.round_, sequence, self._directory.now())
             put_texts(
                 connection,

@@ -47,20 +47,17 @@ class SqliteMessages(SqlitePart):
         self, connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None
     ) -> Sequence[RouterVersion]:
         """Return the newest published version of each router since the newest bootstrap."""
-        era = (
-            one(
-                connection,
-                "SELECT era FROM epoch WHERE sequence <= coalesce(?, sequence) ORDER BY number "
-                "DESC LIMIT 1",
-                at,
-            )
-            or 0
+        era = one(
+            connection,
+            "SELECT era FROM epoch WHERE sequence <= coalesce(?, sequence) ORDER BY number DESC"
+            " LIMIT 1",
+            at,
         )
         newest = version_numbers(connection, routers, at)
         return [
             version
             for version in brief_versions(connection, list(newest.items())).values()
-            if version.epoch >= era
+            if version.epoch >= (era or 0)
         ]
 
     @reads
@@ -151,12 +148,11 @@ def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
     Returns:
         0 before the first.
     """
-    if at is None:
-        return int(one(connection, "SELECT coalesce(max(number), 0) FROM round"))
     return (
         one(
             connection,
-            "SELECT number FROM round WHERE sequence <= ? ORDER BY number DESC LIMIT 1",
+            "SELECT number FROM round WHERE ?1 IS NULL OR sequence <= ?1 ORDER BY number DESC"
+            " LIMIT 1",
             at,
         )
         or 0
