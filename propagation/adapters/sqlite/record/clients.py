@@ -16,18 +16,15 @@ KEEP_BEFORE = (
     f"{', '.join(CONTENT)}"
     " FROM json_each(?) e CROSS JOIN client ON ref = e.value"
 )
-NOW = (
-    f"SELECT {', '.join(f'client.{name}' for name in COLUMNS.split(', '))} FROM json_each(?) e "
-    "CROSS JOIN client ON ref = e.value"
-)
-THEN = (
+# As the clients were at a sequence; where it is null, as they are.
+AS_OF = (
     "SELECT c.ref, c.kind, c.id, "
     + ", ".join(f"iif(b.ref IS NULL, c.{name}, b.{name})" for name in CONTENT)
     + " FROM json_each(?) e CROSS JOIN client c ON c.ref = e.value LEFT JOIN client_before b ON "
     "b.ref = c.ref AND b.until ="
     " (SELECT min(n.until) FROM client_before n WHERE n.ref = c.ref AND n.until > ?)"
+    " ORDER BY e.key"
 )
-
 CONTENTS = (
     f"SELECT {COLUMNS} FROM client WHERE ref IN (SELECT value FROM json_each(?1)) UNION ALL SELECT "
     f"b.ref, c.kind, c.id, {', '.join(f'b.{name}' for name in CONTENT)} FROM client_before b "
@@ -75,10 +72,7 @@ def clients_of(
     connection: sqlite3.Connection, refs: Sequence[int], as_of: int | None = None
 ) -> list[Client]:
     """Return clients in the order of `refs`; unknown refs are left out."""
-    if as_of is None:
-        rows = connection.execute(f"{NOW} ORDER BY e.key", (to_json(list(refs)),))
-    else:
-        rows = connection.execute(f"{THEN} ORDER BY e.key", (to_json(list(refs)), as_of))
+    rows = connection.execute(AS_OF, (to_json(list(refs)), as_of))
     return [_client(row) for row in rows.fetchall()]
 
 
