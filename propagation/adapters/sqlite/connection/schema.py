@@ -225,16 +225,14 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def _run_script(connection: sqlite3.Connection, script: str) -> None:
-    """Run all statements that lead to the newest schema, or none."""
-    try:
-        connection.executescript(
-            f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id={APPLICATION_ID};\n"
-            f"PRAGMA user_version={newest_version()};\nCOMMIT;"
-        )
-    except sqlite3.Error:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+    """Run all statements that lead to the newest schema.
+
+    If one fails, none counts once the connection is closed.
+    """
+    connection.executescript(
+        f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id={APPLICATION_ID};\n"
+        f"PRAGMA user_version={newest_version()};\nCOMMIT;"
+    )
 
 
 @contextmanager
