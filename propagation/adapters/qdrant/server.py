@@ -216,20 +216,19 @@ async def put_in_use(
     Raises:
         IncompatibleSettings: The server has collections of other applications with this prefix.
     """
-    standing = await collections_in_use(client, prefix)
-    replaced = {standing[collection] for collection in names if collection in standing}
+    replaced = set((await collections_in_use(client, prefix)).values())
     steps: list[models.AliasOperations] = [
         models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=found.alias_name))
         for found in (await client.get_aliases()).aliases
         if found.collection_name in replaced
     ]
-    for collection, name in names.items():
-        steps += [
-            models.CreateAliasOperation(
-                create_alias=models.CreateAlias(collection_name=name, alias_name=alias)
-            )
-            for alias in (f"{prefix}-{collection}", aliases[collection])
-        ]
+    steps += [
+        models.CreateAliasOperation(
+            create_alias=models.CreateAlias(collection_name=name, alias_name=alias)
+        )
+        for collection, name in names.items()
+        for alias in (f"{prefix}-{collection}", aliases[collection])
+    ]
     try:
         with translate_errors():
             await client.update_collection_aliases(steps)
