@@ -77,7 +77,6 @@ class Database:
         self._by_thread: defaultdict[int, Reader] = defaultdict(lambda: Reader(self.path))
         self._opened = contextlib.ExitStack()
         self.after_commit = BackgroundWork()
-        self._place: os.stat_result
 
     def open(self) -> None:
         """Lock the file, check and migrate its schema, and start the threads.

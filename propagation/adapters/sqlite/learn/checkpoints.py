@@ -48,7 +48,11 @@ class SqliteCheckpoints(SqlitePart):
         parts = _parts(checkpoint)
         while some := list(islice(parts, PARTS_AT_ONCE)):
             await self._put_parts(id_, some)
-        await self._database.write(_into_the_file, alone=True)
+        # now: otherwise a later commit would move the log into the file, while someone waits
+        await self._database.write(
+            lambda connection: connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone(),
+            alone=True,
+        )
         return StagedCheckpoint(id_, checkpoint.sequence)
 
     @writes_under_lease
@@ -131,14 +135,6 @@ def publish_checkpoint(connection: sqlite3.Connection, id_: int) -> None:
         " WHERE complete AND barrier), 0)",
         (id_,),
     )
-
-
-def _into_the_file(connection: sqlite3.Connection) -> None:
-    """Move the log into the file now.
-
-    Otherwise a later commit would do it, while someone waits.
-    """
-    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
 def _check_staged(changed: sqlite3.Cursor) -> None:

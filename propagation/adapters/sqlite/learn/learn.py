@@ -156,10 +156,9 @@ class SqliteLearn(SqliteCheckpoints):
 
 def put_epoch(connection: sqlite3.Connection, epoch: Epoch, sequence: int) -> None:
     """Insert an epoch."""
-    opened = epoch.model_copy(update={"sequence": sequence})
     connection.execute(
         f"INSERT INTO epoch ({EPOCH}) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        tuple(opened.model_dump().values()),
+        tuple({**epoch.model_dump(), "sequence": sequence}.values()),
     )
 
 

@@ -316,18 +316,18 @@ def findings(connection: sqlite3.Connection, *, thorough: bool = True) -> list[s
         Empty if the database is sound.
     """
     look = "integrity_check" if thorough else "quick_check"
-    found = [
+    damage = [
         f"the file is damaged: {row[0]}; restore it from a back-up"
         for row in connection.execute(f"PRAGMA {look}({FINDINGS_A_QUESTION})")
         if row[0] != "ok"
     ]
-    if found:
-        return found
-    for text, question in QUESTIONS:
-        found.extend(
-            text.format(*row)
-            for row in connection.execute(f"{question} LIMIT {FINDINGS_A_QUESTION}")
-        )
+    if damage:
+        return damage
+    found = [
+        text.format(*row)
+        for text, question in QUESTIONS
+        for row in connection.execute(f"{question} LIMIT {FINDINGS_A_QUESTION}")
+    ]
     if thorough:
         found.extend(islice(_unreadable_texts(connection), FINDINGS_A_QUESTION))
     return found

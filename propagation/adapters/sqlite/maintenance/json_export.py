@@ -148,9 +148,8 @@ class _Lines:
 
     def head(self) -> tuple[int, int, Tables]:
         """Return (schema, rows, columns by table)."""
-        value = self._next()
         try:
-            head = value["propagation"]
+            head = self._next()["propagation"]
             form, schema, rows, tables = (
                 head[name] for name in ("form", "schema", "rows", "tables")
             )

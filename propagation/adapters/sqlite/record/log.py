@@ -37,7 +37,6 @@ class SqliteLog(SqlitePart):
         sequence, user, item, negative, seed, day = (
             np.array(column, np.int64) for column in columns
         )
-        entries = _entries(connection, after, through)
         return LogSlice(
             interactions=Interactions(
                 sequence=sequence,
@@ -48,7 +47,7 @@ class SqliteLog(SqlitePart):
                 seed=seed.view(np.uint64),
                 day=day,
             ),
-            entries=tuple(entries),
+            entries=tuple(_entries(connection, after, through)),
             through=max(through, after),
         )
 
