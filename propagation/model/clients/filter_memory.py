@@ -67,19 +67,7 @@ class FilterMemory:
         Args:
             held: Attributes of each router.
         """
-        factors = [1.0] * count
-        for rule in self.rules:
-            named = rule.attribute
-            matching = (
-                {router for router in range(count) if named in held.get(router, ())}
-                if named is not None
-                else set()
-            )
-            if rule.router is not None and rule.router < count:
-                matching.add(rule.router)
-            for router in matching:
-                factors[router] *= rule.factor
-        return [min(max(factor, FACTOR_MIN), FACTOR_MAX) for factor in factors]
+        return [self.factor_for(router, held.get(router, ())) for router in range(count)]
 
     def with_rule(self, rule: FilterRule) -> "FilterMemory":
         """Add a rule, or replace the one with the same target.
