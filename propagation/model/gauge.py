@@ -38,8 +38,3 @@ class Gauge(Term):
     without: float
     standard_error: float | None
     course: Sequence[GaugePoint]
-
-    @property
-    def difference(self) -> float:
-        """How much propagation adds to N@10."""
-        return self.with_propagation - self.without

@@ -84,7 +84,7 @@ async def users_with_the_word(engine):
     return [
         ref
         for ref, text in (await engine.store.load_texts(refs())).items()
-        if "theremin 77" in text.profile.text
+        if "theremin 77" in str(text.profile.lines)
     ]
 
 

@@ -128,11 +128,6 @@ class Profile:
     next_id: int = 1
 
     @property
-    def text(self) -> str:
-        """The lines, joined."""
-        return "\n".join(line.text for line in self.lines)
-
-    @property
     def attributes(self) -> frozenset[str]:
         """All attributes of the lines."""
         return frozenset(name for line in self.lines for name in line.attributes)

@@ -62,12 +62,10 @@ class ReasonClaim:
 
     Attributes:
         token: Fences a worker that comes back late.
-        expires: Milliseconds of the store's clock.
     """
 
     token: int
     worker: str
-    expires: int
     work: tuple[ReasonWork, ...]
 
 

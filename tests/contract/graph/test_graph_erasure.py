@@ -252,8 +252,8 @@ async def test_texts_that_may_cite_are_found_and_rewritten(store):
         erasure(ANN, rows, rewritten=[text(BOB, 1, "cleaned")], texts=[text(BOB, 2, "new")]),
         checkpoint(3, barrier=True),
     )
-    assert (await store.load_texts([BOB]))[BOB].profile.text == "new"
-    assert (await store.text_at(BOB, sequences[1])).profile.text == "cleaned"
+    assert (await store.load_texts([BOB]))[BOB].profile.lines[0].text == "new"
+    assert (await store.text_at(BOB, sequences[1])).profile.lines[0].text == "cleaned"
 
 
 async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_however_it_is_written(

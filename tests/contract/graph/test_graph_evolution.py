@@ -171,7 +171,7 @@ async def test_everything_goes_live_at_one_sequence_and_comes_back(lived, opened
         for change in await store.pending_changes(0, 99)
         if change.collection == Collection.USERS
     ] == [(ANN, 1)], "the index is to be updated"
-    assert (await store.load_texts([ANN]))[ANN].profile.text == "likes jazz", (
+    assert (await store.load_texts([ANN]))[ANN].profile.lines[0].text == "likes jazz", (
         "the rewritten text is read"
     )
     assert (await store.text_at(ANN, run.sequence)).profile.version == 1, "and is of this sequence"

@@ -130,7 +130,7 @@ async def test_a_claim_committed_in_parts_holds_the_rest_until_the_last(store, s
     await store.commit_reasoned(
         claim, [reasoned(sequences[0], text(user(0), 1, "first"))], more=True
     )
-    assert (await store.load_texts([user(0)]))[user(0)].profile.text == "first"
+    assert (await store.load_texts([user(0)]))[user(0)].profile.lines[0].text == "first"
     assert await store.claim_reason("b", 10, 1_000) is None
     await store.commit_reasoned(
         claim, [reasoned(sequences[1]), reasoned(sequences[2], text(user(0), 2, "second"))]
@@ -176,7 +176,7 @@ async def test_a_claim_that_expired_is_taken_over_and_the_late_commit_refused(
     with pytest.raises(LeaseLost):
         await store.commit_reasoned(late, [reasoned(sequences[0], text(user(0), 1, "late"))])
     await store.commit_reasoned(taken, [reasoned(sequences[0], text(user(0), 1, "quick"))])
-    assert (await store.load_texts([user(0)]))[user(0)].profile.text == "quick"
+    assert (await store.load_texts([user(0)]))[user(0)].profile.lines[0].text == "quick"
     with pytest.raises(LeaseLost):
         await store.commit_reasoned(taken, [])
 
@@ -203,9 +203,9 @@ async def test_several_versions_of_one_client_in_one_commit(store, sequences):
         reasoned(sequences[0], text(user(0), 1, "heard"), text(user(0), 2, "kept")),
         reasoned(sequences[2], text(user(0), 3, "later")),
     )
-    assert (await store.text_at(user(0), sequences[0])).profile.text == "kept"
+    assert (await store.text_at(user(0), sequences[0])).profile.lines[0].text == "kept"
     assert (await store.text_at(user(0), sequences[1])).profile.version == 2
-    assert (await store.text_at(user(0), sequences[5])).profile.text == "later"
+    assert (await store.text_at(user(0), sequences[5])).profile.lines[0].text == "later"
     assert await store.text_at(user(0), sequences[0] - 1) is None
     with pytest.raises(VersionClash):
         await store.commit_texts([text(user(0), 3)], [], sequences[5])
@@ -314,7 +314,7 @@ async def test_what_succeeds_late_is_a_dead_letter_no_more_and_what_fails_again_
         (letters[2], f"no answer to {letters[2]}"),
     ]
     assert await store.text_at(user(1), late - 1) is None
-    assert (await store.text_at(user(1), late)).profile.text == "late"
+    assert (await store.text_at(user(1), late)).profile.lines[0].text == "late"
     assert await store.reasoned_through() == await store.learned_through()
     assert claimed(await store.claim_dead_letters("a", 9, 1_000)) == letters[1:]
 
@@ -337,7 +337,7 @@ async def test_texts_of_any_version(store, sequences):
     found = await store.texts_of_versions(
         [(user(0), 1), (user(1), 1), (user(0), 1), (user(0), 3), (user(7), 1)]
     )
-    assert {key: then.profile.text for key, then in found.items()} == {
+    assert {key: then.profile.lines[0].text for key, then in found.items()} == {
         (user(0), 1): "first",
         (user(1), 1): "other",
     }

@@ -79,7 +79,9 @@ async def test_what_ended_goes_and_what_lives_stays(store):
     assert await store.oldest_kept() == 0, "before, everything is kept"
     assert await prune(store, through) > 0, "something is dropped"
     assert await store.oldest_kept() == through, "the watermark moves"
-    assert (await store.load_texts([ANN]))[ANN].profile.text == "third", "the current text stays"
+    assert (await store.load_texts([ANN]))[ANN].profile.lines[0].text == "third", (
+        "the current text stays"
+    )
     assert await store.text_at(ANN, sequences[1]) is None, "an older text goes"
     assert (await store.router_version(3, 1), (await store.router_version(3, 2)).version) == (
         None,
@@ -100,7 +102,7 @@ async def test_what_ended_goes_and_what_lives_stays(store):
 async def test_nothing_younger_goes(store):
     sequences, (_, second, _) = await lived(store)
     await prune(store, sequences[1])
-    assert (await store.text_at(ANN, sequences[1])).profile.text == "second"
+    assert (await store.text_at(ANN, sequences[1])).profile.lines[0].text == "second"
     assert [found.sequence for found in await store.gradients(Module.ROUTER, 3, 0, 9)] == [
         sequences[2]
     ]
@@ -177,7 +179,7 @@ async def test_pruning_goes_on_after_a_restart(store, opened):
     await begin_to_prune(store, through)
     store = await opened()
     assert await prune(store, through) > 0
-    assert (await store.load_texts([ANN]))[ANN].profile.text == "third"
+    assert (await store.load_texts([ANN]))[ANN].profile.lines[0].text == "third"
 
 
 async def test_a_message_that_is_merged_while_it_is_dropped_stays(store):

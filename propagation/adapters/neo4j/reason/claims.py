@@ -77,18 +77,17 @@ class Neo4jClaims(StorePart):
             sequences = await choose(transaction, claims)
             if not sequences:
                 return None
-            token, expires = last_token + 1, now + ttl_ms
+            token = last_token + 1
             await transaction.execute(
                 "reason/claims/create_claim",
                 token=token,
                 worker=worker,
-                expires=expires,
+                expires=now + ttl_ms,
                 work=list(sequences),
             )
             return ReasonClaim(
                 token=token,
                 worker=worker,
-                expires=expires,
                 work=tuple(await _load_work(transaction, sequences)),
             )
 

@@ -83,14 +83,12 @@ class SqliteClaims(SqlitePart):
     ) -> ReasonClaim | None:
         if not sequences:
             return None
-        expires = self._clock.now_ms() + ttl_ms
         token = next_number(connection, "claim")
         connection.execute(
-            "INSERT INTO claim VALUES (?, ?, ?, ?)", (token, worker, expires, to_json(sequences))
+            "INSERT INTO claim VALUES (?, ?, ?, ?)",
+            (token, worker, self._clock.now_ms() + ttl_ms, to_json(sequences)),
         )
-        return ReasonClaim(
-            token=token, worker=worker, expires=expires, work=tuple(_work(connection, sequences))
-        )
+        return ReasonClaim(token=token, worker=worker, work=tuple(_work(connection, sequences)))
 
     @writes
     def renew_claims(

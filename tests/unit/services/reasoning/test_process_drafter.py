@@ -167,7 +167,7 @@ async def test_a_text_that_somebody_else_wrote_meanwhile_is_gone_on_with(engine)
     await engine.store.commit_texts([edited], (), await engine.store.recorded_through())
     await push(engine, 200, 24)
     assert await all_is_reasoned(engine)
-    assert "Written elsewhere." in (await engine.store.load_texts([ref]))[ref].profile.text
+    assert "Written elsewhere." in str((await engine.store.load_texts([ref]))[ref].profile.lines)
 
 
 @pytest.mark.slow

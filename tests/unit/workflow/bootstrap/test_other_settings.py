@@ -122,7 +122,7 @@ async def test_of_data_whose_index_is_behind(tmp_path, settings, policy):
         assert engine.index_maintenance.repaired == 0
         assert not engine.index_maintenance.problem
         (late,) = await engine.store.find_refs([ClientKey(kind=ClientKind.ITEM, id="late3")])
-        assert "Record 3" in (await engine.store.load_texts([late]))[late].profile.text
+        assert "Record 3" in str((await engine.store.load_texts([late]))[late].profile.lines)
 
 
 @pytest.mark.parametrize("bootstrapped", [True, False])

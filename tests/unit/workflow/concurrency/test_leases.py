@@ -128,7 +128,7 @@ class Prolonged:
 
 
 def claim(token):
-    return ReasonClaim(token=token, worker="slow", expires=0, work=())
+    return ReasonClaim(token=token, worker="slow", work=())
 
 
 async def test_a_claim_that_ended_meanwhile_does_not_keep_others_from_being_prolonged(caplog):

@@ -243,7 +243,7 @@ async def test_where_a_later_part_clashes_the_earlier_ones_stay_and_the_rest_is_
     await engine.drain()
     assert len(made) > 3, "one of them was in vain"
     profile = await profile_of(engine)
-    assert "Written elsewhere." in profile.text
+    assert "Written elsewhere." in str(profile.lines)
     assert profile.attributes == {"opera", "jazz", "folk", "dub"}
     assert engine.vectors.has_version(ref, profile.version)
 
@@ -369,7 +369,7 @@ async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even
     engine.reasoner.mute = False
     assert await again.describe() == 1
     [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.ITEM, id="Blue")])
-    assert "Kind of Green" in (await engine.store.load_texts([ref]))[ref].profile.text
+    assert "Kind of Green" in str((await engine.store.load_texts([ref]))[ref].profile.lines)
     assert await again.describe() == 0
 
 
