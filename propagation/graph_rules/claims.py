@@ -11,24 +11,6 @@ from propagation.model import ClientKind, LeaseLost, ReasonClaim, ReasonWork, re
 LOOK_AHEAD = 8
 
 
-@dataclass(frozen=True, slots=True)
-class PendingInteraction:
-    """An interaction that is learned and not reasoned yet."""
-
-    sequence: int
-    user: int
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimedInteraction:
-    """The participants of an interaction and its weight."""
-
-    sequence: int
-    user: int
-    item: int
-    weight: float
-
-
 @dataclass(frozen=True)
 class DrawColumns:
     """The draws that learn stored in one block.
@@ -69,7 +51,7 @@ def pending_to_fetch(limit: int, claimed: int) -> int:
 
 
 def choose_interactions(
-    pending: Iterable[PendingInteraction], claimed: Collection[int], limit: int
+    pending: Iterable[Sequence[int]], claimed: Collection[int], limit: int
 ) -> list[int]:
     """Choose the oldest interactions that a new claim may take.
 
@@ -77,16 +59,17 @@ def choose_interactions(
     the later ones of its user.
 
     Args:
-        pending: The oldest ones, by sequence.
+        pending: (sequence, user) of the oldest ones that are learned and not reasoned yet, by
+            sequence.
         claimed: Sequences that other claims hold.
     """
     chosen: list[int] = []
     blocked_users: set[int] = set()
-    for interaction in pending:
-        if interaction.sequence in claimed or interaction.user in blocked_users:
-            blocked_users.add(interaction.user)
+    for sequence, user in pending:
+        if sequence in claimed or user in blocked_users:
+            blocked_users.add(user)
         elif len(chosen) < limit:
-            chosen.append(interaction.sequence)
+            chosen.append(sequence)
     return chosen
 
 
@@ -115,27 +98,28 @@ def drawn_items(draws: Iterable[Draw]) -> list[int]:
 
 
 def reason_work(
-    interactions: Iterable[ClaimedInteraction],
+    interactions: Iterable[tuple[int, int, int, float]],
     draws: Mapping[int, Draw],
     known_items: Collection[int],
 ) -> list[ReasonWork]:
     """Combine claimed interactions with their draws.
 
     Args:
+        interactions: (sequence, user, item, weight) of each.
         known_items: Those of `drawn_items` that were not forgotten since. An interaction whose
             negative was forgotten is reasoned without a prediction.
     """
     works = []
-    for interaction in interactions:
-        draw = draws[interaction.sequence]
+    for sequence, user, item, weight in interactions:
+        draw = draws[sequence]
         known = draw.negative in known_items
         works.append(
             ReasonWork(
-                sequence=interaction.sequence,
-                user=interaction.user,
-                item=interaction.item,
+                sequence=sequence,
+                user=user,
+                item=item,
                 negative=draw.negative if known else None,
-                weight=interaction.weight,
+                weight=weight,
                 score_positive=draw.score_positive if known else None,
                 score_negative=draw.score_negative if known else None,
             )

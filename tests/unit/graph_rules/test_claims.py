@@ -3,10 +3,8 @@
 import numpy as np
 
 from propagation.graph_rules.claims import (
-    ClaimedInteraction,
     Draw,
     DrawColumns,
-    PendingInteraction,
     choose_interactions,
     drawn_items,
     pending_to_fetch,
@@ -19,16 +17,12 @@ ANN, BOB = 0, 1
 FIRST_ITEM, SECOND_ITEM = ref_of(ClientKind.ITEM, 0), ref_of(ClientKind.ITEM, 1)
 
 
-def pending(*pairs):
-    return [PendingInteraction(sequence, user) for sequence, user in pairs]
-
-
 def test_the_oldest_interactions_are_chosen_up_to_the_limit():
-    assert choose_interactions(pending((1, ANN), (2, BOB), (3, ANN)), set(), 2) == [1, 2]
+    assert choose_interactions([(1, ANN), (2, BOB), (3, ANN)], set(), 2) == [1, 2]
 
 
 def test_a_claimed_interaction_blocks_the_later_ones_of_its_user():
-    assert choose_interactions(pending((1, ANN), (2, BOB), (3, ANN), (4, BOB)), {1}, 9) == [2, 4]
+    assert choose_interactions([(1, ANN), (2, BOB), (3, ANN), (4, BOB)], {1}, 9) == [2, 4]
 
 
 def test_a_store_looks_further_ahead_only_where_claims_exist():
@@ -52,7 +46,7 @@ def test_draws_are_read_from_the_block_that_covers_them():
 
 def test_work_carries_the_negative_and_both_scores():
     (work,) = reason_work(
-        [ClaimedInteraction(5, ANN, FIRST_ITEM, 2.0)],
+        [(5, ANN, FIRST_ITEM, 2.0)],
         {5: Draw(SECOND_ITEM, 0.5, 0.25)},
         [SECOND_ITEM],
     )
@@ -61,7 +55,5 @@ def test_work_carries_the_negative_and_both_scores():
 
 
 def test_a_forgotten_negative_leaves_nothing_to_predict_against():
-    (work,) = reason_work(
-        [ClaimedInteraction(5, ANN, FIRST_ITEM, 1.0)], {5: Draw(SECOND_ITEM, 0.5, 0.25)}, []
-    )
+    (work,) = reason_work([(5, ANN, FIRST_ITEM, 1.0)], {5: Draw(SECOND_ITEM, 0.5, 0.25)}, [])
     assert (work.negative, work.score_positive, work.score_negative) == (None, None, None)

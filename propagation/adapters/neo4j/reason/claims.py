@@ -11,9 +11,7 @@ from propagation.adapters.neo4j.learn.learn import draw_columns
 from propagation.adapters.neo4j.reason.texts import create_gradients, create_texts, text_row
 from propagation.adapters.shared.reason_rows import authors_of
 from propagation.graph_rules.claims import (
-    ClaimedInteraction,
     Draw,
-    PendingInteraction,
     check_claimed,
     choose_interactions,
     drawn_items,
@@ -52,9 +50,7 @@ class Neo4jClaims(StorePart):
                 through=claims.learned,
                 limit=pending_to_fetch(limit, len(claims.claimed)),
             )
-            return choose_interactions(
-                (PendingInteraction(*row) for row in pending), claims.claimed, limit
-            )
+            return choose_interactions(pending, claims.claimed, limit)
 
         return await self._claim(worker, ttl_ms, choose)
 
@@ -166,4 +162,4 @@ async def _load_work(transaction: Transaction, sequences: Sequence[int]) -> list
         sequences=list(sequences),
         drawn=drawn_items(draws.values()),
     )
-    return reason_work((ClaimedInteraction(*row) for row in interactions), draws, set(known_items))
+    return reason_work(interactions, draws, set(known_items))

@@ -25,10 +25,8 @@ from propagation.adapters.sqlite.reason.reasoned_rows import (
 )
 from propagation.adapters.sqlite.reason.texts import bodies_of
 from propagation.graph_rules.claims import (
-    ClaimedInteraction,
     Draw,
     DrawColumns,
-    PendingInteraction,
     check_claimed,
     choose_interactions,
     drawn_items,
@@ -53,9 +51,7 @@ class SqliteClaims(SqlitePart):
     ) -> ReasonClaim | None:
         claimed = self._end_expired(connection)
         pending = _pending(connection, pending_to_fetch(limit, len(claimed)))
-        chosen = choose_interactions(
-            [PendingInteraction(*row) for row in pending], set(claimed), limit
-        )
+        chosen = choose_interactions(pending, set(claimed), limit)
         return self._claim(connection, worker, ttl_ms, chosen)
 
     @writes
@@ -163,7 +159,7 @@ def _work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[Reas
         "SELECT json_group_array(ref) FROM json_each(?) e CROSS JOIN client ON ref = e.value",
         to_json(drawn_items(draws.values())),
     )
-    return reason_work([ClaimedInteraction(*row) for row in rows], draws, set(known_items))
+    return reason_work(rows, draws, set(known_items))
 
 
 def _draws(connection: sqlite3.Connection, sequences: Sequence[int]) -> dict[int, Draw]:
