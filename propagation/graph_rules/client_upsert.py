@@ -12,11 +12,9 @@ class Upsert:
 
     Attributes:
         changed: The clients to store, with their new content, in the order of their first change.
-        created: The refs of those among them that are new.
     """
 
     changed: Sequence[Client]
-    created: Collection[int]
     _outcomes: Sequence[ClientOutcome]
 
     def outcomes(self, sequence: int) -> list[ClientOutcome]:
@@ -55,13 +53,9 @@ def merge_changes(
         known: The clients that the graph has.
         created: The refs of the clients in `keys_to_create`.
     """
-    before = {
-        **known,
-        **{key: Client(ref=ref, key=key) for key, ref in created.items()},
-    }
-    clients = dict(before)
+    clients = {**known, **{key: Client(ref=ref, key=key) for key, ref in created.items()}}
     new = set(created)
-    touched: dict[ClientKey, None] = {}
+    touched: dict[ClientKey, Client] = {}
     outcomes = []
     for change in changes:
         key = change.key
@@ -69,7 +63,6 @@ def merge_changes(
         is_changed = key in new or after != clients[key]
         outcomes.append(ClientOutcome(after.ref, after.sequence, key in new, is_changed))
         if is_changed:
-            touched[key] = None
-        clients[key] = after
+            touched[key] = clients[key] = after
         new.discard(key)
-    return Upsert([clients[key] for key in touched], frozenset(created.values()), outcomes)
+    return Upsert(list(touched.values()), outcomes)

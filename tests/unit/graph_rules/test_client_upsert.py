@@ -33,7 +33,6 @@ def test_a_client_is_created_by_its_first_change_alone():
     assert keys_to_create(changes, KNOWN) == [RED]
     upsert = merge_changes(changes, KNOWN, {RED: 3})
     assert [client.title for client in upsert.changed] == ["Red"]
-    assert upsert.created == {3}
     assert facts(upsert) == [(3, True, True, 9), (3, False, False, 9), (3, False, True, 9)]
 
 

@@ -94,8 +94,8 @@ class Neo4jRecords(Neo4jLog):
                 return upsert.outcomes(0)
             touched = [client.ref for client in upsert.changed]
             sequence = await append_entry(transaction, end, EntryKind.CLIENTS, touched)
-            new = [client for client in upsert.changed if client.ref in upsert.created]
-            old = [client for client in upsert.changed if client.ref not in upsert.created]
+            new = [client for client in upsert.changed if client.key in created]
+            old = [client for client in upsert.changed if client.key not in created]
             await create_clients(transaction, new, sequence)
             await update_clients(transaction, old, sequence)
             await set_log_end(transaction, end)
