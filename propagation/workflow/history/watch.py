@@ -8,7 +8,6 @@ unread for too long.
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple
 
 from propagation.model import EvolutionRun, NumberedMerge, Round, RouterVersion
 from propagation.ports import GraphStore
@@ -64,11 +63,8 @@ class Position:
     evolution: int = 0
 
 
-class PositionedEvent(NamedTuple):
-    """An event, and the watcher's position after it."""
-
-    event: WatchEvent
-    position: Position
+PositionedEvent = tuple[WatchEvent, Position]
+"""An event, and the watcher's position after it."""
 
 
 @dataclass
@@ -100,7 +96,7 @@ class Watcher:
 
     def _advance(self, event: WatchEvent, position: Position) -> PositionedEvent:
         self.position = position
-        return PositionedEvent(event, position)
+        return event, position
 
     async def _rounds(self) -> AsyncIterator[PositionedEvent]:
         if {WatchEventKind.ROUND, WatchEventKind.MESSAGE}.isdisjoint(self.kinds):
