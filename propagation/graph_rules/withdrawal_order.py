@@ -75,8 +75,9 @@ OF_ERASURES = frozenset(
 
 def withdrawal_steps(withdrawal: Withdrawal) -> list[WithdrawalStep]:
     """List the steps of a withdrawal, in their order."""
-    erases = withdrawal.erased is not None
-    return [step for step in WithdrawalStep if erases or step not in OF_ERASURES]
+    return [
+        step for step in WithdrawalStep if withdrawal.erased is not None or step not in OF_ERASURES
+    ]
 
 
 def counted_attributes(

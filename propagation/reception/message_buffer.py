@@ -130,7 +130,11 @@ class WaitingMessages:
 
         It is the message that was the router's current one at that round.
         """
-        ends = {(window.router, window.until) for window in self._all_windows()}
+        ends = {
+            (window.router, window.until)
+            for windows in self._windows.values()
+            for window in windows
+        }
         return sorted(ends.union(*self._firsts.values()))
 
     def own_windows(self, current: Mapping[RouterRound, SentMessage]) -> list[Window]:
@@ -138,7 +142,11 @@ class WaitingMessages:
 
         For each of them the newest message that does not must be looked up.
         """
-        newest = ((window, _newest_in(window, current)) for window in self._all_windows())
+        newest = (
+            (window, _newest_in(window, current))
+            for windows in self._windows.values()
+            for window in windows
+        )
         return sorted(window for window, sent in newest if sent and sent.lone_sender == window.ref)
 
     def choose(
@@ -184,10 +192,6 @@ class WaitingMessages:
                 newest[sent.router] = sent
         by_round = sorted(newest.values(), key=lambda sent: (-sent.round, sent.router))
         return [(sent.router, sent.version) for sent in by_round]
-
-    def _all_windows(self) -> Iterator[Window]:
-        for windows in self._windows.values():
-            yield from windows
 
 
 def _windows(receiver: Receiver, through: int) -> Iterator[Window]:
