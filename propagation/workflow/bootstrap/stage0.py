@@ -104,7 +104,6 @@ class Stage0:
                     return None
                 self.learner.mark_ahead()
                 epoch = await self._open_epoch(lease, on_step)
-                self.rounds.trigger.expect_first()
                 await self.learner.reload()
             on_step("embedding profiles, attributes and routers")
             await self.index_maintenance.reindex()

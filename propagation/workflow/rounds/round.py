@@ -56,7 +56,6 @@ class RoundTrigger:
     store: GraphStore
     settings: WorkflowSettings
     described: Callable[[int], int]
-    _first_published: bool = False
 
     async def is_due(self, clients: int) -> bool:
         """Tell whether enough of all `clients` have changed."""
@@ -68,25 +67,21 @@ class RoundTrigger:
         last = await self.store.last_round()
         after = last.boundary if last else 0
         through = max(after, self.described(await self.store.reasoned_through()))
-        if not self._first_published:
-            if await self._lacks_first(last):
-                everyone = sorted(await self.store.text_versions())
-                return PendingChanges(everyone, after=0, through=through, first=True)
-            self._first_published = True
+        if await self._lacks_first(last):
+            everyone = sorted(await self.store.text_versions())
+            return PendingChanges(everyone, after=0, through=through, first=True)
         changed = await self.store.changed_clients(after, through)
         return PendingChanges(changed, after=after, through=through)
 
-    def expect_first(self) -> None:
-        """Check again for an epoch whose first round is not published."""
-        self._first_published = False
-
     async def _lacks_first(self, last: Round | None) -> bool:
-        current = await self.store.current_epoch()
-        if current is None or (last is not None and last.sequence > current.sequence):
+        """Tell whether the newest bootstrap's first round is not published.
+
+        A process may have opened an epoch, and died before that round.
+        """
+        epochs = await self.store.epochs()
+        if not epochs:
             return False
-        era = next(
-            (epoch for epoch in await self.store.epochs() if epoch.number == current.era), current
-        )
+        era = next((epoch for epoch in epochs if epoch.number == epochs[-1].era), epochs[-1])
         return last is None or last.sequence <= era.sequence
 
 
@@ -131,8 +126,6 @@ class PropagationRound:
             LeaseHeld: Another process runs one.
         """
         async with self._leases.require(ROUND_LEASE) as lease:
-            # Another process may have opened an epoch, and died before its first round.
-            self.trigger.expect_first()
             # Under the lease, so that another process' round cannot come between.
             pending = await self.trigger.pending()
             perception = self._perception.by_centres() if pending.first else self.policy
