@@ -89,8 +89,11 @@ async def canonical_names(
     for row, name in enumerate(names):
         older = None
         if vectors[row].any():
-            older = _most_alike(name, await _read_stored(index, vectors[row]), least, likeness)
-            older = older or _most_alike(
+            stored = [
+                (str(hit.key), hit.score)
+                for hit in await index.nearest(Collection.ATTRIBUTES, vectors[row], NEAREST)
+            ]
+            older = _most_alike(name, stored, least, likeness) or _most_alike(
                 name, _among(fresh, names, vectors, vectors[row]), least, likeness
             )
         if older is None:
@@ -105,21 +108,12 @@ def _most_alike(name: str, near: Near, least: float, likeness: Likeness | None) 
     return near[best][0] if best is not None and alike[best] >= least else None
 
 
-async def _read_stored(index: VectorIndex, vector: F32) -> Near:
-    return [
-        (str(hit.key), hit.score)
-        for hit in await index.nearest(Collection.ATTRIBUTES, vector, NEAREST)
-    ]
-
-
 def _among(
     fresh: Sequence[int],
     names: Sequence[str],
     vectors: F32,
     vector: F32,
 ) -> Near:
-    if not fresh:
-        return []
     cosines = vectors[fresh] @ vector
     nearest = (
         np.argpartition(-cosines, NEAREST)[:NEAREST]

@@ -118,8 +118,6 @@ class AttributePerception:
 
         Those without one are left out.
         """
-        if not names:
-            return {}
         likeness = words_likeness if isinstance(self.embedder, FittableEmbedder) else None
         found = await canonical_names(
             self.index,
@@ -134,7 +132,7 @@ class AttributePerception:
         self, recounted: Mapping[str, Attribute], new: Sequence[str]
     ) -> list[Attribute]:
         """Give each new attribute the taste router of its nearest centre."""
-        routers = dict(zip(new, await self.by_centres().nearest(new), strict=True)) if new else {}
+        routers = dict(zip(new, await self.by_centres().nearest(new), strict=True))
         return [
             attribute.model_copy(update={"router": routers[name]}) if name in routers else attribute
             for name, attribute in recounted.items()
