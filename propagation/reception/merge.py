@@ -102,29 +102,31 @@ def apply_merge(
         **{(message.router, message.version): "filtered" for message in inbox.refused},
         **{(message.router, message.version): "fell out" for message in inbox.dropped},
     }
-    merged = [
-        MessageMerge(
-            ref=profile.ref,
-            profile_version=profile.version,
-            router=router,
-            router_version=version,
-            outcome=outcome,
-        )
-        for (router, version), outcome in outcomes.items()
-        if outcome != NO_ROOM
-    ]
-    after = ClientText(
-        profile=profile,
-        filter_memory=text.filter_memory,
-        watermark=last_round,
-        dropped=text.dropped + len(inbox.dropped),
+    return Reception(
+        text=ClientText(
+            profile=profile,
+            filter_memory=text.filter_memory,
+            watermark=last_round,
+            dropped=text.dropped + len(inbox.dropped),
+        ),
+        merged=[
+            MessageMerge(
+                ref=profile.ref,
+                profile_version=profile.version,
+                router=router,
+                router_version=version,
+                outcome=outcome,
+            )
+            for (router, version), outcome in outcomes.items()
+            if outcome != NO_ROOM
+        ],
+        messages=[
+            message
+            for message in inbox.messages
+            if answer.outcomes.get((message.router, message.version)) == MERGED_OUTCOME
+        ],
+        usage=answer.usage,
     )
-    took_part = [
-        message
-        for message in inbox.messages
-        if answer.outcomes.get((message.router, message.version)) == MERGED_OUTCOME
-    ]
-    return Reception(text=after, merged=merged, messages=took_part, usage=answer.usage)
 
 
 async def receive(
