@@ -18,7 +18,6 @@ from propagation.workflow.views import OFF
 
 ROUTERS_A_BANK = 5
 REASONS = 3
-BANKS = (BankName.SESSION, BankName.TASTE)
 WORDS = {
     Feature.POPULARITY: "many people chose it",
     Feature.RECENT: "it is being chosen a lot at the moment",
@@ -135,7 +134,9 @@ class Explainer:
             )
             routers = [
                 part
-                for bank, community, order in zip(BANKS, read.communities, strongest, strict=False)
+                for bank, community, order in zip(
+                    BankName, read.communities, strongest, strict=False
+                )
                 for part in _router_parts(bank, community, order[place], place, names)
             ]
             said = [

@@ -76,8 +76,7 @@ class ReasonerRanking:
         )
 
     async def _parties(self, refs: Sequence[int]) -> list[Party]:
-        found = await self.store.get_clients(sorted(set(refs)))
-        clients = {client.ref: client for client in found}
+        clients = {client.ref: client for client in await self.store.get_clients(sorted(set(refs)))}
         texts = await self.store.load_texts(refs)
         return [
             Party(

@@ -194,17 +194,14 @@ class Recommender:
         refs = await self._store.find_refs(
             [ClientKey(kind=ClientKind.ITEM, id=name) for name in ids]
         )
-        rows, unknown = [], []
-        for name, ref in zip(ids, refs, strict=True):
-            if (
-                ref is None
-                or index_of(ref) >= self._numbers.view.items
-                or self._catalogue.is_hidden(index_of(ref))
-            ):
-                unknown.append(name)
-            else:
-                rows.append(index_of(ref))
-        return np.array(rows, np.int64), unknown
+        rows = {
+            name: index_of(ref)
+            for name, ref in zip(ids, refs, strict=True)
+            if ref is not None
+            and index_of(ref) < self._numbers.view.items
+            and not self._catalogue.is_hidden(index_of(ref))
+        }
+        return np.array(list(rows.values()), np.int64), [name for name in ids if name not in rows]
 
     def _filter(
         self, request: RecommendRequest, candidates: NDArray[np.int64] | None

@@ -78,8 +78,9 @@ def count_session_users(view: NumbersView) -> list[int]:
     """
     active = np.flatnonzero(view.state.history_length[: view.users])
     trust = view.state.session.trust
-    counts = np.bincount(trust[active].argmax(axis=1), minlength=trust.shape[1])
-    return [int(count) for count in counts]
+    return [
+        int(count) for count in np.bincount(trust[active].argmax(axis=1), minlength=trust.shape[1])
+    ]
 
 
 def session_community(

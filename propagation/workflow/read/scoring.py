@@ -134,8 +134,9 @@ class CatalogueScorer:
     def read(self, view: NumbersView, requests: Sequence[ReadRequest]) -> list[ReadResult]:
         """Answer requests, in their order."""
         askers = [_asker(view, request) for request in requests]
-        lengths = view.state.history_length
-        cold = [bool(asker.user < 0 or not lengths[asker.user]) for asker in askers]
+        cold = [
+            bool(asker.user < 0 or not view.state.history_length[asker.user]) for asker in askers
+        ]
         newcomers = for_newcomers(view.combiner) if any(cold) else view.combiner
         combiners = [newcomers if is_cold else view.combiner for is_cold in cold]
         whole = [
