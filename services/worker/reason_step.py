@@ -101,7 +101,7 @@ async def run_beside_calls(
                 continue
             if _must_yield(context):
                 busy_seconds += elapsed
-                reasoning.end_early()
+                reasoning.drafting.end_early()
             if committed > signalled:
                 signalled = committed
                 context.progress.advance()

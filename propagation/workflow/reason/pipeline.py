@@ -136,10 +136,9 @@ class Pipeline:
             self._running.add(asyncio.create_task(self._run(claim)))
         if not self._running:
             return 0
-        room = len(self._running) < self.concurrency
         done, self._running = await asyncio.wait(
             self._running,
-            timeout=POLL_SECONDS if room else None,
+            timeout=POLL_SECONDS if len(self._running) < self.concurrency else None,
             return_when=asyncio.FIRST_COMPLETED,
         )
         return _count_successes(done) + len(self._running)

@@ -83,10 +83,6 @@ class Reasoning:
         """
         return len(self._run.done) if self._run else None
 
-    def end_early(self) -> None:
-        """Let the part under way be the last of its claim."""
-        self.drafting.end_early()
-
     async def step(self, limit: int = CLAIM) -> int:
         """Reason the next claim, at most for CLAIM_SECONDS.
 

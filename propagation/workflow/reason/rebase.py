@@ -48,7 +48,8 @@ def rebase_interaction(
             rebased.add(ref, describe_client(rebased.now[ref], draft.first_edits[ref], max_lines))
         current = rebased.now[ref]
         # What another writer has received meanwhile is not received again.
-        if current.watermark == inbox.text.watermark and inbox.messages:
+        is_waiting = current.watermark == inbox.text.watermark and inbox.messages
+        if is_waiting and not isinstance(merge, ReasonerFailed):
             moved = _receive(rebased, inbox, merge, current, last_round, max_lines)
         answer = _rebase_optimization(optimization, party, rebased.now[ref], moved)
         rebased.add(ref, optimize_client(rebased.now[ref], answer, max_lines))
@@ -58,7 +59,7 @@ def rebase_interaction(
 def _receive(
     rebased: Draft,
     inbox: Inbox,
-    merge: AnswerPart[MergeAnswer],
+    merge: MergeAnswer,
     current: ClientText,
     last_round: int,
     max_lines: int,
@@ -68,15 +69,13 @@ def _receive(
     Returns:
         The new ids of the lines that the merge adds.
     """
-    moved: Mapping[int, int] = {}
-    if not isinstance(merge, ReasonerFailed):
-        moved = _moved_ids(merge.edits, inbox.text.profile, current.profile)
-        edits = rebase_edits(merge.edits, inbox.text.profile, current.profile, {})
-        merge = replace(merge, edits=edits)
-    reception = apply_merge(replace(inbox, text=current), merge, last_round, max_lines)
+    base, now = inbox.text.profile, current.profile
+    answer = replace(merge, edits=rebase_edits(merge.edits, base, now, {}))
+    reception = apply_merge(replace(inbox, text=current), answer, last_round, max_lines)
     rebased.add(current.profile.ref, reception.text)
     rebased.merged.extend(reception.merged)
-    return moved
+    added = sum(isinstance(edit, AddLine) for edit in merge.edits)
+    return {base.next_id + place: now.next_id + place for place in range(added)}
 
 
 def _rebase_optimization(
@@ -132,9 +131,3 @@ def _check_rules(rules: Sequence[FilterRule], base: FilterMemory, current: Filte
         before = next((old for old in base.rules if old.target == rule.target), None)
         if before != next((old for old in current.rules if old.target == rule.target), None):
             raise EditClash(rule.router if rule.router is not None else 0)
-
-
-def _moved_ids(edits: Sequence[Edit], base: Profile, current: Profile) -> dict[int, int]:
-    """Map the ids of added lines from `base` to `current`."""
-    count = sum(isinstance(edit, AddLine) for edit in edits)
-    return {base.next_id + place: current.next_id + place for place in range(count)}

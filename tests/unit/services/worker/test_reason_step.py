@@ -18,6 +18,7 @@ class Reasoning:
     def __init__(self, size, part):
         self.committed, self.size, self.part = None, size, part
         self.ended = asyncio.Event()
+        self.drafting = self
 
     def end_early(self):
         self.size = 0

@@ -177,7 +177,7 @@ async def test_where_two_wrote_the_later_is_redone_on_the_newer_version(engine):
     await write_beside(engine, (await engine.store.load_texts([ref]))[ref])
     await engine.record(events("Blue"))
     await engine.drain()
-    assert "Written elsewhere." in (await profile_of(engine)).text
+    assert "Written elsewhere." in str((await profile_of(engine)).lines)
     assert (await profile_of(engine)).attributes == {"opera", "jazz"}
 
 
