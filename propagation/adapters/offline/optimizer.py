@@ -1,7 +1,5 @@
 """Edits and filter rules of one client after an interaction (eq. 9)."""
 
-from collections.abc import Sequence
-
 from propagation.adapters.offline.merge import HEARD_MAX, heard_lines
 from propagation.adapters.offline.own_lines import reinforce_audience, reinforce_choices
 from propagation.adapters.offline.sentences import list_names
@@ -10,13 +8,11 @@ from propagation.model import (
     ClientKind,
     DropLine,
     Edit,
-    FilterMemory,
     FilterRule,
     Line,
     Profile,
     ReasonWork,
     ReplaceLine,
-    RouterVersion,
     join_names,
 )
 from propagation.ports import OptimizeAnswer, Party
@@ -36,15 +32,15 @@ def optimize_client(
     room = max(1, room - sum(line.author is Author.CATALOGUE for line in party.profile.lines))
     if party.client.key.kind == ClientKind.USER:
         chosen = frozenset(list_names(other.client))
-        found = learn_attribute_rules(
-            party.filter_memory, party.profile, chosen, _own(party.profile), work.sequence
-        )
         return OptimizeAnswer(
             edits=[
                 *reinforce_choices(work, party, other, room),
                 *age_heard_lines(party.profile, chosen),
             ],
-            rules=_rules(work, reward, party, chosen, found),
+            rules=[
+                *learn_router_rules(work, reward, party, chosen),
+                *learn_attribute_rules(work, party, chosen),
+            ],
         )
     taste = _own(other.profile)
     if party.client.ref == work.item:
@@ -53,30 +49,15 @@ def optimize_client(
                 *reinforce_audience(work, party, other, room),
                 *age_heard_lines(party.profile, taste),
             ],
-            rules=_rules(work, reward, party, taste),
+            rules=learn_router_rules(work, reward, party, taste),
         )
     if reward:
         return OptimizeAnswer(edits=())
     # What a wrongly preferred item heard promised too much, unless it speaks of the reader's taste.
     return OptimizeAnswer(
         edits=age_heard_lines(party.profile, frozenset()),
-        rules=_rules(work, reward, party, taste),
+        rules=learn_router_rules(work, reward, party, taste),
     )
-
-
-def _rules(
-    work: ReasonWork,
-    reward: int | None,
-    party: Party,
-    chosen: frozenset[str],
-    found: Sequence[FilterRule] = (),
-) -> list[FilterRule]:
-    if reward is None:
-        return list(found)
-    learned = learn_router_rules(
-        party.filter_memory, party.profile, party.messages, chosen, reward, work.sequence
-    )
-    return [*learned, *found]
 
 
 def _own(profile: Profile) -> frozenset[str]:
@@ -100,29 +81,27 @@ def age_heard_lines(profile: Profile, chosen: frozenset[str]) -> list[Edit]:
             if chosen.intersection(line.attributes)
             else line.weight * FADED
         )
-        if weight < STALE_BELOW:
-            edits.append(DropLine(id=line.id))
-        else:
-            edits.append(ReplaceLine(line=line.with_changes(weight=weight)))
+        edits.append(
+            DropLine(id=line.id)
+            if weight < STALE_BELOW
+            else ReplaceLine(line=line.with_changes(weight=weight))
+        )
     return edits
 
 
 def learn_router_rules(
-    memory: FilterMemory,
-    profile: Profile,
-    messages: Sequence[RouterVersion],
-    chosen: frozenset[str],
-    reward: int,
-    sequence: int,
+    work: ReasonWork, reward: int | None, party: Party, chosen: frozenset[str]
 ) -> list[FilterRule]:
-    """Learn from a prediction which communities to believe.
+    """Learn from a prediction, if there was one, which communities to believe.
 
     A message that fits what was chosen is believed more after a right prediction; one that does not
     fit is believed less after a wrong one.
     """
+    if reward is None:
+        return []
     rules = []
-    heard = heard_lines(profile) if messages else {}
-    for message in messages:
+    heard = heard_lines(party.profile) if party.messages else {}
+    for message in party.messages:
         line = heard.get((message.router, message.version))
         if line is None:
             continue
@@ -130,17 +109,12 @@ def learn_router_rules(
         if fits == bool(reward):
             new = FilterRule(router=message.router, factor=1.0, text="")
             about = f"what the {message.name} community passes on"
-            change = RAISE if fits else LOWER
-            rules.append(_change_rule(memory, new, change, about, sequence))
+            rules.append(_change_rule(work, party, new, RAISE if fits else LOWER, about))
     return rules
 
 
 def learn_attribute_rules(
-    memory: FilterMemory,
-    profile: Profile,
-    chosen: frozenset[str],
-    own: frozenset[str],
-    sequence: int,
+    work: ReasonWork, party: Party, chosen: frozenset[str]
 ) -> list[FilterRule]:
     """Learn which attributes' news to let in.
 
@@ -148,16 +122,17 @@ def learn_attribute_rules(
     that went stale without a choice is worth less.
     """
     rules = []
-    for line in _heard(profile):
-        found = next((name for name in line.attributes if name in chosen and name not in own), None)
+    new_to_it = chosen - _own(party.profile)
+    for line in _heard(party.profile):
+        found = next((name for name in line.attributes if name in new_to_it), None)
         if found is not None:
-            rules.append(_attribute_rule(memory, found, RAISE, sequence))
+            rules.append(_attribute_rule(work, party, found, RAISE))
         elif (
             not chosen.intersection(line.attributes)
             and line.weight * FADED < STALE_BELOW
             and line.attributes
         ):
-            rules.append(_attribute_rule(memory, line.attributes[0], LOWER, sequence))
+            rules.append(_attribute_rule(work, party, line.attributes[0], LOWER))
     return rules
 
 
@@ -165,24 +140,24 @@ def _heard(profile: Profile) -> list[Line]:
     return [line for line in profile.lines if line.author is Author.RECEPTION]
 
 
-def _attribute_rule(memory: FilterMemory, name: str, change: float, sequence: int) -> FilterRule:
+def _attribute_rule(work: ReasonWork, party: Party, name: str, change: float) -> FilterRule:
     new = FilterRule(attribute=name, factor=1.0, text="")
-    return _change_rule(memory, new, change, f"news of {join_names([name])}", sequence)
+    return _change_rule(work, party, new, change, f"news of {join_names([name])}")
 
 
 def _change_rule(
-    memory: FilterMemory, new: FilterRule, change: float, about: str, sequence: int
+    work: ReasonWork, party: Party, new: FilterRule, change: float, about: str
 ) -> FilterRule:
     """Change the rule with the target of a new one; without one, start from the new one."""
-    old = next((rule for rule in memory.rules if rule.target == new.target), new)
+    old = next((rule for rule in party.filter_memory.rules if rule.target == new.target), new)
     factor = old.factor * change
     return FilterRule(
         router=old.router,
         attribute=old.attribute,
         factor=factor,
         text=_advice(factor, about),
-        evidence=(*old.evidence, sequence)[-EVIDENCE:],
-        age=sequence,
+        evidence=(*old.evidence, work.sequence)[-EVIDENCE:],
+        age=work.sequence,
     )
 
 
