@@ -73,8 +73,7 @@ def _bucket(token: str) -> int:
 
 
 def _counts(text: str) -> dict[int, int]:
-    tokens = TOKEN.findall(text.casefold())
-    return Counter(_bucket(token) for token in tokens if token not in STOP)
+    return Counter(_bucket(token) for token in TOKEN.findall(text.casefold()) if token not in STOP)
 
 
 def _frequencies(

@@ -48,12 +48,11 @@ def decide(case: RouterCase) -> RouterDecision:
         )
     readers = case.praised + case.blamed
     if case.choices and case.blamed >= BLAMED * readers:
-        standing = {name: float(count) for name, count in case.choices.items()}
         return RouterDecision(
             EvolutionKind.REWRITE,
             f"{case.blamed} of {readers} readers chose something else: says more of what they "
             "chose",
-            (_text(case, standing, case.choices),),
+            (_text(case, case.choices, case.choices),),
         )
     return RouterDecision(None, f"{case.praised} of {readers} readers chose what it spoke of")
 

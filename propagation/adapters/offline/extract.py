@@ -18,18 +18,14 @@ LISTED = 5
 
 def extract_lines(client: Client) -> Sequence[Edit]:
     """Write at most two lines: the categories, and how the description begins."""
-    if not client.has_text:
-        return ()
-    texts = [_heading(client)]
-    if client.description:
-        texts.append(shorten(" ".join(html.unescape(client.description).split())))
-    names = list_names(client)
+    description = " ".join(html.unescape(client.description).split())
+    texts = (_heading(client), shorten(description))
     return [
         AddLine(
             line=Line(
                 id=0,
                 text=text,
-                attributes=names if place == 0 else (),
+                attributes=list_names(client) if place == 0 else (),
                 weight=CATALOGUE_WEIGHT,
                 author=Author.CATALOGUE,
             )

@@ -115,8 +115,8 @@ def merge_messages(party: Party, room: int) -> MergeAnswer:
             outcomes[message.router, message.version] = (
                 "filtered" if message.attributes else "empty"
             )
-            continue
-        found.append(_heard(message, factor, own))
+        else:
+            found.append(_heard(message, factor, own))
     groups = _group(sorted(found, key=lambda heard: -heard.value))
     for place, group in enumerate(groups):
         for heard in group:

@@ -148,9 +148,12 @@ def _closest(profile: Profile, names: Sequence[str]) -> Line | None:
 
     Of equals, the first one is found.
     """
-    own = [line for line in profile.lines if line.author is Author.INTERACTION]
-    best = max(own, key=lambda line: _overlap(line, names), default=None)
-    return best if best is not None and _overlap(best, names) >= LEAST_OVERLAP else None
+    near = [
+        line
+        for line in profile.lines
+        if line.author is Author.INTERACTION and _overlap(line, names) >= LEAST_OVERLAP
+    ]
+    return max(near, key=lambda line: _overlap(line, names), default=None)
 
 
 def _overlap(line: Line, names: Sequence[str]) -> float:

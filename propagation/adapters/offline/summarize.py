@@ -19,27 +19,18 @@ def summarize_router(
 ) -> str:
     """Write a router's message of at most 60 words, which says first what sets it apart."""
     special = rank_by_distinctiveness(standing, common)[:APART]
-    usual = _usual(special, standing)
-    parts = [_standing_sentence(special, usual)]
+    largest = sorted(standing, key=lambda name: (-standing[name], name))[:USUAL]
+    usual = [name for name in largest if name not in special]
+    message = _standing_sentence(special, usual)
     turning = [
         one
         for one in rank_by_distinctiveness(arrived, _shares(standing))
         if one not in special and one not in usual
     ][:ARRIVED]
     if turning:
-        parts.append(f"{TURNS[router % len(TURNS)]} {join_names(turning)}.")
-    message = " ".join(parts)
+        message += f" {TURNS[router % len(TURNS)]} {join_names(turning)}."
     titles = [quote(plain_title(title)) for title in examples[:EXAMPLES]]
     return fit_titles(message, titles, " Seen around {}.", MESSAGE_MAX_WORDS)
-
-
-def _usual(special: Sequence[str], standing: Mapping[str, float]) -> list[str]:
-    """Return what it has most of, apart from what sets it apart."""
-    return [
-        name
-        for name in sorted(standing, key=lambda name: (-standing[name], name))[:USUAL]
-        if name not in special
-    ]
 
 
 def _standing_sentence(special: Sequence[str], usual: Sequence[str]) -> str:
