@@ -1,4 +1,4 @@
-"""A prompt: its name, version, instructions, and the parts of its answer."""
+"""A prompt: its label, its instructions, and the parts of its answer."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -25,15 +25,15 @@ WRAPPERS = 8
 
 @dataclass(frozen=True)
 class Prompt:
-    """Instructions and their version, which is recorded with everything that they made."""
+    """Instructions of one version.
 
-    name: str
-    version: int
+    Attributes:
+        label: The name and the version, as `merge@3`; it is recorded with everything that the
+            instructions made.
+    """
+
+    label: str
     instructions: str
-
-    @property
-    def label(self) -> str:
-        return f"{self.name}@{self.version}"
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,13 @@ def _shape(model: type[BaseModel], *, bounded: bool) -> dict[str, Any]:
     their own get those of a line, a name and a few names.
     """
     schema = model.model_json_schema()
-    definitions = schema.get("$defs", {})
 
     def bounds(node: Mapping[str, Any], **usual: int) -> dict[str, Any]:
         return {**usual, **_those(node, *BOUNDS)} if bounded else {}
 
     def walk(node: Any, chars: int = TEXT_CHARS) -> Any:
         if "$ref" in node:
-            return walk(definitions[node["$ref"].rsplit("/", 1)[1]])
+            return walk(schema["$defs"][node["$ref"].rsplit("/", 1)[1]])
         if node.get("type") == "object":
             return {
                 "type": "object",

@@ -39,8 +39,7 @@ from propagation.ports import OptimizeAnswer, Party
 
 CLIENT_TOKENS = 260
 PROMPT = Prompt(
-    "backward",
-    3,
+    "backward@3",
     f"{RULES}\n{GRADIENT_HOW}Then carry out what you ask of each client:\n{EDIT_HOW}{RULE_HOW}",
 )
 NAMES = ("user", "chosen", "passed")

@@ -29,8 +29,7 @@ GRADIENTS, NAMES = 20, 8
 REASON_WORDS, TOKENS = 25, 450
 TEXTS = {"keep": 0, "split": 2, "merge": 1, "rewrite": 1}
 PROMPT = Prompt(
-    "evolve",
-    3,
+    "evolve@3",
     RULES
     + """
 The router in the data speaks for a community of users and items. `says` is its message; `helped` and `misled` count the readers for

@@ -21,8 +21,7 @@ from propagation.model import LINE_MAX_WORDS, AddLine, Author, Client, Edit, Lin
 LINES, WEIGHT = 2, 2.0
 TOKENS_A_CLIENT = 150
 PROMPT = Prompt(
-    "extract",
-    2,
+    "extract@2",
     RULES
     + """
 Each client in the data is an item of a catalogue or a user, with what is said of it. Write its first profile as `lines`, one or

@@ -19,7 +19,7 @@ from propagation.adapters.openai.prompts import merge, predict
 from propagation.ports import Party
 
 PROMPT = Prompt(
-    "forward", 3, f"{RULES}\n{merge.HOW}\nWith what was taken in, answer too:\n{predict.HOW}"
+    "forward@3", f"{RULES}\n{merge.HOW}\nWith what was taken in, answer too:\n{predict.HOW}"
 )
 NAMES = ("user", "candidate_1", "candidate_2")
 

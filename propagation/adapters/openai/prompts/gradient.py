@@ -32,7 +32,7 @@ profile should keep or change; where it has `messages`, `filter_gradient`, the s
 - In `heard`, for each message: its name as `message`; `helped`, whether it spoke of what was chosen; `gradient`, at most 12
 words on what its community should say differently.
 """
-PROMPT = Prompt("gradient", 2, RULES + "\n" + GRADIENT_HOW)
+PROMPT = Prompt("gradient@2", RULES + "\n" + GRADIENT_HOW)
 
 
 class ProfileCredit(Answer):

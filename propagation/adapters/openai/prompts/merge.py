@@ -35,7 +35,7 @@ only one marked (heard). `text`: at most 25 words on what is heard of its taste 
 `attributes`: 1 to 4 short names, in lower case, of the concepts in the text.
 Leave both empty where nothing concerns it.
 """
-PROMPT = Prompt("merge", 3, RULES + "\n" + HOW)
+PROMPT = Prompt("merge@3", RULES + "\n" + HOW)
 
 
 class Reception(Answer, stands_for="edits"):

@@ -47,8 +47,8 @@ MET = (
     RULES
     + "\n`outcome` says what happened to `client`, and `gradients` what it should do about it. Answer:\n"
 )
-PROFILE = Prompt("optimizer_profile", 3, MET + EDIT_HOW)
-FILTER = Prompt("optimizer_filter", 3, MET + RULE_HOW)
+PROFILE = Prompt("optimizer_profile@3", MET + EDIT_HOW)
+FILTER = Prompt("optimizer_filter@3", MET + RULE_HOW)
 
 
 WEIGHS = {

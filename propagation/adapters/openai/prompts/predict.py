@@ -22,7 +22,7 @@ TOKENS, WHY_CHARS = 200, 600
 HOW = """`prediction`: which of the two candidates the user would choose next, by the profiles. First `why`, 40 to 60 words that
 weigh what speaks for each; then `choice`: 1 for candidate_1, 2 for candidate_2. Their order says nothing.
 """
-PROMPT = Prompt("predict", 2, RULES + "\n" + HOW)
+PROMPT = Prompt("predict@2", RULES + "\n" + HOW)
 
 
 class Choice(Answer, stands_for="choice"):

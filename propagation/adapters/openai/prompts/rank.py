@@ -28,8 +28,7 @@ from propagation.ports import Party
 TOKENS, TOKENS_A_CANDIDATE = 60, 8
 LINES, CANDIDATES = 3, 1_000
 PROMPT = Prompt(
-    "rank",
-    2,
+    "rank@2",
     RULES
     + """
 Rank the candidates by how likely the user is to choose each next, by the profiles. `order`: the number of every candidate once,

@@ -25,8 +25,7 @@ NAME_WORDS, TEXT_WORDS = 6, 60
 STANDING, ARRIVED, EXAMPLES = 8, 12, 3
 TOKENS_A_ROUTER = 150
 PROMPT = Prompt(
-    "summarize",
-    3,
+    "summarize@3",
     RULES
     + """
 Each router in the data speaks for a community of users and items: `called` is its name, `before` what it said last, `stands_for`
