@@ -139,7 +139,7 @@ class OpenAIEmbedder(EndpointAdapter):
         return unit_rows(vectors)
 
     async def _look_up(self, text: str) -> NDArray[np.float32] | None:
-        if hash(text) in self._refused:
+        if not text.strip() or hash(text) in self._refused:
             return np.zeros(self.dimension, np.float32)
         blob = await self._cache.get(self._key(text))
         if blob is None or len(blob) != 4 * self.dimension:

@@ -93,7 +93,7 @@ class Endpoint:
         self.key = key
         self.client = ModelClient(options, key)
         self._refused: set[str] = set()
-        self._takes_system: bool | None = None
+        self._takes_system = False  # as long as no system message was answered
         self._role_lock = asyncio.Lock()
         self._most_tokens = MOST_TOKENS
         self._pause_reason = ""
@@ -126,15 +126,12 @@ class Endpoint:
             self.client.complete,
         )
         async with self.shutdown.allow_call():
-            response = await self._retry(call, attempts or self.options.attempts)
-        if self._takes_system is None and messages[0]["role"] == SYSTEM:
-            self._takes_system = SYSTEM not in self._refused
-        return response
+            return await self._retry(call, attempts or self.options.attempts)
 
-    async def embeddings(self, model: str, texts: Sequence[str]) -> Sequence[Embedding]:
+    async def embeddings(self, texts: Sequence[str]) -> Sequence[Embedding]:
         """Get the server's embeddings as in Response, unchecked. Raises as `chat` does."""
         async with self.shutdown.allow_call():
-            response = await self._retry(self._embedding(model, texts), self.options.attempts)
+            response = await self._retry(self._embedding(texts), self.options.attempts)
         return response.vectors
 
     @property
@@ -150,8 +147,8 @@ class Endpoint:
         """Try a call until it is answered or given up."""
         usage, attempts, omitted = NO_USAGE, 0, set[str]()
         while True:
-            outcome = await self._try(call)
-            usage += outcome.usage
+            outcome, spent = await self._try(call)
+            usage += spent
             if not isinstance(outcome, Failure):
                 return replace(outcome, usage=usage)
             if outcome.parameter == "response_format":
@@ -189,30 +186,33 @@ class Endpoint:
         This is asked only while it is unknown whether the model takes system messages. Some servers
         do not tell. If neither question is answered, it stays unknown.
         """
-        messages = call.parameters(call).get("messages")
-        if not (failure.unexplained and self._takes_system is None and has_system(messages)):
+        if not (failure.unexplained and has_system(call.parameters(call))):
             return False
         async with self._role_lock:
-            if self._takes_system is None and await self._answers(self._ping(PING_WITH_SYSTEM)):
-                self._takes_system = True
-            if self._takes_system is None and await self._answers(self._ping(PING)):
-                self._takes_system = False
+            if self._roles_unknown:
+                await self._answers(self._ping(PING_WITH_SYSTEM))
+            if self._roles_unknown and await self._answers(self._ping(PING)):
                 self._refused.add(SYSTEM)
-        if self._takes_system is None and failure.then == "never":
+        if self._roles_unknown and failure.then == "never":
             raise EndpointUnavailable(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
         return SYSTEM in self._refused
 
+    @property
+    def _roles_unknown(self) -> bool:
+        """Whether nothing tells yet if the model takes system messages."""
+        return not self._takes_system and SYSTEM not in self._refused
+
     async def _alive(self, call: Call) -> bool:
         """Find out whether the endpoint answers anything at all of this kind."""
-        if call.is_chat:
-            return await self._answers(self._ping(PING))
-        return await self._answers(self._embedding(call.parameters(call)["model"], [PLAIN_TEXT]))
+        smallest = self._ping(PING) if call.is_chat else self._embedding([PLAIN_TEXT])
+        return await self._answers(smallest)
 
     async def _answers(self, call: Call) -> bool:
         try:
-            return not isinstance(await self._try(call), Failure)
+            outcome, _ = await self._try(call)
         except ReasonerUnavailable:
             return False
+        return not isinstance(outcome, Failure)
 
     def _ping(self, messages: Messages) -> Call:
         return Call(
@@ -223,13 +223,20 @@ class Endpoint:
             self.client.complete,
         )
 
-    def _embedding(self, model: str, texts: Sequence[str]) -> Call:
-        parameters = {"model": model, "input": list(texts), "encoding_format": "float"}
+    def _embedding(self, texts: Sequence[str]) -> Call:
+        parameters = {
+            "model": self.options.embeddings.model,
+            "input": list(texts),
+            "encoding_format": "float",
+        }
         tokens = sum(map(tokens_in, texts))
         return Call("embed@1", tokens, 0, lambda _: parameters, self.client.embed, is_chat=False)
 
-    async def _try(self, call: Call) -> Response | Failure:
+    async def _try(self, call: Call) -> tuple[Response | Failure, Usage]:
         """Make one attempt and count it.
+
+        Returns:
+            What came of it, and what it cost.
 
         Raises:
             ReasonerUnavailable: The breaker is open, a budget is spent, or the service stops.
@@ -256,7 +263,7 @@ class Endpoint:
         self._learn(outcome, parameters)
         with suppress(PropagationError):  # the cost is written down after a later call, then
             await self.ledger.save()
-        return replace(outcome, usage=usage)
+        return outcome, usage
 
     async def _send(self, call: Call, parameters: dict[str, Any]) -> Response | Failure:
         try:
@@ -300,6 +307,7 @@ class Endpoint:
                 requested_pause(outcome.headers, 0.0),
                 "its answer says that nothing is left of a rate",
             )
+            self._takes_system = self._takes_system or has_system(parameters)
             self.breaker.record_answer()
             self.limiter.restore()
             return
@@ -307,7 +315,7 @@ class Endpoint:
             self.limiter.reduce()
         self._pause(outcome.pause, outcome.reason)
         roles_unknown = outcome.unexplained and not self._takes_system
-        if outcome.counts and not (roles_unknown and has_system(parameters.get("messages"))):
+        if outcome.counts and not (roles_unknown and has_system(parameters)):
             self.breaker.record_failure(outcome.reason)
         if outcome.parameter and outcome.parameter != "response_format":
             self._refused.add(outcome.parameter)

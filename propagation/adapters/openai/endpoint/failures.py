@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from time import time
-from typing import Literal
+from typing import Any, Literal
 
 from openai import APIConnectionError, APIStatusError, APITimeoutError
 
 from propagation.adapters.openai.endpoint.client import NoAnswer, error_message
-from propagation.model import NO_USAGE, Usage
 
 CONTEXT = (
     "context_length_exceeded",
@@ -42,15 +41,13 @@ LONGEST_ASKED = 120.0
 AFTER_TIMEOUT = 1.0
 
 
-NextStep = Literal["again", "never", "later"]
-"""again: try again. never: this question gets no answer. later: no question gets one now."""
-
-
 @dataclass(frozen=True)
 class Failure:
     """A failed attempt.
 
     Attributes:
+        then: again: it is tried again; never: this question gets no answer; later: no question gets
+            one now.
         pause: Seconds in which no call should begin.
         counts: The endpoint may be ill.
         parameter: One of ours that the server does not take; SYSTEM for messages of that role.
@@ -61,11 +58,10 @@ class Failure:
         unexplained: It does not say what is wrong with the question, if anything is.
         answering: An answer was under way, which servers charge for.
         slow: Nothing was answered in time.
-        usage: What the attempt cost.
     """
 
     reason: str
-    then: NextStep
+    then: Literal["again", "never", "later"]
     pause: float = 0.0
     counts: bool = True
     parameter: str = ""
@@ -76,10 +72,9 @@ class Failure:
     unexplained: bool = False
     answering: bool = False
     slow: bool = False
-    usage: Usage = NO_USAGE
 
 
-def classify_failure(error: Exception, parameters: Mapping[str, object]) -> Failure:
+def classify_failure(error: Exception, parameters: Mapping[str, Any]) -> Failure:
     """Decide how to take an error of the client."""
     if isinstance(error, APITimeoutError | TimeoutError):
         return Failure("timed out", "again", pause=AFTER_TIMEOUT, slow=True)
@@ -102,7 +97,7 @@ def classify_failure(error: Exception, parameters: Mapping[str, object]) -> Fail
 
 
 def _of_status(
-    status: int, message: str, headers: Mapping[str, str], sent: Mapping[str, object]
+    status: int, message: str, headers: Mapping[str, str], sent: Mapping[str, Any]
 ) -> Failure:
     reason = f"{status}: {message}" if message else str(status)
     lowered = message.lower()
@@ -125,7 +120,7 @@ def _of_status(
     return Failure(reason, "never", counts=status == 501, unexplained=status in (400, 413, 422))
 
 
-def _find_refusal(reason: str, lowered: str, sent: Mapping[str, object]) -> Failure | None:
+def _find_refusal(reason: str, lowered: str, sent: Mapping[str, Any]) -> Failure | None:
     """Find the part of a question that a server's error refuses.
 
     It is found by the words of the error.
@@ -146,14 +141,14 @@ def _find_refusal(reason: str, lowered: str, sent: Mapping[str, object]) -> Fail
             sure=True,
         )
     named = next((name for name in sent if name not in QUESTION and name in lowered), "")
-    if not named and ROLES.search(lowered) and has_system(sent.get("messages")):
+    if not named and ROLES.search(lowered) and has_system(sent):
         named = SYSTEM
     return Failure(reason, "again", counts=False, parameter=named) if named else None
 
 
-def has_system(messages: object) -> bool:
-    """Return whether a message has the role of the system."""
-    return isinstance(messages, list) and any(one["role"] == SYSTEM for one in messages)
+def has_system(parameters: Mapping[str, Any]) -> bool:
+    """Return whether a message among the parameters has the role of the system."""
+    return any(message["role"] == SYSTEM for message in parameters.get("messages", ()))
 
 
 def requested_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:
