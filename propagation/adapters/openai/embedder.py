@@ -52,23 +52,17 @@ class OpenAIEmbedder(EndpointAdapter):
             ReasonerGaveUp: The server embeds nothing at all.
             IncompatibleSettings: The vectors have another length than the settings say.
         """
-        out = np.zeros((len(texts), self.dimension), np.float32)
-        places: dict[str, list[int]] = {}
-        for place, text in enumerate(texts):
-            if text.strip():
-                plain = (
-                    text[:TEXT_CHARS].encode("utf-8", "replace").decode()
-                )  # a lone surrogate is no text on the wire
-                places.setdefault(plain, []).append(place)
-        kept = await asyncio.gather(*map(self._look_up, places))
-        vectors = dict(zip(places, kept, strict=True))
+        # a lone surrogate is no text on the wire
+        plain = [text[:TEXT_CHARS].encode("utf-8", "replace").decode() for text in texts]
+        different = dict.fromkeys(plain)
+        kept = await asyncio.gather(*map(self._look_up, different))
+        vectors = dict(zip(different, kept, strict=True))
         missing = [text for text, vector in vectors.items() if vector is None]
         for start in range(0, len(missing), TEXTS_PER_CALL):
             part = missing[start : start + TEXTS_PER_CALL]
             vectors.update(zip(part, await self._embed_call(part), strict=True))
-        for text, rows in places.items():
-            out[rows] = vectors[text]
-        return out
+        rows = [vectors[text] for text in plain]
+        return np.array(rows, np.float32).reshape(len(texts), self.dimension)
 
     async def _embed_call(self, part: Sequence[str]) -> NDArray[np.float32]:
         """Embed and keep one call's texts.
@@ -114,7 +108,7 @@ class OpenAIEmbedder(EndpointAdapter):
         Returns:
             Unit vectors [len(part), dimension] in the order of the texts.
         """
-        answer = await self.endpoint.embeddings(self._model, part)
+        answer = await self.endpoint.embeddings(part)
         by_place = {
             place if one.place is None else one.place: one.vector
             for place, one in enumerate(answer)
