@@ -40,7 +40,6 @@ from services.worker.worker import Worker
 if TYPE_CHECKING:
     from services.monitoring.monitor import Monitor
 
-THREAD_SWITCH_SECONDS = 0.0005
 SLOW_START_SECONDS = 10.0
 log = structlog.get_logger()
 
@@ -126,7 +125,7 @@ async def running(
         refuse_open_address(settings.server, settings.monitoring.host)
         refuse_taken_port(settings.monitoring.host.strip("[]"), settings.monitoring.port)
     # So that the numbers' thread answers reads between the steps of reasoning.
-    sys.setswitchinterval(THREAD_SWITCH_SECONDS)
+    sys.setswitchinterval(0.0005)
     collect_garbage_rarely()
     return_large_arrays()
     stopping = stopping or asyncio.Event()

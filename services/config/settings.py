@@ -18,7 +18,6 @@ from propagation.model import Term
 from propagation.workflow.settings import WorkflowSettings
 from services.config.cron import Calendar
 
-BUFFER_OF_LANGUAGE_MODEL = 3
 URL = "^https?://[^ ]+$"
 
 
@@ -172,7 +171,7 @@ class Settings(Term):
         """Shrink an unset buffer to 3 messages for a language model."""
         if info.data.get("reasoner") != "openai" or "buffer" in workflow.model_fields_set:
             return workflow
-        return workflow.model_copy(update={"buffer": BUFFER_OF_LANGUAGE_MODEL})
+        return workflow.model_copy(update={"buffer": 3})
 
     @property
     def graph_file(self) -> Path | None:

@@ -28,8 +28,6 @@ OTHER_VARIABLES = frozenset(
     PREFIX + name
     for name in ("CONFIG", "ADDRESS", "TOKEN", "TLS", "TLS_CA", "TLS_CERTIFICATE", "TLS_KEY")
 )
-DEFAULT = "default"
-MASK = "**********"
 PASSWORD_IN_URL = re.compile(r"(\w://[^/\s:@]*:)\S*@")
 
 
@@ -134,7 +132,9 @@ def load_settings(
                 f"policy is {policy.value!r} ({policy.source}): must be one of "
                 + ", ".join(ROUTING_POLICIES)
             )
-    sources = {key: entries[key].source if key in entries else DEFAULT for key in setting_fields()}
+    sources = {
+        key: entries[key].source if key in entries else "default" for key in setting_fields()
+    }
     return LoadedSettings(_validate(entries), sources)
 
 
@@ -259,4 +259,4 @@ def _mask(value: object) -> object:
     """Hide a secret, and a password within a URL (http://name:password@host)."""
     if isinstance(value, SecretStr):
         return str(value)
-    return PASSWORD_IN_URL.sub(rf"\1{MASK}@", value) if isinstance(value, str) else value
+    return PASSWORD_IN_URL.sub(r"\1**********@", value) if isinstance(value, str) else value

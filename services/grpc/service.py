@@ -16,9 +16,6 @@ from services.grpc.handlers.watch_propagation import WatchPropagationHandler
 from services.grpc.interceptor import CallInterceptor
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["PropagationService"].full_name
-KEEPALIVE_MS = 120_000
-SHORTEST_PING_MS = 10_000
-CALLS_A_CONNECTION = 1_000
 
 
 class PropagationService(
@@ -57,12 +54,12 @@ def new_server(
     server = grpc.aio.server(
         interceptors=[interceptor],
         options=[
-            ("grpc.max_concurrent_streams", CALLS_A_CONNECTION),
+            ("grpc.max_concurrent_streams", 1_000),
             ("grpc.max_receive_message_length", max_message_bytes),
             ("grpc.max_send_message_length", max_message_bytes),
             ("grpc.so_reuseport", 0),
-            ("grpc.keepalive_time_ms", KEEPALIVE_MS),
-            ("grpc.http2.min_recv_ping_interval_without_data_ms", SHORTEST_PING_MS),
+            ("grpc.keepalive_time_ms", 120_000),
+            ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
         ],
     )
     pb_grpc.add_PropagationServiceServicer_to_server(service, server)

@@ -32,8 +32,6 @@ MAX_HEAD_BYTES = 16 << 10
 REQUEST_SECONDS = 10.0
 MAX_DEAD_LETTERS = 100_000
 STORE_DEADLINE_SECONDS = 3.0
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-PATH = "/metrics"
 # Metrics show what the status shows.
 PERMISSION = f"{SERVICE_PREFIX}GetStatus"
 # The exporter reads them from the environment itself.
@@ -70,7 +68,8 @@ async def metrics_endpoint(
                 host = (writer.get_extra_info("peername") or ("",))[0]
                 status, body = await _answer(head, f"ip:[{host}]:0", admission, text)
                 writer.write(
-                    f"HTTP/1.1 {status}\r\nContent-Type: {CONTENT_TYPE}\r\n"
+                    f"HTTP/1.1 {status}\r\n"
+                    "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
                     f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
                     + body
                 )
@@ -96,7 +95,7 @@ async def _answer(
     words = head[0].split(" ")
     if len(words) != 3 or words[0] not in ("GET", "HEAD"):
         return "405 Method Not Allowed", b"GET only\n"
-    if words[1].partition("?")[0] != PATH:
+    if words[1].partition("?")[0] != "/metrics":
         return "404 Not Found", b"only /metrics is here\n"
     headers = [
         (name.strip().lower(), value.strip())

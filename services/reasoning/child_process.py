@@ -31,14 +31,13 @@ from services.reasoning.process_drafter import (
 from services.runtime.process import collect_garbage_rarely
 
 PART = 64
-NICENESS = 10
 PIPE_BYTES = 1 << 20
 log = logging.getLogger(__name__)
 
 
 def main() -> None:
     """Draft claims until the service closes the pipe."""
-    os.nice(NICENESS)  # calls go first
+    os.nice(10)  # calls go first
     collect_garbage_rarely()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

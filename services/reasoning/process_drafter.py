@@ -22,7 +22,6 @@ from services.runtime.bound_process import bound_command
 
 UNREAD_BYTES = 64 << 20
 CLOSING_SECONDS = 5.0
-PART_TIMEOUT_SECONDS = 30.0
 LENGTH_BYTES = 8
 # Asks the child to end its claim with the part under way. A process that does not handle this
 # signal yet is not ended by it.
@@ -72,7 +71,7 @@ class ProcessDrafter:
         self._unread = False
         self._length: int | None = None
         self._timeout: asyncio.Timeout | None = None
-        self.part_timeout = PART_TIMEOUT_SECONDS
+        self.part_timeout = 30.0
 
     async def draft(
         self, works: Sequence[ReasonWork], seconds: float, is_awaited: Callable[[], bool]

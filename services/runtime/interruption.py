@@ -9,10 +9,8 @@ from types import FrameType
 
 from propagation.forced_exit import clean_up_now
 
-CUT_OFF = b"propagation: not stopped in time: cut off; what was acknowledged is stored\n"
 INTERRUPTED = 130
 FORCED_SECONDS = 1.5
-SHOW_CURSOR = "\x1b[?25h"
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -56,10 +54,13 @@ class Interruption:
         time.sleep(FORCED_SECONDS)
         if self._drain_seconds:
             time.sleep(self._drain_seconds)
-            os.write(sys.stderr.fileno(), CUT_OFF)
+            os.write(
+                sys.stderr.fileno(),
+                b"propagation: not stopped in time: cut off; what was acknowledged is stored\n",
+            )
         clean_up_now()
         if sys.stderr.isatty():
-            os.write(sys.stderr.fileno(), SHOW_CURSOR.encode())  # a progress bar hides it
+            os.write(sys.stderr.fileno(), b"\x1b[?25h")  # show the cursor: a progress bar hides it
         os._exit(self.exit_code)
 
 

@@ -10,8 +10,6 @@ import time
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
-PACKAGE = "preference-propagation"
-GC_THRESHOLDS = (2_000, 250, 1_000)
 LARGE_BYTES = 1 << 20
 M_MMAP_THRESHOLD, M_TRIM_THRESHOLD = -3, -1  # of glibc's malloc.h
 
@@ -37,7 +35,7 @@ def process_name() -> str:
 def release() -> str:
     """Return the installed package's version; "0+source" when run from the sources."""
     try:
-        return version(PACKAGE)
+        return version("preference-propagation")
     except PackageNotFoundError:
         return "0+source"
 
@@ -50,7 +48,7 @@ def collect_garbage_rarely() -> None:
     interaction's time (0.7 of 1.9 ms, ML-100k). Now the young generation is scanned after 2,000
     new objects (about a millisecond) and older ones after half a million.
     """
-    gc.set_threshold(*GC_THRESHOLDS)
+    gc.set_threshold(2_000, 250, 1_000)
 
 
 def return_large_arrays() -> None:

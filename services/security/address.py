@@ -14,8 +14,6 @@ from services.config.settings import ServerSettings
 from services.runtime.errors import NotLoopback, PortTaken
 from services.security.tls import server_credentials
 
-NETWORK_BITS = 64
-
 
 def refuse_open_address(server: ServerSettings, host: str | None = None) -> None:
     """Refuse an address that other machines reach without TLS and a token.
@@ -52,7 +50,7 @@ def network_of(peer: str) -> str:
         return host
     if address.ipv4_mapped is not None:
         return str(address.ipv4_mapped)
-    return str(ipaddress.ip_network((address, NETWORK_BITS), strict=False))
+    return str(ipaddress.ip_network((address, 64), strict=False))
 
 
 def bind(server: grpc.aio.Server, settings: ServerSettings) -> str:

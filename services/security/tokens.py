@@ -17,7 +17,6 @@ from propagation.errors import PropagationError
 from services.runtime.atomic_file import write_atomically
 from services.security.roles import Role
 
-SECRET_BYTES = 32
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 HASH = re.compile(r"[0-9a-f]{64}")
 HEADER = (
@@ -61,7 +60,7 @@ def new_token(
     Returns:
         The secret for the caller, and the entry for the file.
     """
-    secret = secrets.token_urlsafe(SECRET_BYTES)
+    secret = secrets.token_urlsafe(32)
     return f"{name}.{secret}", Token(name, frozenset(roles), _hash(secret), expires)
 
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 LOOKS, PAUSE_SECONDS = 3, 1.0
-RESTORE = "restore a back-up, or export what is readable"
 FREE_LEAST = 256 << 20
 
 
@@ -110,7 +109,12 @@ def _attempt(look: Callable[[], list[Finding]]) -> list[Finding]:
 def _stored(sentence: str) -> Finding:
     """Return the finding of a sentence, which may end with what to do."""
     problem, _, remedy = sentence.partition("; ")
-    return Finding("stored data", problem, remedy or RESTORE, wrong=True)
+    return Finding(
+        "stored data",
+        problem,
+        remedy or "restore a back-up, or export what is readable",
+        wrong=True,
+    )
 
 
 def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:

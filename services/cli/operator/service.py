@@ -25,8 +25,6 @@ from services.cli.exits import ExitCode
 from services.cli.operator.runs import round_in_words, run_in_words
 from services.runtime.console import print_result, print_rows
 
-HEALTH_SECONDS = 3.0
-
 
 def serve(
     database: Database = None,
@@ -206,7 +204,7 @@ def health(address: Address = LOOPBACK) -> None:
     async def ask() -> bool:
         async with open_client(address, credentials_of(os.environ)) as client:
             stub = health_pb2_grpc.HealthStub(client.channel)
-            answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=HEALTH_SECONDS)
+            answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=3.0)
             return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
     serving = asyncio.run(ask())

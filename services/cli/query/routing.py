@@ -20,8 +20,6 @@ from services.cli.query.clients import bank_name
 from services.client.errors import UsageProblem
 from services.runtime.console import print_answer, print_rows, print_table, print_text
 
-NOTHING_LEFT = "Nothing is left of what it said: that was taken back."
-
 
 def routers(
     number: Annotated[
@@ -74,7 +72,11 @@ def _print_one(answer: pb.GetRouterResponse) -> None:
         f"router {router.number} ({bank_name(router.bank)}), {router.name or 'not named yet'},"
         f" version {router.version}"
     )
-    nothing = NOTHING_LEFT if router.version else "It has sent nothing yet."
+    nothing = (
+        "Nothing is left of what it said: that was taken back."
+        if router.version
+        else "It has sent nothing yet."
+    )
     print_text(title, router.text or nothing)
     for step in answer.lineage:
         if step.before == router.number and step.after != router.number:

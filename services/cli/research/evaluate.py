@@ -19,8 +19,6 @@ from services.cli.access import (
 from services.client.errors import UsageProblem
 from services.runtime.console import print_error, print_json, printable_json
 
-PICTURES = (".png", ".svg", ".pdf")
-RESULTS = (".csv", ".npz")
 IGNORED = (
     "The fixed candidates in {} are not used; --protocol leave-one-out --candidates ranks against"
     " them."
@@ -132,8 +130,8 @@ def evaluate(
     from services.cli.research import vary as effects
 
     settings = settings_of(config, assignments)
-    _check_ending("--plot", plot, PICTURES)
-    _check_ending("--results", results, RESULTS)
+    _check_ending("--plot", plot, (".png", ".svg", ".pdf"))
+    _check_ending("--results", results, (".csv", ".npz"))
     if vary and protocol != "prequential":
         raise UsageProblem(
             f"--vary is measured on the prequential stream; leave out --protocol {protocol}"

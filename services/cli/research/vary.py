@@ -39,10 +39,6 @@ LOOP_EVENTS = 10_000
 LEAST = {"k": 2.0, "tau": -1.0, "buffer": 1.0, "evolution": 1.0}
 MOST = {"k": 4096.0, "tau": 1.0, "buffer": 64.0, "evolution": 10_000.0}
 EVERY_MERGE = 1 << 40
-NOTHING_EVOLVED = (
-    "No run went live at any of these values, so all rows are the same pass: take more events"
-    " (--first), or smaller workflow.evolve_support and workflow.holdout."
-)
 LOOPED = {"buffer": "buffer", "evolution": "evolve_every_rounds"}
 
 
@@ -84,7 +80,11 @@ def measure(
     ]
     notes = cost_notes(effect.seconds, effect.embedder)
     if of == "evolution" and not any(point.counts["published"] for point in effect.points):
-        notes.insert(0, NOTHING_EVOLVED)
+        notes.insert(
+            0,
+            "No run went live at any of these values, so all rows are the same pass: take more"
+            " events (--first), or smaller workflow.evolve_support and workflow.holdout.",
+        )
     return Outcome(effect, tables, notes, lambda path: plot_effect(effect, path))
 
 

@@ -34,8 +34,6 @@ BANK_CHOICES = {
     pb.BANK_TASTE: (BankName.TASTE,),
     pb.BANK_SESSION: (BankName.SESSION,),
 }
-SWITCHED_OFF = "propagation is switched off (the setting propagate): no round was run"
-ELSEWHERE = "another process is running a round; GetStatus shows it when it is done"
 
 
 class RoutersHandler(Servicer):
@@ -196,11 +194,15 @@ class RoutersHandler(Servicer):
         try:
             done = await self._worker.run_round(drain=request.drain)
         except LeaseHeld:
-            return pb.RunRoundResponse(note=ELSEWHERE)
+            return pb.RunRoundResponse(
+                note="another process is running a round; GetStatus shows it when it is done"
+            )
         if done is not None:
             return pb.RunRoundResponse(round=round_to_proto(done))
         if not self._engine.propagates:
-            return pb.RunRoundResponse(note=SWITCHED_OFF)
+            return pb.RunRoundResponse(
+                note="propagation is switched off (the setting propagate): no round was run"
+            )
         return pb.RunRoundResponse(note=await self._explain_no_change(drained=request.drain))
 
     async def _explain_no_change(self, *, drained: bool) -> str:
