@@ -111,8 +111,9 @@ class ModelPorts:
         from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
 
         options = self.settings.openai
-        key = os.environ.get(options.key_variable)
-        return openai_endpoint(options, key, self.store, process_name())
+        return openai_endpoint(
+            options, os.environ.get(options.key_variable), self.store, process_name()
+        )
 
 
 def offline_reasoner(ports: ModelPorts) -> Reasoner:

@@ -54,9 +54,8 @@ class Calendar:
         # Local times, written as if in UTC for the trigger. Earlier ones are never due after the
         # moment: `_to_utc` rises with them.
         local = moment.astimezone(self._zone).replace(tzinfo=UTC)
-        end = local + SEARCH_SPAN
         time = self._times.get_next_fire_time(None, local)
-        while time is not None and time < end:
+        while time is not None and time < local + SEARCH_SPAN:
             due = self._to_utc(time.replace(tzinfo=None))
             if due > moment:
                 return due

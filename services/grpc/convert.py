@@ -110,18 +110,24 @@ def evolution_to_proto(run: EvolutionRun) -> pb.EvolutionRun:
 
 def lineage_to_proto(step: LineageStep) -> pb.Lineage:
     """Convert a step of a router's lineage."""
-    kind = EVOLUTION_KINDS[EvolutionKind(step.kind)]
-    return pb.Lineage(before=step.before, after=step.after, kind=kind, run=step.run)
+    return pb.Lineage(
+        before=step.before,
+        after=step.after,
+        kind=EVOLUTION_KINDS[EvolutionKind(step.kind)],
+        run=step.run,
+    )
 
 
 def rule_to_proto(rule: FilterRule) -> pb.FilterRule:
     """Convert a filter rule."""
-    out = pb.FilterRule(factor=rule.factor, text=rule.text, evidence=rule.evidence, age=rule.age)
-    if rule.router is not None:
-        out.router = rule.router
-    else:
-        out.attribute = rule.attribute or ""
-    return out
+    return pb.FilterRule(
+        factor=rule.factor,
+        text=rule.text,
+        evidence=rule.evidence,
+        age=rule.age,
+        router=rule.router,
+        attribute=rule.attribute or "" if rule.router is None else None,
+    )
 
 
 @dataclass(frozen=True)

@@ -52,14 +52,18 @@ def status_of(
     ErrorInfo otherwise.
     """
     if isinstance(error, errors.InvalidInput):
-        violation = BadRequest.FieldViolation(field=error.field, description=error.problem)
         return _build(
-            grpc.StatusCode.INVALID_ARGUMENT, str(error), BadRequest(field_violations=[violation])
+            grpc.StatusCode.INVALID_ARGUMENT,
+            str(error),
+            BadRequest(
+                field_violations=[
+                    BadRequest.FieldViolation(field=error.field, description=error.problem)
+                ]
+            ),
         )
     code, reason = next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
     facts = {name: redact(str(value)) for name, value in vars(error).items()}
-    info = ErrorInfo(reason=reason, domain=DOMAIN, metadata=facts)
-    return _build(code, redact(str(error)), info)
+    return _build(code, redact(str(error)), ErrorInfo(reason=reason, domain=DOMAIN, metadata=facts))
 
 
 def internal_status(request_id: str) -> tuple[grpc.StatusCode, Status]:

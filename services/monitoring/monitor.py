@@ -122,11 +122,10 @@ class Monitor:
 
     def around(self, store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
         """Instrument both ports, before the engine is built from them."""
-        metrics = self._metrics
         traces = self._traces.by_call if self._traces else {}
         return (
-            cast(GraphStore, InstrumentedPort(store, "store", metrics, traces)),
-            cast(VectorIndex, InstrumentedPort(index, "index", metrics, {})),
+            cast(GraphStore, InstrumentedPort(store, "store", self._metrics, traces)),
+            cast(VectorIndex, InstrumentedPort(index, "index", self._metrics, {})),
         )
 
     def observe_call(self, rpc: str, code: str, seconds: float) -> None:

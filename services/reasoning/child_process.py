@@ -69,9 +69,8 @@ class DraftingChild:
     """
 
     def __init__(self, begin: Begin, answers: BinaryIO) -> None:
-        reader = SqliteInteractionReader(begin.database)
         interactions = InteractionReasoning(
-            reader,
+            SqliteInteractionReader(begin.database),
             OfflineReasoner(begin.workflow.profile_lines),
             begin.workflow,
             _yield_to_nobody,
@@ -95,8 +94,9 @@ class DraftingChild:
         except Exception as error:
             if not isinstance(error, PropagationError):
                 log.exception("drafting failed")
-            said = f"reasoning failed: {type(error).__name__}: {error}; see the log"
-            self._send(PropagationError(said))
+            self._send(
+                PropagationError(f"reasoning failed: {type(error).__name__}: {error}; see the log")
+            )
 
     async def _draft(self, request: DraftRequest) -> None:
         """Draft a claim and send its parts.

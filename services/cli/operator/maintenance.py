@@ -277,10 +277,17 @@ def list_dead_letters(
         settings_of(config, assignments, database=database),
         lambda engine: engine.store.dead_letters(count),
     )
-    documents = [{"sequence": sequence, "reason": reason} for sequence, reason in letters]
     if letters or json:
         print_rows(
-            {"dead_letters": documents}, ("sequence", "reason"), letters, ("sequence",), json=json
+            {
+                "dead_letters": [
+                    {"sequence": sequence, "reason": reason} for sequence, reason in letters
+                ]
+            },
+            ("sequence", "reason"),
+            letters,
+            ("sequence",),
+            json=json,
         )
     else:
         print_text("No dead letters.")
@@ -300,8 +307,11 @@ def replay_dead_letters(
     JSON: {"mended", "failed"}.
     """
     mended, failed = with_engine(settings_of(config, assignments, database=database), _replay_all)
-    sentence = f"{mended:,} mended, {failed:,} failed again."
-    print_result({"mended": mended, "failed": failed}, sentence, json=json)
+    print_result(
+        {"mended": mended, "failed": failed},
+        f"{mended:,} mended, {failed:,} failed again.",
+        json=json,
+    )
 
 
 async def _replay_all(engine: "Engine") -> tuple[int, int]:

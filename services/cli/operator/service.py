@@ -203,8 +203,9 @@ def health(address: Address = LOOPBACK) -> None:
 
     async def ask() -> bool:
         async with open_client(address, credentials_of(os.environ)) as client:
-            stub = health_pb2_grpc.HealthStub(client.channel)
-            answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=3.0)
+            answer = await health_pb2_grpc.HealthStub(client.channel).Check(
+                health_pb2.HealthCheckRequest(), timeout=3.0
+            )
             return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
     serving = asyncio.run(ask())

@@ -101,8 +101,11 @@ def similar(
 
     JSON: the proto's SimilarClientsResponse.
     """
-    by = pb.SIMILARITY_ROUTERS if by_routers else pb.SIMILARITY_PROFILE
-    request = pb.SimilarClientsRequest(key=client_key(kind, client), by=by, limit=count)
+    request = pb.SimilarClientsRequest(
+        key=client_key(kind, client),
+        by=pb.SIMILARITY_ROUTERS if by_routers else pb.SIMILARITY_PROFILE,
+        limit=count,
+    )
     answer = ask(address, lambda stub: stub.SimilarClients(request))
     print_rows(
         answer,

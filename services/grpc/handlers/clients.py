@@ -19,7 +19,6 @@ from services.grpc.requests import (
 )
 from services.security.roles import Role, admitted_caller
 
-SIMILAR_CLIENTS = 10  # unless the request says how many
 MERGES = {
     pb.FRESHNESS_UNSPECIFIED: False,
     pb.FRESHNESS_CACHED: False,
@@ -98,7 +97,7 @@ class ClientsHandler(Servicer):
     ) -> pb.SimilarClientsResponse:
         key = parse_key(request.key, "key")
         require_reading_of(key, "SimilarClients")
-        limit = parse_limit(request, "limit", SIMILAR_CLIENTS)
+        limit = parse_limit(request, "limit", default=10)
         by = parse_choice(
             request.by, "by", SIMILARITIES, "SIMILARITY_PROFILE, SIMILARITY_ROUTERS, or nothing"
         )
@@ -126,8 +125,7 @@ class ClientsHandler(Servicer):
     async def ExportClient(
         self, request: pb.ExportClientRequest, context: Context
     ) -> AsyncGenerator[pb.ExportClientResponse, None]:
-        key = parse_key(request.key, "key")
-        async for line in self._engine.export_client(key):
+        async for line in self._engine.export_client(parse_key(request.key, "key")):
             yield pb.ExportClientResponse(json_line=line)
 
     async def ForgetClient(

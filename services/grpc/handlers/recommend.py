@@ -12,7 +12,6 @@ from services.grpc.handlers.servicer import Context, Servicer, seconds_left
 from services.grpc.requests import check_count, parse_choice, parse_limit
 from services.security.roles import Role
 
-LIMIT = 10
 CANDIDATES_MAX = 10_000
 BY_REASONER = {
     pb.RANKER_UNSPECIFIED: False,
@@ -91,7 +90,7 @@ class RecommendHandler(Servicer):
         ]
         return RecommendRequest(
             user_id=check_id(request.user_id, "user_id"),
-            limit=parse_limit(request, "limit", LIMIT),
+            limit=parse_limit(request, "limit", default=10),
             candidates=candidates or None,
             attributes=check_list(request.attributes, "attributes"),
             categories=check_list(request.categories, "categories"),

@@ -50,9 +50,13 @@ class RoutersHandler(Servicer):
         if at is not None:
             routers = await self._past_routers(at, retired=False)
         else:
-            routers = [router for bank in banks for router in await self._routers(bank)]
             in_use = self._engine.routers_in_use
-            routers = [r for r in routers if r.bank == pb.BANK_SESSION or r.number in in_use]
+            routers = [
+                router
+                for bank in banks
+                for router in await self._routers(bank)
+                if bank == BankName.SESSION or router.number in in_use
+            ]
         return pb.ListRoutersResponse(
             routers=routers[page.start : page.end],
             reflects=reflects,
@@ -111,8 +115,10 @@ class RoutersHandler(Servicer):
         texts: dict[int, RouterVersion] = {}
         if bank == BankName.TASTE:
             members = await self._store.count_members(range(len(mass)))
-            versions = await self._store.router_versions(range(len(mass)))
-            texts = {version.router: version for version in versions}
+            texts = {
+                version.router: version
+                for version in await self._store.router_versions(range(len(mass)))
+            }
         else:
             members = dict(enumerate(await self._engine.compute(count_session_users)))
         return [

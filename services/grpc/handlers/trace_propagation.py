@@ -28,7 +28,6 @@ from services.grpc.handlers.servicer import Context, Servicer, require_reading_o
 from services.grpc.requests import parse_key, parse_limit
 from services.security.roles import Caller, Role, admitted_caller
 
-LIMIT = 20
 UNNAMED = {ClientKind.USER: "a user", ClientKind.ITEM: "an item"}
 PATHS_READ = 4  # times the limit, while looking for paths that reached a profile
 
@@ -55,13 +54,15 @@ def path_to_proto(path: Path, references: References) -> pb.Path:
 
 def _hop_to_proto(hop: Hop, references: References) -> pb.Hop:
     if isinstance(hop, InteractionRow):
-        user = references.name(hop.user)
-        named = references.caller.reads_persons
-        item = references.name(hop.item) if named else UNNAMED[ClientKind.ITEM]
+        item = (
+            references.name(hop.item)
+            if references.caller.reads_persons
+            else UNNAMED[ClientKind.ITEM]
+        )
         return pb.Hop(
             interaction=interaction_to_proto(hop.sequence, references),
             sequence=hop.sequence,
-            text=f"{user} chose {item}{_describe_writer(hop)}",
+            text=f"{references.name(hop.user)} chose {item}{_describe_writer(hop)}",
         )
     if isinstance(hop, AttributeHop):
         return pb.Hop(
@@ -119,7 +120,7 @@ class TracePropagationHandler(Servicer):
     async def TracePropagation(
         self, request: pb.TracePropagationRequest, context: Context
     ) -> pb.TracePropagationResponse:
-        limit = parse_limit(request, "limit", LIMIT)
+        limit = parse_limit(request, "limit", default=20)
         reflects = await self._reflects()
         paths = await select_paths(await self._find_paths(request), limit)
         shown = paths[:limit]
@@ -147,8 +148,9 @@ class TracePropagationHandler(Servicer):
                 rare = await self._engine.rarely_chosen([ref], self._least_users())
                 return tracer.trace_client(ref, with_events=ref not in rare)
             case "attribute":
-                attribute = check_entry(request.attribute, "attribute")
-                return tracer.trace_attribute(attribute, self._least_users())
+                return tracer.trace_attribute(
+                    check_entry(request.attribute, "attribute"), self._least_users()
+                )
             case "line":
                 key = parse_key(request.line.client, "line.client")
                 require_reading_of(key, "TracePropagation")

@@ -76,16 +76,17 @@ class ResumeTokens:
         )
         position = Position(*numbers)
         if created not in (0, self.created):
-            problem = "belongs to another graph; start again without it"
-        elif (
+            raise InvalidInput("resume_token", "belongs to another graph; start again without it")
+        if (
             position.round > newest.round
             or position.merge > newest.merge
             or position.evolution > newest.evolution
         ):
-            problem = "belongs to a graph that was further than this one; start again without it"
-        else:
-            return position
-        raise InvalidInput("resume_token", problem)
+            raise InvalidInput(
+                "resume_token",
+                "belongs to a graph that was further than this one; start again without it",
+            )
+        return position
 
 
 OUTCOMES = {
@@ -105,13 +106,15 @@ def event_to_proto(event: WatchEvent, references: References) -> pb.WatchPropaga
         case RouterVersion():
             return answer(kind=pb.PROPAGATION_EVENT_KIND_MESSAGE, message=message_to_proto(event))
         case EvolutionRun():
-            run = evolution_to_proto(event)
-            return answer(kind=pb.PROPAGATION_EVENT_KIND_EVOLUTION, evolution=run)
+            return answer(
+                kind=pb.PROPAGATION_EVENT_KIND_EVOLUTION, evolution=evolution_to_proto(event)
+            )
         case Gap():
             return answer(kind=pb.PROPAGATION_EVENT_KIND_GAP, missed=event.missed)
         case NumberedMerge():
-            merge = _merge_to_proto(event, references)
-            return answer(kind=pb.PROPAGATION_EVENT_KIND_MERGE, merge=merge)
+            return answer(
+                kind=pb.PROPAGATION_EVENT_KIND_MERGE, merge=_merge_to_proto(event, references)
+            )
 
 
 def _merge_to_proto(event: NumberedMerge, references: References) -> pb.MergeReport:
