@@ -90,18 +90,14 @@ class CalendarJob:
         self._uninterrupted = uninterrupted
         self._failures = failures
 
-    async def check(self) -> bool:
-        """Run the job if it is due.
-
-        Returns:
-            Whether it ran and succeeded.
-        """
+    async def check(self) -> None:
+        """Run the job if it is due."""
         state = await self._load()
         self._show(state)
-        if state is not None and not self._is_due(state):
-            return False
-        async with self._leases.hold(self._key) as lease:
-            return lease is not None and await self._check_alone(lease)
+        if state is None or self._is_due(state):
+            async with self._leases.hold(self._key) as lease:
+                if lease is not None:
+                    await self._check_alone(lease)
 
     async def state(self) -> JobState:
         """Read the state.
@@ -140,7 +136,7 @@ class CalendarJob:
         """Raise LeaseLost if another process has taken the job over."""
         await self._store.put_blob(self._key, state.model_dump_json().encode(), lease)
 
-    async def _check_alone(self, lease: Lease) -> bool:
+    async def _check_alone(self, lease: Lease) -> None:
         """Check again under the lease, and run the job if due.
 
         Another replica may have run it since the first check.
@@ -154,15 +150,12 @@ class CalendarJob:
                     job=self.name,
                 )
             await self._save(JobState(through=now), lease)
-            return False
-        if not self._is_due(state):
-            return False
-        if self._is_too_late(state, now):
+        elif self._is_due(state) and self._is_too_late(state, now):
             log.warning("missed by more than misfire_grace_time: left out", job=self.name)
             self._failures.counters["jobs_missed_total", self.name] += 1
             await self._save(state.model_copy(update={"through": now}), lease)
-            return False
-        return await self._try(lease, state, now)
+        elif self._is_due(state):
+            await self._try(lease, state, now)
 
     def _is_due(self, state: JobState) -> bool:
         """Tell whether the job, or its retry, is due.
@@ -187,7 +180,7 @@ class CalendarJob:
         due = self._calendar.after(max(_time(state.through), oldest_allowed))
         return due is None or due > _time(now)
 
-    async def _try(self, lease: Lease, state: JobState, now: int) -> bool:
+    async def _try(self, lease: Lease, state: JobState, now: int) -> None:
         """Run the task and save the result.
 
         The new state covers times up to the start: a time that comes while the task runs is due
@@ -204,13 +197,12 @@ class CalendarJob:
                 await self._uninterrupted.run(self._task.run(self._engine))
         except Exception as error:
             await self._fail(lease, state, error)
-            return False
-        done = JobState(through=now, finished=self._clock.now_ms())
-        await self._save(done, lease)
-        self._failures.counters["jobs_run_total", self.name] += 1
-        self._show(done)
-        log.info("job done", job=self.name)
-        return True
+        else:
+            done = JobState(through=now, finished=self._clock.now_ms())
+            await self._save(done, lease)
+            self._failures.counters["jobs_run_total", self.name] += 1
+            self._show(done)
+            log.info("job done", job=self.name)
 
     async def _fail(self, lease: Lease, state: JobState, error: Exception) -> None:
         now, failures = self._clock.now_ms(), state.failures + 1

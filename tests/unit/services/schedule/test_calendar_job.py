@@ -159,8 +159,8 @@ async def test_a_night_that_a_stopped_service_missed_is_caught_up_once_at_start(
     clock, night, replica = world
     await replica().check()
     clock.now += timedelta(days=5)
-    assert await replica().check() is True
-    assert await replica().check() is False
+    await replica().check()
+    await replica().check()
     assert len(night.runs) == 1
     await pass_time(clock, [replica()], clock.now + timedelta(days=1))
     assert len(night.runs) == 2, "and the next night is the next night's"
@@ -168,7 +168,7 @@ async def test_a_night_that_a_stopped_service_missed_is_caught_up_once_at_start(
 
 async def test_a_first_start_does_not_run_for_nights_before_it(world):
     _, night, replica = world
-    assert await replica().check() is False
+    await replica().check()
     assert night.runs == []
 
 
@@ -264,5 +264,5 @@ async def test_a_process_that_dies_within_a_run_leaves_it_due_unless_it_was_comm
     clock.now += timedelta(days=1)
     with pytest.raises(Killed):
         await job.check()
-    assert await replica("the next process").check() is True
+    await replica("the next process").check()
     assert len(night.runs) == 1
