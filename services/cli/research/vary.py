@@ -1,6 +1,5 @@
 """`propagation evaluate --vary`: one setting at several values, on the same events."""
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
 
@@ -26,7 +25,7 @@ from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.forced_exit import temporary_folder
 from propagation.model import EvolutionKind, pluralize
 from propagation.workflow.engine import Engine
-from services.assembly import build_engine
+from services.cli.access import with_engine
 from services.cli.research.datasets import check_events
 from services.cli.research.protocols import Outcome, cost_notes, rank_stream
 from services.client.errors import UsageProblem
@@ -177,7 +176,7 @@ def _of_loop(
         )
         changed = settings.model_copy(update={"workflow": workflow})
         with progress_of(f"{dataset.name}, {of} {value_in_words(of, value)}") as bar:
-            looped, counts = asyncio.run(_rank_in_loop(of, dataset, changed, bar))
+            looped, counts = _rank_in_loop(of, dataset, changed, bar)
         first = first or looped
         points.append(loop_point(value, looped, counts, first if of == "evolution" else None))
     bases = {**LOOP_BASES, EVOLVED: UNEVOLVED} if of == "evolution" else LOOP_BASES
@@ -197,32 +196,28 @@ def _of_loop(
     )
 
 
-async def _rank_in_loop(
+def _rank_in_loop(
     of: str, dataset: Dataset, settings: Settings, progress: Callable[[int, int | None], None]
 ) -> tuple[LoopRanking, dict[str, int]]:
     events = list(check_events(dataset.events))
-    with temporary_folder("propagation-effect-") as folder:
-        engine = build_engine(
-            settings.model_copy(
-                update={
-                    "store": "sqlite",
-                    "database": folder / "loop.db",
-                    "index": "numpy",
-                    "reasoner": "offline",
-                }
-            )
+
+    async def rank(engine: Engine) -> tuple[LoopRanking, dict[str, int]]:
+        looped = await rank_in_loop(
+            engine, dataset.clients, events, lambda done: progress(done, len(events))
         )
-        await engine.open()
-        try:
-            looped = await rank_in_loop(
-                engine, dataset.clients, events, lambda done: progress(done, len(events))
-            )
-            counts = await (
-                _count_evolved(engine) if of == "evolution" else _count_buffered(engine)
-            )
-        finally:
-            await engine.close()
-    return looped, counts
+        counts = await (_count_evolved(engine) if of == "evolution" else _count_buffered(engine))
+        return looped, counts
+
+    with temporary_folder("propagation-effect-") as folder:
+        alone = settings.model_copy(
+            update={
+                "store": "sqlite",
+                "database": folder / "loop.db",
+                "index": "numpy",
+                "reasoner": "offline",
+            }
+        )
+        return with_engine(alone, rank, create=True)
 
 
 async def _count_buffered(engine: Engine) -> dict[str, int]:

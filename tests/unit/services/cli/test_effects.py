@@ -70,7 +70,7 @@ def test_the_loop_has_a_temporary_file_of_its_own_and_asks_no_model(dataset, mon
     def build(settings):
         raise Built(settings.graph_file.parent.name, settings.index, settings.reasoner)
 
-    monkeypatch.setattr("services.cli.research.vary.build_engine", build)
+    monkeypatch.setattr("services.assembly.build_engine", build)
     servers = SETTINGS.model_copy(
         update={"store": "neo4j", "index": "qdrant", "reasoner": "openai"}
     )
