@@ -271,6 +271,13 @@ def with_engine(
     return asyncio.run(run())
 
 
+def measure_time(work: Callable[[], T]) -> tuple[T, float]:
+    """Run `work`; return its result and the seconds that it took."""
+    started = time.monotonic()
+    found = work()
+    return found, round(time.monotonic() - started, 3)
+
+
 def with_store(settings: "Settings", work: "Callable[[GraphStore], Awaitable[T]]") -> T:
     """Open the graph alone, which repairs nothing, and run `work` on it."""
     existing_database(settings)

@@ -6,7 +6,6 @@ They copy it, or make again what is derived: `propagation backup`, `restore`, `e
 
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -21,6 +20,7 @@ from services.cli.access import (
     Force,
     check_output_file,
     database_in_file,
+    measure_time,
     settings_of,
     with_engine,
     with_store,
@@ -146,7 +146,7 @@ def compact(
     from propagation.workflow.forget.retention import retain_all
 
     settings = database_in_file(settings_of(config, assignments, database=database))
-    dropped, to_drop = _time(lambda: with_store(settings, retain_all))
+    dropped, to_drop = measure_time(lambda: with_store(settings, retain_all))
     (before, after), to_compact = _time_on_file(
         "compact", lambda files, _: files.compact(), settings
     )
@@ -162,18 +162,11 @@ def compact(
 def _time_on_file(
     what: str, work: "Callable[[SqliteFiles, Callable[[int, int], None]], T]", settings: "Settings"
 ) -> tuple[T, float]:
-    """Run `work` on the database file under a progress bar; see `_time`."""
+    """Run `work` on the database file under a progress bar; see `measure_time`."""
     from services.assembly import sqlite_files
 
     with progress_of(what) as progress:
-        return _time(lambda: work(sqlite_files(settings), progress))
-
-
-def _time(work: Callable[[], T]) -> tuple[T, float]:
-    """Run `work`; return its result and the seconds that it took."""
-    started = time.monotonic()
-    found = work()
-    return found, round(time.monotonic() - started, 3)
+        return measure_time(lambda: work(sqlite_files(settings), progress))
 
 
 def init(
@@ -191,7 +184,7 @@ def init(
     JSON: {"epoch", "sequence", "seconds"}.
     """
     settings = settings_of(config, assignments, database=database)
-    epoch, seconds = _time(
+    epoch, seconds = measure_time(
         lambda: with_engine(settings, lambda engine: engine.init(_say), adopt=True)
     )
     print_result(
@@ -220,7 +213,9 @@ def rebuild(
     JSON: {"sequence", "seconds"}.
     """
     settings = settings_of(config, assignments, database=database)
-    sequence, seconds = _time(lambda: with_engine(settings, lambda one: one.rebuild(), adopt=True))
+    sequence, seconds = measure_time(
+        lambda: with_engine(settings, lambda one: one.rebuild(), adopt=True)
+    )
     print_result(
         {"sequence": sequence, "seconds": seconds},
         f"The numbers stand at sequence {sequence:,}, made again in {seconds:.1f} s.",
@@ -240,7 +235,7 @@ def reindex(
     """
     settings = settings_of(config, assignments, database=database)
     with progress_of("reindex") as progress:
-        points, seconds = _time(
+        points, seconds = measure_time(
             lambda: with_engine(settings, lambda engine: engine.reindex(progress))
         )
     print_result(

@@ -20,6 +20,7 @@ from services.cli.access import (
     First,
     Folder,
     ask,
+    measure_time,
     settings_of,
     with_engine,
 )
@@ -140,9 +141,9 @@ def replay(
     settings = settings_of(config, assignments, database=database)
     dataset = load_dataset(folder, settings.workflow.seed).first(first)
     print_error(*dataset.notes)
-    started = time.monotonic()
-    report = with_engine(settings, lambda engine: _replay(engine, dataset, step), create=True)
-    seconds = time.monotonic() - started
+    report, seconds = measure_time(
+        lambda: with_engine(settings, lambda engine: _replay(engine, dataset, step), create=True)
+    )
     outcomes = {str(status): count for status, count in report.outcomes.items()}
     counts = ", ".join(f"{count:,} {status}" for status, count in outcomes.items()) or "none"
     print_result(
@@ -152,7 +153,7 @@ def replay(
             "events": report.events,
             "rounds": report.rounds,
             "outcomes": outcomes,
-            "seconds": round(seconds, 3),
+            "seconds": seconds,
         },
         f"{dataset.name}: {pluralize(report.clients, 'client')},"
         f" {pluralize(report.rounds, 'round')}; events: {counts}; {seconds:.1f} s; in"
