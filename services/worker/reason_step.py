@@ -69,9 +69,8 @@ class ReasonStep:
         if done:
             context.progress.advance()
             context.wakes["round"].set()
-            learned = engine.applied_through
             reasoned = await engine.reasoned_through()
-            context.priority.set_lag(self._lag.measure(learned, reasoned))
+            context.priority.set_lag(self._lag.measure(engine.applied_through, reasoned))
             # Reasoning in this event loop has rested between its interactions.
             await context.priority.rest(busy_seconds if reasoning.drafts_elsewhere else 0.0)
         return done

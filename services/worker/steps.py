@@ -6,7 +6,7 @@ is work; jobs run at an interval.
 
 import asyncio
 import time
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -59,7 +59,7 @@ class WorkerContext:
     wakes: defaultdict[str, asyncio.Event] = field(
         default_factory=lambda: defaultdict(asyncio.Event)
     )
-    pending_merges: dict[int, None] = field(default_factory=dict)
+    pending_merges: OrderedDict[int, None] = field(default_factory=OrderedDict)
 
 
 async def repeat_step(
@@ -87,13 +87,13 @@ async def repeat_step(
             failures.record("step", name, error, f"; tried again at {next_time:%X} UTC")
             await wait_for_event(context.stopping, pause)
             pause *= 2
-            continue
-        pause = FIRST_RETRY_SECONDS
-        failures.clear(name)
-        if done:
-            context.timings.add(name, time.monotonic() - start)
         else:
-            await wait_for_event(wake, IDLE_SECONDS)
+            pause = FIRST_RETRY_SECONDS
+            failures.clear(name)
+            if done:
+                context.timings.add(name, time.monotonic() - start)
+            else:
+                await wait_for_event(wake, IDLE_SECONDS)
 
 
 async def repeat_job(
@@ -181,8 +181,7 @@ async def merge(context: WorkerContext) -> int:
     """
     if not context.pending_merges:
         return 0
-    ref = next(iter(context.pending_merges))
-    del context.pending_merges[ref]
+    ref, _ = context.pending_merges.popitem(last=False)
     await context.priority.yield_to_calls()
     with suppress(NotFound):  # the client may have been forgotten since
         await context.engine.read_profile(ref, merge=True)
