@@ -63,17 +63,16 @@ class Calendar:
         return None
 
     def _to_utc(self, local: datetime) -> datetime:
-        """Convert a local time.
+        """Convert a local time, or the first after it that exists.
 
         A later local time is never earlier in UTC.
         """
-        while not self._exists(local):
+        while True:
+            in_utc = local.replace(tzinfo=self._zone, fold=0).astimezone(UTC)
+            exists = in_utc.astimezone(self._zone).replace(tzinfo=None) == local
+            if exists:
+                return in_utc
             local += MINUTE
-        return local.replace(tzinfo=self._zone, fold=0).astimezone(UTC)
-
-    def _exists(self, local: datetime) -> bool:
-        in_utc = local.replace(tzinfo=self._zone, fold=0).astimezone(UTC)
-        return in_utc.astimezone(self._zone).replace(tzinfo=None) == local
 
 
 def _weekdays(part: str) -> str:
