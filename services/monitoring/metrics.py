@@ -267,19 +267,20 @@ class InstrumentedPort:
         observe = self._metrics.seconds[self._part].labels(name).observe
         count = COMMIT_COUNTERS.get(name)
         trace = self._traces.get(name)
-        metrics, part = self._metrics, self._part
 
         async def instrumented(*args: Any, **kwargs: Any) -> Any:
             start, start_ns = time.perf_counter(), time.time_ns()
             try:
                 result = await call(*args, **kwargs)
             except Exception as error:
-                metrics.counters["part_failures"].labels(part, type(error).__name__).inc()
+                self._metrics.counters["part_failures"].labels(
+                    self._part, type(error).__name__
+                ).inc()
                 raise
             finally:
                 observe(time.perf_counter() - start)
             if count is not None:
-                count(metrics, args, result)
+                count(self._metrics, args, result)
             if trace is not None:
                 trace(args, result, start_ns)
             return result

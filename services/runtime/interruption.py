@@ -25,9 +25,8 @@ class Interruption:
         exit_code: Of a process that was ended by force.
     """
 
-    def __init__(self) -> None:
-        self.exit_code = INTERRUPTED
-        self._drain_seconds = 0.0
+    exit_code = INTERRUPTED
+    _drain_seconds = 0.0
 
     def start(self) -> None:
         """Let SIGTERM and SIGHUP do what Ctrl-C does, from now on and within FORCED_SECONDS.
