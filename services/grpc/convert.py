@@ -120,14 +120,12 @@ def lineage_to_proto(step: LineageStep) -> pb.Lineage:
 
 def rule_to_proto(rule: FilterRule) -> pb.FilterRule:
     """Convert a filter rule."""
-    return pb.FilterRule(
-        factor=rule.factor,
-        text=rule.text,
-        evidence=rule.evidence,
-        age=rule.age,
-        router=rule.router,
-        attribute=rule.attribute or "" if rule.router is None else None,
-    )
+    out = pb.FilterRule(factor=rule.factor, text=rule.text, evidence=rule.evidence, age=rule.age)
+    if rule.router is not None:
+        out.router = rule.router
+    else:
+        out.attribute = rule.attribute or ""
+    return out
 
 
 @dataclass(frozen=True)
