@@ -1,7 +1,6 @@
 """The outcome of each recorded event: accepted, duplicate, conflict, unknown or forgotten."""
 
 from collections.abc import Container, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from propagation.model import ClientKind, NewInteraction, RecordOutcome, RecordStatus
@@ -51,7 +50,7 @@ class EventDecisions:
         self._recorded = dict(recorded)
         self._forgotten = forgotten
         self._users, self._items = users, items
-        self._outcomes: list[RecordOutcome | None] = []
+        self._outcomes: list[RecordOutcome] = []
         self.accepted: list[NewInteraction] = []
         self.created: dict[NamedClient, None] = {}
 
@@ -67,7 +66,7 @@ class EventDecisions:
             if unknown and not auto_create:
                 outcome = RecordOutcome(status=next(iter(unknown.values())))
             else:
-                self._accept(event, unknown)
+                outcome = self._accept(event, unknown)
         self._outcomes.append(outcome)
 
     def outcomes(self, first: int) -> list[RecordOutcome]:
@@ -76,17 +75,12 @@ class EventDecisions:
         Args:
             first: The sequence of the first accepted event; the others follow without gaps.
         """
-        done: list[RecordOutcome] = []
-        following = first
-        for outcome in self._outcomes:
-            if outcome is None:
-                done.append(RecordOutcome(status=RecordStatus.ACCEPTED, sequence=following))
-                following += 1
-            elif outcome.sequence < 0:
-                done.append(replace(outcome, sequence=first - outcome.sequence - 1))
-            else:
-                done.append(outcome)
-        return done
+        return [
+            RecordOutcome(outcome.status, first - outcome.sequence - 1)
+            if outcome.sequence < 0
+            else outcome
+            for outcome in self._outcomes
+        ]
 
     def _repeat_or_forgotten(self, event: NewInteraction) -> RecordOutcome | None:
         if event.event_id in self._forgotten:
@@ -113,13 +107,16 @@ class EventDecisions:
                 unknown.setdefault(client, status)
         return unknown
 
-    def _accept(self, event: NewInteraction, unknown: Mapping[NamedClient, RecordStatus]) -> None:
+    def _accept(
+        self, event: NewInteraction, unknown: Mapping[NamedClient, RecordStatus]
+    ) -> RecordOutcome:
         if unknown:
             self.created.update(dict.fromkeys(unknown))
         # No sequence yet: -1 is the first accepted event of the commit, -2 the second.
         place = -len(self.accepted) - 1
         self._recorded[event.event_id] = RecordedEvent(event.content_hash, place)
         self.accepted.append(event)
+        return RecordOutcome(_ACCEPTED, place)
 
 
 def clients_of_event(event: NewInteraction) -> list[NamedClient]:
@@ -134,6 +131,6 @@ def clients_of_event(event: NewInteraction) -> list[NamedClient]:
 
 
 # Read once: a look-up of an enum's member costs as much as the rest of a commit's check.
-_USER, _ITEM = ClientKind.USER, ClientKind.ITEM
+_USER, _ITEM, _ACCEPTED = ClientKind.USER, ClientKind.ITEM, RecordStatus.ACCEPTED
 _NONE: dict[NamedClient, RecordStatus] = {}
 _UNKNOWN = (RecordStatus.UNKNOWN_USER, RecordStatus.UNKNOWN_ITEM, RecordStatus.UNKNOWN_NEGATIVE)
