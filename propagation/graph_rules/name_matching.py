@@ -124,9 +124,9 @@ class OwnWords:
         if any(self.is_quoted(quote) for quote in QUOTE.findall(text)):
             return True
         plain = normalize_text(text)
-        if any(title.is_in(text, plain, cites=cites) for title in self._titles):
-            return True
-        return any(_holds_words(plain, normalize_text(name)) for name in self.names)
+        return any(title.is_in(text, plain, cites=cites) for title in self._titles) or any(
+            _holds_words(plain, normalize_text(name)) for name in self.names
+        )
 
     def leave_out(self, text: str, *, cites: bool = False) -> str | None:
         """Drop quotations of the titles from a sentence.

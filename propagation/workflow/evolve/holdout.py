@@ -80,7 +80,6 @@ def _newest(parts: Sequence[AlignedBlock], through: int, size: int) -> Holdout:
         return np.concatenate([empty, *(value.astype(kind) for value in values)])[-size:]
 
     sequence = column([part.block.sequence[part.rows] for part in parts], np.int64)
-    written = [part.block.weights[part.rows, TASTE] for part in parts]
     return Holdout(
         judged_from=int(sequence[0]) - 1 if len(sequence) else through,
         users=column([part.users for part in parts], np.int64),
@@ -88,7 +87,9 @@ def _newest(parts: Sequence[AlignedBlock], through: int, size: int) -> Holdout:
         negatives=column([part.block.negatives[part.rows, 0] for part in parts], np.int64),
         weights=column([part.weights for part in parts], np.float64),
         routers=column([part.block.routers[part.rows, TASTE] for part in parts], np.int64, WRITTEN),
-        written=column(written, np.float64, WRITTEN),
+        written=column(
+            [part.block.weights[part.rows, TASTE] for part in parts], np.float64, WRITTEN
+        ),
         scores=column([part.block.scores[part.rows] for part in parts], np.float32, 2),
     )
 

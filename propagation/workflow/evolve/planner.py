@@ -70,7 +70,6 @@ def _router_case(
         shown: The gradients that the reasoner may read.
     """
     choices = gradients.choices
-    halves = router_halves(router, choices, community, min_support) if community else None
     return RouterCase(
         router=router,
         gradients=shown,
@@ -78,7 +77,7 @@ def _router_case(
         blamed=gradients.blamed,
         choices=supported_choices(choices.values(), min_support),
         common=common,
-        halves=halves,
+        halves=router_halves(router, choices, community, min_support) if community else None,
         distance=community.distance if community else 0.0,
         nearest=nearest,
         similarity=similarity,

@@ -228,14 +228,13 @@ class CatalogueScorer:
         request: ReadRequest,
         scores: NDArray[np.float32],
     ) -> Ranked:
-        left_out = request.left_out[request.left_out < view.items]
         ranked: Ranked = rank_all(
             view.state,
             combiner,
             self._sketch,
             asker,
             scores,
-            left_out,
+            request.left_out[request.left_out < view.items],
             request.leave_seen,
             request.allowed[: len(scores)],
             _shortlist_size(request.limit),

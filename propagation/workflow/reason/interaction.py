@@ -320,9 +320,9 @@ class InteractionReasoning:
         Args:
             texts: Texts that are known already; the missing ones are added.
         """
-        missing = [ref for ref in refs if ref not in texts]
-        found, loaded = await asyncio.gather(
-            self._store.get_clients(refs), self._store.load_texts(missing)
+        clients, loaded = await asyncio.gather(
+            self._store.get_clients(refs),
+            self._store.load_texts([ref for ref in refs if ref not in texts]),
         )
         texts.update(loaded)
         last = await self._store.last_round() if self._settings.propagate else None
@@ -332,8 +332,9 @@ class InteractionReasoning:
                 ref: text.watermark for ref, text in texts.items() if text.watermark < last.number
             }
             waiting = dict(await self._store.waiting_messages(behind, last.number))
-        clients = {client.ref: client for client in found}
-        return WorkingSet(clients, texts, waiting, last.number if last else 0)
+        return WorkingSet(
+            {client.ref: client for client in clients}, texts, waiting, last.number if last else 0
+        )
 
 
 def describe_client(text: ClientText, edits: Sequence[Edit], max_lines: int) -> ClientText:
