@@ -42,56 +42,16 @@ class PendingChanges:
     first: bool = False
 
 
-@dataclass
-class RoundTrigger:
-    """Finds what the next round has to do, and whether it is due (Algorithm 1, line 13).
+class PropagationRound:
+    """Finds what the next round has to do, and runs one round at a time, under the round lease.
 
     Rounds run apart from interactions, over batches of changes (RecNet 2.5, asynchronous
-    optimisation): one is due after `update_size` clients changed.
-
-    Args:
-        described: Returns the sequence up to which all clients are described, at most the given.
-    """
-
-    store: GraphStore
-    settings: WorkflowSettings
-    described: Callable[[int], int]
-
-    async def is_due(self, clients: int) -> bool:
-        """Tell whether enough of all `clients` have changed."""
-        pending = await self.pending()
-        return len(pending.clients) >= self.settings.update_size_for(clients)
-
-    async def pending(self) -> PendingChanges:
-        """Find the clients that changed since the last round."""
-        last = await self.store.last_round()
-        after = last.boundary if last else 0
-        through = max(after, self.described(await self.store.reasoned_through()))
-        if await self._lacks_first(last):
-            everyone = sorted(await self.store.text_versions())
-            return PendingChanges(everyone, after=0, through=through, first=True)
-        changed = await self.store.changed_clients(after, through)
-        return PendingChanges(changed, after=after, through=through)
-
-    async def _lacks_first(self, last: Round | None) -> bool:
-        """Tell whether the newest bootstrap's first round is not published.
-
-        A process may have opened an epoch, and died before that round.
-        """
-        epochs = await self.store.epochs()
-        if not epochs:
-            return False
-        era = next((epoch for epoch in epochs if epoch.number == epochs[-1].era), epochs[-1])
-        return last is None or last.sequence <= era.sequence
-
-
-class PropagationRound:
-    """Runs one round at a time, under the round lease.
+    optimisation): one is due after `update_size` clients changed (Algorithm 1, line 13).
 
     `postponed` says of the last round which routers' summaries failed, and why.
 
     Args:
-        described: As in RoundTrigger.
+        described: Returns the sequence up to which all clients are described, at most the given.
         yield_to_calls: Awaited between routers.
     """
 
@@ -109,7 +69,6 @@ class PropagationRound:
     ) -> None:
         self._store = store
         self.policy = policy
-        self.trigger = RoundTrigger(store, settings, described)
         self._perception = perception
         self._integration = RouterIntegration(
             store, reasoner, vectors, perception.numbers, settings.min_support, yield_to_calls
@@ -117,7 +76,35 @@ class PropagationRound:
         self._vectors = vectors
         self._settings = settings
         self._leases = leases
+        self._described = described
         self.postponed: dict[int, str] = {}
+
+    async def is_due(self, clients: int) -> bool:
+        """Tell whether enough of all `clients` have changed."""
+        pending = await self.pending()
+        return len(pending.clients) >= self._settings.update_size_for(clients)
+
+    async def pending(self) -> PendingChanges:
+        """Find the clients that changed since the last round."""
+        last = await self._store.last_round()
+        after = last.boundary if last else 0
+        through = max(after, self._described(await self._store.reasoned_through()))
+        if await self._lacks_first(last):
+            everyone = sorted(await self._store.text_versions())
+            return PendingChanges(everyone, after=0, through=through, first=True)
+        changed = await self._store.changed_clients(after, through)
+        return PendingChanges(changed, after=after, through=through)
+
+    async def _lacks_first(self, last: Round | None) -> bool:
+        """Tell whether the newest bootstrap's first round is not published.
+
+        A process may have opened an epoch, and died before that round.
+        """
+        epochs = await self._store.epochs()
+        if not epochs:
+            return False
+        era = next((epoch for epoch in epochs if epoch.number == epochs[-1].era), epochs[-1])
+        return last is None or last.sequence <= era.sequence
 
     async def run(self) -> Round | None:
         """Run one round over everything reasoned so far; None if nothing changed.
@@ -127,7 +114,7 @@ class PropagationRound:
         """
         async with self._leases.require(ROUND_LEASE) as lease:
             # Under the lease, so that another process' round cannot come between.
-            pending = await self.trigger.pending()
+            pending = await self.pending()
             perception = self._perception.by_centres() if pending.first else self.policy
             return await self._run(lease, pending, perception)
 
