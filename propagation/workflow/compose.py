@@ -22,9 +22,7 @@ from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.item_embedding import RefusedTexts
 from propagation.workflow.learn.learner import Learner
-from propagation.workflow.read.reasoner_ranking import ReasonerRanking
 from propagation.workflow.read.recommend import Recommender
-from propagation.workflow.read.similar_clients import SimilarClients
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.drafting import TextDrafter
 from propagation.workflow.reason.interaction import InteractionReasoning
@@ -171,8 +169,6 @@ def compose(
             exclusion,
         ),
         recommender=recommender,
-        reasoner_ranking=ReasonerRanking(store, reasoner, settings.seed),
-        similar_clients=SimilarClients(store, numbers),
         profile_reader=ProfileReader(
             store, reasoner, settings, vectors, time_travel, exclusion.merging
         ),

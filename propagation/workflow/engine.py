@@ -43,9 +43,9 @@ from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.item_embedding import RefusedTexts
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild
-from propagation.workflow.read.reasoner_ranking import ReasonerRanking
+from propagation.workflow.read.reasoner_ranking import rerank
 from propagation.workflow.read.recommend import Recommendations, Recommender, RecommendRequest
-from propagation.workflow.read.similar_clients import By, Neighbours, SimilarClients
+from propagation.workflow.read.similar_clients import By, Neighbours, find_similar
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.reasoning import CLAIM, Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
@@ -103,8 +103,6 @@ class Engine:
     refused_texts: RefusedTexts
     stage0: Stage0
     recommender: Recommender
-    reasoner_ranking: ReasonerRanking
-    similar_clients: SimilarClients
     profile_reader: ProfileReader
     time_travel: TimeTravel
     tracer: Tracer
@@ -239,7 +237,7 @@ class Engine:
 
     async def round_is_due(self) -> bool:
         """Return whether enough clients have changed since the last round."""
-        return await self.rounds.trigger.is_due(self.numbers.view.users + self.numbers.view.items)
+        return await self.rounds.is_due(self.numbers.view.users + self.numbers.view.items)
 
     async def run_round(self) -> Round | None:
         """Run a round now, whether due or not.
@@ -330,14 +328,33 @@ class Engine:
         return await self.recommender.recommend(request)
 
     async def rerank(
-        self, user_id: str, recommendations: Recommendations, seconds: float | None
+        self,
+        user_id: str,
+        recommendations: Recommendations,
+        seconds: float | None,
+        *,
+        raise_unavailable: bool = False,
     ) -> Recommendations:
         """Put a list's first items into the reasoner's order.
 
         Args:
-            seconds: The deadline.
+            user_id: Whose list it is.
+            recommendations: The list.
+            seconds: The deadline; None: none.
+            raise_unavailable: For callers that ask again later.
+
+        Raises:
+            ReasonerUnavailable: No reasoner answers now, and `raise_unavailable` is set.
         """
-        return await self.reasoner_ranking.rerank(user_id, recommendations, seconds)
+        return await rerank(
+            self.store,
+            self.reasoner,
+            self.settings.seed,
+            user_id,
+            recommendations,
+            seconds,
+            raise_unavailable=raise_unavailable,
+        )
 
     async def read_profile(
         self, ref: int, as_of: int | None = None, *, merge: bool = False
@@ -364,8 +381,8 @@ class Engine:
     async def find_similar(
         self, ref: int, kind: ClientKind, by: By, limit: int, least_users: int
     ) -> Neighbours:
-        """Find the clients of a kind that are most similar to one; see SimilarClients."""
-        return await self.similar_clients.find_similar(ref, kind, by, limit, least_users)
+        """Find the clients of a kind that are most similar to one; see `similar_clients`."""
+        return await find_similar(self.store, self.numbers, ref, kind, by, limit, least_users)
 
     async def rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
         """Find the items among some clients that fewer than `least_users` chose."""

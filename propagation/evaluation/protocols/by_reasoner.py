@@ -347,9 +347,7 @@ async def _rank(engine: Engine, target: Target) -> Recommendations:
     by_numbers = await engine.recommend(request)
     return await _retry_patiently(
         engine,
-        lambda: engine.reasoner_ranking.rerank(
-            target.user, by_numbers, None, raise_unavailable=True
-        ),
+        lambda: engine.rerank(target.user, by_numbers, None, raise_unavailable=True),
     )
 
 

@@ -5,7 +5,7 @@ It re-orders the numbers' best items in one call.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 
 from propagation.model import ClientKey, ClientKind, PropagationError, ReasonerUnavailable
@@ -15,74 +15,65 @@ from propagation.workflow.read.recommend import Recommendations
 RERANKED_ITEMS = 20
 
 
-@dataclass
-class ReasonerRanking:
-    """Re-orders recommendations by asking the reasoner.
+async def rerank(
+    store: GraphStore,
+    reasoner: Reasoner,
+    seed: int,
+    user_id: str,
+    recommendations: Recommendations,
+    seconds: float | None,
+    *,
+    raise_unavailable: bool = False,
+) -> Recommendations:
+    """Put the first 20 items into the reasoner's order; the others follow.
 
-    Candidates are shown in a seeded random order, so that their places tell nothing.
+    The reasoner is shown them in a random order, so that their places tell nothing.
+
+    Args:
+        seed: Of the order in which they are shown.
+        recommendations: The list by the numbers.
+        seconds: Deadline; None: none.
+        raise_unavailable: For callers that ask again later.
+
+    Returns:
+        The list with `by_reasoner` set; the given one if the user is unknown, fewer than two
+        items are there, or the reasoner failed or was too slow.
+
+    Raises:
+        ReasonerUnavailable: No reasoner answers now, and `raise_unavailable` is set.
     """
+    items = recommendations.items
+    first = items[:RERANKED_ITEMS]
+    (user,) = await store.find_refs([ClientKey(kind=ClientKind.USER, id=user_id)])
+    if user is None or len(first) < 2:
+        return recommendations
+    keys = [ClientKey(kind=ClientKind.ITEM, id=item.item_id) for item in first]
+    refs = {place: ref for place, ref in enumerate(await store.find_refs(keys)) if ref is not None}
+    shown = list(refs)
+    Random(f"{seed} {user} {sorted(refs.values())}").shuffle(shown)
+    try:
+        async with asyncio.timeout(seconds):
+            asked, *candidates = await _parties(store, [user, *(refs[one] for one in shown)])
+            answer = await reasoner.rank(asked, candidates)
+    except (PropagationError, TimeoutError) as error:
+        if raise_unavailable and isinstance(error, ReasonerUnavailable):
+            raise
+        return recommendations
+    order = [shown[place] for place in answer.order]
+    rest = [place for place in range(len(items)) if place not in set(order)]
+    return replace(
+        recommendations, items=[items[place] for place in (*order, *rest)], by_reasoner=True
+    )
 
-    store: GraphStore
-    reasoner: Reasoner
-    seed: int
 
-    async def rerank(
-        self,
-        user_id: str,
-        recommendations: Recommendations,
-        seconds: float | None,
-        *,
-        raise_unavailable: bool = False,
-    ) -> Recommendations:
-        """Put the first 20 items into the reasoner's order; the others follow.
-
-        Args:
-            recommendations: The list by the numbers.
-            seconds: Deadline; None: none.
-            raise_unavailable: For callers that ask again later.
-
-        Returns:
-            The list with `by_reasoner` set; the given one if the user is unknown, fewer than two
-            items are there, or the reasoner failed or was too slow.
-
-        Raises:
-            ReasonerUnavailable: No reasoner answers now, and `raise_unavailable` is set.
-        """
-        items = recommendations.items
-        first = items[:RERANKED_ITEMS]
-        (user,) = await self.store.find_refs([ClientKey(kind=ClientKind.USER, id=user_id)])
-        if user is None or len(first) < 2:
-            return recommendations
-        keys = [ClientKey(kind=ClientKind.ITEM, id=item.item_id) for item in first]
-        refs = {
-            place: ref
-            for place, ref in enumerate(await self.store.find_refs(keys))
-            if ref is not None
-        }
-        shown = list(refs)
-        Random(f"{self.seed} {user} {sorted(refs.values())}").shuffle(shown)
-        try:
-            async with asyncio.timeout(seconds):
-                asked, *candidates = await self._parties([user, *(refs[one] for one in shown)])
-                answer = await self.reasoner.rank(asked, candidates)
-        except (PropagationError, TimeoutError) as error:
-            if raise_unavailable and isinstance(error, ReasonerUnavailable):
-                raise
-            return recommendations
-        order = [shown[place] for place in answer.order]
-        rest = [place for place in range(len(items)) if place not in set(order)]
-        return replace(
-            recommendations, items=[items[place] for place in (*order, *rest)], by_reasoner=True
+async def _parties(store: GraphStore, refs: Sequence[int]) -> list[Party]:
+    clients = {client.ref: client for client in await store.get_clients(sorted(set(refs)))}
+    texts = await store.load_texts(refs)
+    return [
+        Party(
+            client=clients[ref],
+            profile=texts[ref].profile,
+            filter_memory=texts[ref].filter_memory,
         )
-
-    async def _parties(self, refs: Sequence[int]) -> list[Party]:
-        clients = {client.ref: client for client in await self.store.get_clients(sorted(set(refs)))}
-        texts = await self.store.load_texts(refs)
-        return [
-            Party(
-                client=clients[ref],
-                profile=texts[ref].profile,
-                filter_memory=texts[ref].filter_memory,
-            )
-            for ref in refs
-        ]
+        for ref in refs
+    ]

@@ -29,58 +29,58 @@ class Neighbours:
     applied_through: int
 
 
-@dataclass
-class SimilarClients:
-    """Compares a client with all of a kind, in chunks.
+async def find_similar(
+    store: ClientStore,
+    numbers: NumbersOwner,
+    ref: int,
+    kind: ClientKind,
+    by: By,
+    limit: int,
+    least_users: int,
+) -> Neighbours:
+    """Find the `limit` most similar clients of a kind.
 
-    Learning runs in between.
+    Leaves out the client itself, hidden items and clients without a vector; the list is empty
+    if the client has no vector. Equal cosines are ordered by a seeded hash. The clients are
+    compared in chunks; learning runs in between.
+
+    Args:
+        least_users: If more than one, items are compared by the catalogue's content, and by
+            routers only if so many users chose them: an item's profile vector holds lines that
+            rest on one user.
     """
+    applied_through = numbers.view.applied_through
+    row = index_of(ref)
+    own = await numbers.run(vectors, kind_of(ref), by, row, row + 1, least_users)
+    cosines = (
+        await _all_cosines(numbers, own[0], kind, by, least_users) if own.any() else np.empty(0)
+    )
+    if kind == kind_of(ref) and row < len(cosines):
+        cosines[row] = -np.inf
+    best = _best(cosines, limit, numbers.view.seed)
+    clients = {
+        client.ref: client
+        for client in await store.get_clients([ref_of(kind, row) for row in best])
+    }
+    return Neighbours(
+        [
+            (clients[ref_of(kind, row)], float(cosines[row]))
+            for row in best
+            if ref_of(kind, row) in clients and not clients[ref_of(kind, row)].hidden
+        ],
+        applied_through,
+    )
 
-    store: ClientStore
-    numbers: NumbersOwner
 
-    async def find_similar(
-        self, ref: int, kind: ClientKind, by: By, limit: int, least_users: int
-    ) -> Neighbours:
-        """Find the `limit` most similar clients of a kind.
-
-        Leaves out the client itself, hidden items and clients without a vector; the list is empty
-        if the client has no vector. Equal cosines are ordered by a seeded hash.
-
-        Args:
-            least_users: If more than one, items are compared by the catalogue's content, and by
-                routers only if so many users chose them: an item's profile vector holds lines that
-                rest on one user.
-        """
-        applied_through = self.numbers.view.applied_through
-        row = index_of(ref)
-        own = await self.numbers.run(vectors, kind_of(ref), by, row, row + 1, least_users)
-        cosines = await self._cosines(own[0], kind, by, least_users) if own.any() else np.empty(0)
-        if kind == kind_of(ref) and row < len(cosines):
-            cosines[row] = -np.inf
-        best = _best(cosines, limit, self.numbers.view.seed)
-        clients = {
-            client.ref: client
-            for client in await self.store.get_clients([ref_of(kind, row) for row in best])
-        }
-        return Neighbours(
-            [
-                (clients[ref_of(kind, row)], float(cosines[row]))
-                for row in best
-                if ref_of(kind, row) in clients and not clients[ref_of(kind, row)].hidden
-            ],
-            applied_through,
-        )
-
-    async def _cosines(
-        self, own: NDArray[np.float64], kind: ClientKind, by: By, least_users: int
-    ) -> NDArray[np.float64]:
-        count = self.numbers.view.users if kind == ClientKind.USER else self.numbers.view.items
-        parts = [
-            await self.numbers.run(_cosines, own, kind, by, start, start + CHUNK, least_users)
-            for start in range(0, count, CHUNK)
-        ]
-        return np.concatenate(parts) if parts else np.empty(0)
+async def _all_cosines(
+    numbers: NumbersOwner, own: NDArray[np.float64], kind: ClientKind, by: By, least_users: int
+) -> NDArray[np.float64]:
+    count = numbers.view.users if kind == ClientKind.USER else numbers.view.items
+    parts = [
+        await numbers.run(_cosines, own, kind, by, start, start + CHUNK, least_users)
+        for start in range(0, count, CHUNK)
+    ]
+    return np.concatenate(parts) if parts else np.empty(0)
 
 
 def vectors(

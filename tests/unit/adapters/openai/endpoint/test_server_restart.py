@@ -9,7 +9,7 @@ import pytest
 from propagation.evaluation.protocols import by_reasoner
 from propagation.evaluation.protocols.by_reasoner import _retry_patiently
 from propagation.model import ClientChange, ClientKey, ClientKind, ReasonerUnavailable
-from propagation.workflow.read.reasoner_ranking import ReasonerRanking
+from propagation.workflow.read.reasoner_ranking import rerank
 from propagation.workflow.read.recommend import Recommendations, Recommended
 from services.fake_llm.script import Refused
 from tests.unit.adapters.openai.test_server_habits import parties
@@ -59,8 +59,8 @@ async def test_while_it_is_away_a_user_gets_the_numbers_and_an_evaluation_does_n
         found = Recommendations(
             [Recommended(f"i{n}", f"i{n}", 1.0 - n) for n in range(3)], 1, cold=False, unknown=()
         )
-        ranking = ReasonerRanking(asked.store, asked.reasoner, 7)
+        of_u = (asked.store, asked.reasoner, 7, "u", found, None)
         with patch.object(asked.server, "_chat", Away(asked.server, 1_000)):
-            assert await ranking.rerank("u", found, None) == found
+            assert await rerank(*of_u) == found
             with pytest.raises(ReasonerUnavailable):
-                await ranking.rerank("u", found, None, raise_unavailable=True)
+                await rerank(*of_u, raise_unavailable=True)
