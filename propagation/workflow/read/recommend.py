@@ -5,7 +5,7 @@ The items are the catalogue or given candidates.
 Source: docs/numbers.md, rules 2 and 3.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,12 +18,12 @@ from propagation.workflow.index.embedding import attribute_text, content_text, e
 from propagation.workflow.index.text_cache import client_text_cache
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.read.explanation import Explainer, Explanation
-from propagation.workflow.read.router_communities import RouterAttributes
 from propagation.workflow.read.scoring import EMPTY_ROWS, EVERYTHING, ReadBatcher, ReadRequest
 from propagation.workflow.views import OFF, ON, Catalogue, NumbersOwner, PendingEvents
 
 LISTED_ROWS = 4_096
 CACHED_TEXTS = 4_096
+ROUTERS_FRESH_SECONDS = 1.0
 FRESH_SECONDS = 0.95
 """Leaves time for the read, so that no rule is more than a second old."""
 
@@ -57,6 +57,37 @@ class FilterMemoryCache:
             self._texts.put(ref, text)
             self._fresh[ref] = text
         return text
+
+
+class RouterAttributes:
+    """Attributes that each taste router speaks of.
+
+    Filter rules are matched against them. Loaded again after each round and epoch that this
+    process knows of, and after a second, because a withdrawal changes them too.
+    """
+
+    def __init__(self, store: GraphStore, numbers: NumbersOwner, vectors: VectorSync) -> None:
+        self._store = store
+        self._numbers = numbers
+        self._vectors = vectors
+        self._loaded: TTLCache[tuple[int, int], Mapping[int, frozenset[str]]] = TTLCache(
+            1, ROUTERS_FRESH_SECONDS
+        )
+
+    async def load(self) -> Mapping[int, frozenset[str]]:
+        """Return the attributes of each router with a text.
+
+        These are those of its newest message, and of its standing.
+        """
+        current = (self._numbers.view.epoch, self._vectors.canonical.round)
+        attributes = self._loaded.get(current)
+        if attributes is None:
+            routers = range(self._numbers.view.state.taste.mass.shape[1])
+            attributes = self._loaded[current] = {
+                version.router: frozenset(version.attributes) | dict(version.standing).keys()
+                for version in await self._store.router_versions(routers)
+            }
+        return attributes
 
 
 @dataclass(frozen=True)

@@ -1,50 +1,13 @@
-"""What routers stand for: taste routers' attributes and session routers' communities."""
+"""What routers stand for: their masses, and session routers' communities."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from cachetools import TTLCache
 
 from propagation.model import BankName, ClientKind, ref_of
 from propagation.numbers import LEAST_SUPPORT
 from propagation.numbers.rules import lift, share_of
-from propagation.ports import GraphStore
-from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.views import NumbersOwner, NumbersView
-
-FRESH_SECONDS = 1.0
-
-
-class RouterAttributes:
-    """Attributes that each taste router speaks of.
-
-    Filter rules are matched against them. Loaded again after each round and epoch that this
-    process knows of, and after a second, because a withdrawal changes them too.
-    """
-
-    def __init__(self, store: GraphStore, numbers: NumbersOwner, vectors: VectorSync) -> None:
-        self._store = store
-        self._numbers = numbers
-        self._vectors = vectors
-        self._loaded: TTLCache[tuple[int, int], Mapping[int, frozenset[str]]] = TTLCache(
-            1, FRESH_SECONDS
-        )
-
-    async def load(self) -> Mapping[int, frozenset[str]]:
-        """Return the attributes of each router with a text.
-
-        These are those of its newest message, and of its standing.
-        """
-        current = (self._numbers.view.epoch, self._vectors.canonical.round)
-        attributes = self._loaded.get(current)
-        if attributes is None:
-            routers = range(self._numbers.view.state.taste.mass.shape[1])
-            attributes = self._loaded[current] = {
-                version.router: frozenset(version.attributes) | dict(version.standing).keys()
-                for version in await self._store.router_versions(routers)
-            }
-        return attributes
+from propagation.workflow.views import NumbersView
 
 
 @dataclass(frozen=True)
