@@ -126,15 +126,10 @@ class LiveTasteWeights:
         return found
 
     async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
-        written = await self._in_current_routers(
-            await self.store.taste_written(
-                [arrival.sequence for arrival in arrivals if arrival.sequence]
-            )
+        """Read what was written; weights from before an evolution go to the current routers."""
+        written = await self.store.taste_written(
+            [arrival.sequence for arrival in arrivals if arrival.sequence]
         )
-        return [written.get(arrival.sequence, ()) for arrival in arrivals]
-
-    async def _in_current_routers(self, written: Mapping[int, Weights]) -> Mapping[int, Weights]:
-        """Move weights from before an evolution to the current routers."""
         maps = await self.store.router_maps()
         older = [sequence for sequence in written if maps.after(sequence).maps]
         rows = await self.store.interactions(older) if older else ()
@@ -142,7 +137,9 @@ class LiveTasteWeights:
             row.sequence: _map(written[row.sequence], index_of(row.user), maps.after(row.sequence))
             for row in rows
         }
-        return {**written, **moved}
+        return [
+            moved.get(arrival.sequence, written.get(arrival.sequence, ())) for arrival in arrivals
+        ]
 
 
 def _map(weights: Weights, user: int, chain: RouterMapChain) -> Weights:
