@@ -14,8 +14,8 @@ WEIGHT_MAX = 10.0
 
 
 def seed_of(event_id: str) -> int:
-    """Return a 64-bit seed drawn from an event id."""
-    return int.from_bytes(blake2b(event_id.encode(), digest_size=8).digest())
+    """Return 64 bits of an event id, signed, which seed every random choice about the event."""
+    return int.from_bytes(blake2b(event_id.encode(), digest_size=8).digest(), signed=True)
 
 
 @value
@@ -37,14 +37,6 @@ class NewInteraction:
     negative_id: str | None = None
     weight: float = 1.0
     metadata: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def seed(self) -> int:
-        """64 bits from the event id.
-
-        They seed every random choice about the event.
-        """
-        return seed_of(self.event_id)
 
 
 class RecordStatus(StrEnum):

@@ -1,6 +1,6 @@
 """The routing policies' table, and what policies read at run time."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from propagation.model import (
     InvalidInput,
     LeaseLost,
     RecordStatus,
+    seed_of,
 )
 from tests.contract.graph_store import STRANGE, TurnedClock, change, event, item, recorded, user
 
@@ -122,7 +124,7 @@ async def test_a_log_slice_carries_what_learn_needs(store):
     assert columns.item.tolist() == [0, 0]
     assert columns.negative.tolist() == [1, -1]
     assert columns.weight.tolist() == [pytest.approx(0.3, abs=1e-15), 1.0]
-    assert int(columns.seed[0]) == weighty.seed
+    assert columns.seed.view(np.int64)[0] == seed_of(weighty.event_id)
 
 
 async def test_callers_who_record_at_once_share_no_sequence(store):

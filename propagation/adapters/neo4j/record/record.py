@@ -39,6 +39,7 @@ from propagation.model import (
     EntryKind,
     NewInteraction,
     StoreUnreachable,
+    seed_of,
 )
 from propagation.ports import RecordResult
 
@@ -176,7 +177,7 @@ def _interaction_row(event: NewInteraction, sequence: int, refs: Refs) -> list[o
         None if event.negative_id is None else refs[ClientKind.ITEM, event.negative_id],
         event.time,
         event.weight,
-        event.seed - (1 << 64) if event.seed >> 63 else event.seed,  # the server's are signed
+        seed_of(event.event_id),
         orjson.dumps(dict(event.metadata)).decode() if event.metadata else None,
     ]
 

@@ -19,7 +19,7 @@ from propagation.adapters.sqlite.forget.wiping import SqliteWiping
 from propagation.adapters.sqlite.forget.withdrawal import WithdrawalCommit
 from propagation.adapters.sqlite.reason.reason import event_of, interactions_where
 from propagation.adapters.sqlite.reason.texts import bodies_of
-from propagation.adapters.sqlite.record.record import forgotten_among, to_signed
+from propagation.adapters.sqlite.record.record import forgotten_among
 from propagation.adapters.sqlite.rounds.messages import brief_versions
 from propagation.graph_rules.withdrawal_order import counted_attributes
 from propagation.model import (
@@ -207,7 +207,7 @@ def _statuses(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Itera
             yield EventState(EventStatus.RECORDED, event)
         elif connection.execute(
             "SELECT 1 FROM retracted WHERE seed = ? AND event_id = ?",
-            (to_signed(seed_of(event_id)), event_id),
+            (seed_of(event_id), event_id),
         ).fetchone():
             yield EventState(EventStatus.RETRACTED)
         else:

@@ -15,7 +15,6 @@ from propagation.adapters.sqlite.reason.reasoned_rows import (
     put_merged,
 )
 from propagation.adapters.sqlite.reason.texts import SqliteTexts, bodies_of, put_texts, text_rows
-from propagation.adapters.sqlite.record.record import to_signed
 from propagation.model import (
     ClientText,
     DeadLetter,
@@ -172,7 +171,7 @@ def event_of(connection: sqlite3.Connection, event_id: str) -> InteractionRow | 
     found = interactions_where(
         connection,
         "interaction WHERE seed = ? AND event_id = ?",
-        to_signed(seed_of(event_id)),
+        seed_of(event_id),
         event_id,
     )
     return found[0] if found else None

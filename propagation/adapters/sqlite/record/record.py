@@ -17,6 +17,7 @@ from propagation.model import (
     ClientOutcome,
     EntryKind,
     NewInteraction,
+    seed_of,
 )
 from propagation.ports import RecordResult
 
@@ -75,7 +76,7 @@ class SqliteRecords(SqliteLog):
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
         # Hashed and dumped before the writer's turn, whose time limits how much can be recorded.
-        seeds = {event.event_id: to_signed(event.seed) for event in events}
+        seeds = {event.event_id: seed_of(event.event_id) for event in events}
         ids_and_seeds = to_json(list(seeds.items()))
         user_ids = {event.user_id for event in events}
         item_ids = {event.item_id for event in events}
@@ -165,8 +166,3 @@ def _recorded_events(
             ids_and_seeds,
         )
     }
-
-
-def to_signed(value: int) -> int:
-    """Return 64 bits as SQLite's integer."""
-    return value - (1 << 64) if value >> 63 else value
