@@ -102,16 +102,21 @@ def row_parts(
         start += size * dtype.itemsize
 
 
-def taste_written_by(block: LearnedBlock, sequence: int) -> list[tuple[int, float]]:
-    """Return what one interaction wrote to the taste bank, largest first.
+def taste_written_by(
+    block: LearnedBlock, places: NDArray[np.int64]
+) -> dict[int, list[tuple[int, float]]]:
+    """Return what rows of a block wrote to the taste bank, by sequence.
 
     Returns:
-        (router, weight), equal weights by router; nothing if the block lacks the interaction.
+        (router, weight), largest first, equal weights by router; rows that wrote nothing are left
+        out.
     """
-    place = int(np.searchsorted(block.sequence, sequence))
-    if place == len(block.sequence) or block.sequence[place] != sequence:
-        return []
-    return sorted(_written(block, place, TASTE), key=lambda pair: (-pair[1], pair[0]))
+    written = {int(block.sequence[place]): _written(block, place, TASTE) for place in places}
+    return {
+        sequence: sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
+        for sequence, pairs in written.items()
+        if pairs
+    }
 
 
 def _written(

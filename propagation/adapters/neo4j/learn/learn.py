@@ -176,9 +176,7 @@ class Neo4jLearn(Neo4jCheckpoints):
     ) -> Mapping[int, Sequence[tuple[int, float]]]:
         found: dict[int, Sequence[tuple[int, float]]] = {}
         async for block, places in blocks_with_rows(self._database, sequences):
-            for sequence in block.sequence[places].tolist():
-                if written := taste_written_by(block, sequence):
-                    found[sequence] = written
+            found |= taste_written_by(block, places)
         return found
 
     async def learned_through(self) -> int:

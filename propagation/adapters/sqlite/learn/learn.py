@@ -1,16 +1,22 @@
 """LearnStore on SQLite."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+
+import numpy as np
 
 from propagation.adapters.shared.learned_blocks import (
     pack_columns,
+    places_of,
     taste_written_by,
     unpack_block,
 )
 from propagation.adapters.sqlite.connection import (
+    Directory,
     one,
     reads,
+    to_json,
     writes_under_lease,
 )
 from propagation.adapters.sqlite.learn.checkpoints import (
@@ -30,6 +36,10 @@ from propagation.model import (
 from propagation.ports import Lease
 
 BLOCK = "start, through, epoch, size, columns"
+BLOCKS_OF = (
+    f"SELECT {BLOCK} FROM learned WHERE through IN (SELECT (SELECT min(through) FROM learned"
+    " WHERE through >= value) FROM json_each(?)) ORDER BY through"
+)
 PUT_BLOCK = f"INSERT INTO {{}} ({BLOCK}) VALUES (?, ?, ?, ?, ?)"
 EPOCH = ", ".join(Epoch.model_fields)
 
@@ -77,14 +87,9 @@ class SqliteLearn(SqliteCheckpoints):
         self, connection: sqlite3.Connection, sequences: Sequence[int]
     ) -> Mapping[int, Sequence[tuple[int, float]]]:
         found: dict[int, Sequence[tuple[int, float]]] = {}
-        block: LearnedBlock | None = None
-        for sequence in sorted(set(sequences)):
-            if block is None or sequence > block.through:
-                block = block_of(connection, sequence)
-                if block is None:
-                    break
-            if written := taste_written_by(block, sequence):
-                found[sequence] = written
+        wanted = np.array(sorted(set(sequences)), np.int64)
+        for block in blocks_of(connection, sequences):
+            found |= taste_written_by(block, places_of(block.sequence, wanted))
         return found
 
     async def learned_through(self) -> int:
@@ -126,15 +131,11 @@ class SqliteLearn(SqliteCheckpoints):
     def _publish_epoch(
         self, connection: sqlite3.Connection, lease: Lease, epoch: Epoch, start: StagedCheckpoint
     ) -> int:
-        sequence = append_entry(connection, self._directory, EntryKind.BOOTSTRAP, (), epoch.number)
         connection.execute("DELETE FROM learned WHERE start < ?", (start.sequence,))
         connection.execute(f"INSERT INTO learned ({BLOCK}) SELECT {BLOCK} FROM staged_learned")
         connection.execute("DELETE FROM staged_learned")
         connection.execute("UPDATE vacant SET learned = 0 WHERE sequence <= ?", (start.sequence,))
-        put_epoch(connection, epoch, sequence)
-        publish_checkpoint(connection, start.id)
-        drop_trust(connection, start.sequence)
-        return sequence
+        return publish_epoch(connection, self._directory, EntryKind.BOOTSTRAP, epoch, start)
 
     async def current_epoch(self) -> Epoch | None:
         epochs = await self.epochs()
@@ -154,20 +155,35 @@ class SqliteLearn(SqliteCheckpoints):
         ]
 
 
-def put_epoch(connection: sqlite3.Connection, epoch: Epoch, sequence: int) -> None:
-    """Insert an epoch."""
+def publish_epoch(
+    connection: sqlite3.Connection,
+    directory: Directory,
+    kind: EntryKind,
+    epoch: Epoch,
+    start: StagedCheckpoint,
+) -> int:
+    """Open an epoch at a log entry of its own, with its barrier; return the sequence."""
+    sequence = append_entry(connection, directory, kind, (), epoch.number)
     connection.execute(
         f"INSERT INTO epoch ({EPOCH}) VALUES (?, ?, ?, ?, ?, ?, ?)",
         tuple({**epoch.model_dump(), "sequence": sequence}.values()),
     )
+    publish_checkpoint(connection, start.id)
+    drop_trust(connection, start.sequence)
+    return sequence
+
+
+def blocks_of(connection: sqlite3.Connection, sequences: Sequence[int]) -> Iterator[LearnedBlock]:
+    """Yield the learned blocks of sequences, in order, without their increments of trust."""
+    # closed: an open cursor would keep this connection at its snapshot after an error
+    with closing(connection.execute(BLOCKS_OF, (to_json(list(sequences)),))) as rows:
+        for row in rows:
+            yield unpack_block(*row)
 
 
 def block_of(connection: sqlite3.Connection, sequence: int) -> LearnedBlock | None:
     """Return the learned block of a sequence, without its increments of trust."""
-    row = connection.execute(
-        f"SELECT {BLOCK} FROM learned WHERE through >= ? ORDER BY through LIMIT 1", (sequence,)
-    ).fetchone()
-    return None if row is None else unpack_block(*row)
+    return next(blocks_of(connection, [sequence]), None)
 
 
 def learned_through(connection: sqlite3.Connection) -> int:

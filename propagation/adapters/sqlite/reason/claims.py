@@ -16,7 +16,7 @@ from propagation.adapters.sqlite.connection import (
     to_json,
     writes,
 )
-from propagation.adapters.sqlite.learn.learn import block_of, learned_through
+from propagation.adapters.sqlite.learn.learn import blocks_of, learned_through
 from propagation.adapters.sqlite.reason.reasoned_rows import (
     PackedReasoned,
     pack_reasoned,
@@ -165,10 +165,7 @@ def _work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[Reas
 def _draws(connection: sqlite3.Connection, sequences: Sequence[int]) -> dict[int, Draw]:
     """Read the draws of interactions, ascending, as learn stored them."""
     draws: dict[int, Draw] = {}
-    while len(draws) < len(sequences):
-        rest = sequences[len(draws) :]
-        block = block_of(connection, rest[0])
-        assert block is not None, "only what was learned is claimed"
+    for block in blocks_of(connection, sequences):
         columns = DrawColumns(block.through, block.sequence, block.negatives[:, 0], block.scores)
-        draws |= read_draws(columns, rest)
+        draws |= read_draws(columns, sequences[len(draws) :])
     return draws

@@ -7,15 +7,10 @@ from functools import partial
 
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
 from propagation.adapters.sqlite.connection import next_number, reads, writes
-from propagation.adapters.sqlite.learn.checkpoints import (
-    SqliteCheckpoints,
-    drop_trust,
-    publish_checkpoint,
-)
-from propagation.adapters.sqlite.learn.learn import put_epoch
+from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
+from propagation.adapters.sqlite.learn.learn import publish_epoch
 from propagation.adapters.sqlite.reason.text_bodies import plain_body
 from propagation.adapters.sqlite.reason.texts import bodies_of, put_texts, text_rows
-from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.rounds.rounds import publish
 from propagation.model import EntryKind, EvolutionRun, LineageStep, RouterMaps
 from propagation.ports import Lease, Publication
@@ -39,13 +34,13 @@ class SqliteEvolution(SqliteCheckpoints):
         bodies = await bodies_of(publication.texts)
 
         def work(connection: sqlite3.Connection) -> EvolutionRun:
-            epoch = publication.epoch
-            sequence = append_entry(
-                connection, self._directory, EntryKind.EVOLUTION, (), epoch.number
+            sequence = publish_epoch(
+                connection,
+                self._directory,
+                EntryKind.EVOLUTION,
+                publication.epoch,
+                publication.start,
             )
-            put_epoch(connection, epoch, sequence)
-            publish_checkpoint(connection, publication.start.id)
-            drop_trust(connection, publication.start.sequence)
             publish(connection, publication.round_, sequence, self._directory.now())
             put_texts(
                 connection,
@@ -56,7 +51,12 @@ class SqliteEvolution(SqliteCheckpoints):
             run = self._store_run(connection, publication.published_run(sequence))
             connection.execute(
                 "INSERT INTO router_map VALUES (?, ?, ?, ?)",
-                (run.run, publication.map.from_epoch, epoch.number, map_body(publication.map)),
+                (
+                    run.run,
+                    publication.map.from_epoch,
+                    publication.epoch.number,
+                    map_body(publication.map),
+                ),
             )
             connection.executemany(
                 "INSERT INTO evolved_into VALUES (?, ?, ?, ?)",
