@@ -233,10 +233,10 @@ class Database:
             for work in group:
                 if not work.done.done():
                     work.done.set_exception(self._translate(error))
-            return
-        for work in group:
-            if not work.done.done():
-                work.done.set_result(work.result)
+        else:
+            for work in group:
+                if not work.done.done():
+                    work.done.set_result(work.result)
 
     def _check_place(self) -> None:
         """Check that the file was neither removed nor replaced.

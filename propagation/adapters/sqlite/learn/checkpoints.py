@@ -179,6 +179,5 @@ def _parts(checkpoint: Checkpoint) -> Iterator[Part]:
     """Take a checkpoint's arrays out one by one, and yield their parts."""
     for name in list(checkpoint.arrays):
         array = checkpoint.arrays.pop(name)
-        shape = to_json(list(array.shape))
         for part, data in pieces_of(array, PART_BYTES):
-            yield name, part, array.dtype.str, shape, data
+            yield name, part, array.dtype.str, to_json(list(array.shape)), data

@@ -204,5 +204,9 @@ class _Lines:
 
     def refusal(self, field: str, problem: str) -> BrokenData:
         """Return an error about the line that was read last."""
-        remedy = "fetch it again, or restore another: nothing was replaced"
-        return BrokenData(str(self._source), self.number, field, f"{problem}; {remedy}")
+        return BrokenData(
+            str(self._source),
+            self.number,
+            field,
+            f"{problem}; fetch it again, or restore another: nothing was replaced",
+        )

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from propagation.adapters.sqlite.connection import SqlitePart, many, one, reads, to_json
@@ -41,26 +42,26 @@ class SqliteTexts(SqlitePart):
 
     @reads
     def text_at(self, connection: sqlite3.Connection, ref: int, sequence: int) -> ClientText | None:
-        rows = many(
+        found = _texts_from(
             connection,
-            f"SELECT json_group_array({TEXT}) FROM (SELECT * FROM profile_version WHERE ref = ? AND"
-            " sequence <= ? ORDER BY version DESC LIMIT 1) v",
+            "(SELECT * FROM profile_version WHERE ref = ? AND sequence <= ?"
+            " ORDER BY version DESC LIMIT 1) v",
             ref,
             sequence,
         )
-        return text_of(rows[0]) if rows else None
+        return found[0] if found else None
 
     @reads
     def texts_of_versions(
         self, connection: sqlite3.Connection, versions: Sequence[tuple[int, int]]
     ) -> Mapping[tuple[int, int], ClientText]:
-        rows = many(
+        found = _texts_from(
             connection,
-            f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
+            "json_each(?) e CROSS JOIN profile_version v"
             " ON v.ref = e.value->>0 AND v.version = e.value->>1",
             to_json(sorted(set(versions))),
         )
-        return {(row[0], row[1]): text_of(row) for row in rows}
+        return {(text.profile.ref, text.profile.version): text for text in found}
 
     async def texts_through(self) -> int:
         return await self._database.read(texts_through)
@@ -117,22 +118,20 @@ class TextRows:
 
 def text_rows(texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes]) -> TextRows:
     """Return the rows of texts."""
-    rows, start = [], 1
-    for (text, sequence), body in zip(texts, bodies, strict=True):
-        profile = text.profile
-        rows.append(
-            (
-                profile.ref,
-                profile.version,
-                sequence,
-                profile.next_id,
-                text.watermark,
-                text.dropped,
-                start,
-                len(body),
-            )
+    ends = accumulate(map(len, bodies))
+    rows = [
+        (
+            text.profile.ref,
+            text.profile.version,
+            sequence,
+            text.profile.next_id,
+            text.watermark,
+            text.dropped,
+            end - len(body) + 1,
+            len(body),
         )
-        start += len(body)
+        for (text, sequence), body, end in zip(texts, bodies, ends, strict=True)
+    ]
     return TextRows([(row[0], row[1]) for row in rows], to_json(rows), b"".join(bodies))
 
 
@@ -225,14 +224,13 @@ def texts_or_none_yet(connection: sqlite3.Connection, refs: Sequence[int]) -> di
     Returns:
         Empty for one without a text.
     """
-    rows = many(
+    texts = _texts_from(
         connection,
-        f"SELECT json_group_array({TEXT}) FROM json_each(?) e CROSS JOIN profile_version v"
-        " ON v.ref = e.value AND v.version = (SELECT max(version) FROM profile_version WHERE ref "
-        "= e.value)",
+        "json_each(?) e CROSS JOIN profile_version v ON v.ref = e.value"
+        " AND v.version = (SELECT max(version) FROM profile_version WHERE ref = e.value)",
         to_json(sorted(set(refs))),
     )
-    found = {row[0]: text_of(row) for row in rows}
+    found = {text.profile.ref: text for text in texts}
     return {ref: found.get(ref) or ClientText.empty(ref) for ref in refs}
 
 
@@ -244,18 +242,25 @@ def check_citations(
     Raises:
         VersionClash: One does.
     """
-    for row in many(
-        connection,
-        f"SELECT json_group_array({TEXT}) FROM profile_version v WHERE v.rowid > ?",
-        number,
-    ):
-        text = text_of(row)
+    for text in _texts_from(connection, "profile_version v WHERE v.rowid > ?", number):
         if any(
             source.sequence in sequences or (source.router, source.version) in messages
             for line in text.profile.lines
             for source in line.sources
         ) or any(not sequences.isdisjoint(rule.evidence) for rule in text.filter_memory.rules):
             raise VersionClash(text.profile.ref)
+
+
+def _texts_from(
+    connection: sqlite3.Connection, source: str, *parameters: object
+) -> list[ClientText]:
+    """Return the texts of rows `v` of profile_version.
+
+    Args:
+        source: The SQL after FROM.
+    """
+    rows = many(connection, f"SELECT json_group_array({TEXT}) FROM {source}", *parameters)
+    return [text_of(row) for row in rows]
 
 
 def text_of(row: Sequence[Any]) -> ClientText:

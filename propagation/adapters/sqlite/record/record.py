@@ -104,8 +104,10 @@ class SqliteRecords(SqliteLog):
             rows = [_interaction_row(event, seeds, users, items) for event in decisions.accepted]
             if rows:
                 connection.execute(INSERT, (first, self._directory.now(), to_json(rows)))
-            created = {(int(client.key.kind), client.key.id): client.ref for client in new}
-            return RecordResult(outcomes=decisions.outcomes(first), created=created)
+            return RecordResult(
+                outcomes=decisions.outcomes(first),
+                created={(int(client.key.kind), client.key.id): client.ref for client in new},
+            )
 
         return await self._database.write(work)
 
