@@ -8,7 +8,7 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.html import Child, drawing, drawn_text, element, table, with_tooltip
+from services.report.html import Child, drawing, drawn_text, element, table
 
 WIDTH, HEIGHT = 1130.0, 400.0
 LEFT, RIGHT, TOP, BOTTOM = 62.0, 165.0, 18.0, 136.0
@@ -96,9 +96,14 @@ def _line(
     ]
     yield element("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in places), class_=name)
     for (x, y), point in zip(places, points, strict=True):
-        yield with_tooltip(
-            element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=3.5, class_=name),
-            f"{name} propagation: {getattr(point, field):.4f}, {_stretch(point)}",
+        tooltip = f"{name} propagation: {getattr(point, field):.4f}, {_stretch(point)}"
+        yield element(
+            "circle",
+            element("title", tooltip),
+            cx=f"{x:.1f}",
+            cy=f"{y:.1f}",
+            r=3.5,
+            class_=name,
         )
 
 
@@ -130,15 +135,15 @@ def _gains(points: Sequence[pb.GaugePoint], scale: Scale) -> Iterable[Element]:
     yield drawn_text(WIDTH - RIGHT + 10, zero + 4, "what it adds", "start")
     for point, gain in zip(points, gains, strict=True):
         start, end = scale.x(point.through - point.interactions), scale.x(point.through)
-        bar = element(
+        yield element(
             "rect",
+            element("title", f"{gain:+.4f}, {_stretch(point)}"),
             x=f"{start + 1:.1f}",
             width=f"{max(end - start - 2, 1):.1f}",
             y=f"{zero - max(gain, 0.0) * unit:.1f}",
             height=f"{max(abs(gain) * unit, 0.5):.1f}",
             class_="gain" if gain >= 0 else "loss",
         )
-        yield with_tooltip(bar, f"{gain:+.4f}, {_stretch(point)}")
     if most:
         yield drawn_text(LEFT - 8, GAIN_TOP + 8, f"{most:+.3f}", "end")
 
@@ -164,19 +169,19 @@ def rounds_chart(reports: Sequence[pb.RoundReport]) -> Element:
 
 def _round_column(report: pb.RoundReport, x: float, step: float, most: int) -> Element:
     height = (ROUNDS_HEIGHT - 60) * report.reached_clients / most
-    column = element(
+    tooltip = (
+        f"round {report.number}: {report.changed_clients:,} clients had changed,"
+        f" {report.touched_routers:,} routers sent, {report.reached_clients:,} clients newly"
+        " reached"
+    )
+    return element(
         "rect",
+        element("title", tooltip),
         x=f"{x:.1f}",
         y=f"{ROUNDS_HEIGHT - 34 - height:.1f}",
         width=f"{max(step * 0.75, 1):.1f}",
         height=f"{max(height, 1):.1f}",
         class_="column",
-    )
-    return with_tooltip(
-        column,
-        f"round {report.number}: {report.changed_clients:,} clients had changed,"
-        f" {report.touched_routers:,} routers sent, {report.reached_clients:,} clients newly"
-        " reached",
     )
 
 
@@ -227,7 +232,7 @@ def _flow(change: pb.EvolutionChange, start: Node, end: Node) -> Element:
     kind, bend = KINDS.get(change.kind, "change"), (start.x + end.x) / 2
     curve = f"M{start.x:g} {start.y:g} C{bend:g} {start.y:g} {bend:g} {end.y:g} {end.x:g} {end.y:g}"
     tooltip = f"{kind}: router {start.router} became {end.router}. {change.reason}"
-    return with_tooltip(element("path", d=curve, class_=f"flow {kind}"), tooltip)
+    return element("path", element("title", tooltip), d=curve, class_=f"flow {kind}")
 
 
 def _node(node: Node) -> Element:

@@ -15,7 +15,8 @@ def element(tag: str, *children: Child | Iterable[Child], **attributes: object) 
     """Make an element.
 
     Args:
-        children: Elements, texts, or sequences of them; None is left out.
+        children: Elements, texts, or sequences of them; None is left out. A `title` first in a
+            shape of a drawing is shown when the shape is pointed at.
         attributes: `class_` and `for_` lose their underscore, others become dashes
             (`stroke_width`); None is left out.
     """
@@ -32,12 +33,6 @@ def element(tag: str, *children: Child | Iterable[Child], **attributes: object) 
         for one in [child] if single else child:  # type: ignore[union-attr]
             _append(made, one)  # type: ignore[arg-type]
     return made
-
-
-def with_tooltip(shape: Element, text: str) -> Element:
-    """Give a shape of a drawing a text to show when hovered."""
-    shape.insert(0, element("title", text))
-    return shape
 
 
 def to_html(page: Element) -> str:

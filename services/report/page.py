@@ -83,16 +83,23 @@ def _summary(data: ReportData) -> list[Child]:
 
 
 def _tile(figure: int, label: str, *, bad: bool = False) -> Element:
-    style = "tile bad" if bad else "tile"
-    return element("div", element("b", f"{figure:,}"), element("span", label), class_=style)
+    return element(
+        "div",
+        element("b", f"{figure:,}"),
+        element("span", label),
+        class_="tile bad" if bad else "tile",
+    )
 
 
 def _worth(status: pb.GetStatusResponse) -> Element:
     """Say in one sentence whether propagation helps."""
     off = "" if status.propagate else " Propagation is switched off: answers are ranked without it."
     if not status.HasField("gauge"):
-        unknown = f"Nothing was ranked yet: what propagation is worth is not known.{off}"
-        return element("p", unknown, class_="verdict")
+        return element(
+            "p",
+            f"Nothing was ranked yet: what propagation is worth is not known.{off}",
+            class_="verdict",
+        )
     gauge = status.gauge
     difference = gauge.with_propagation - gauge.without
     effect, style, spread = "makes no difference that can be told from chance", "verdict", ""
@@ -102,12 +109,13 @@ def _worth(status: pb.GetStatusResponse) -> Element:
             effect, style = "helps", "verdict good"
         elif difference < -CLEAR_ERRORS * gauge.standard_error:
             effect, style = "hurts", "verdict bad"
-    sentence = (
+    return element(
+        "p",
         f"On the recent stream propagation {effect}: N@10 of what users chose is"
         f" {gauge.with_propagation:.4f} with it and {gauge.without:.4f} without"
-        f" ({difference:+.4f}{spread}).{off}"
+        f" ({difference:+.4f}{spread}).{off}",
+        class_=style,
     )
-    return element("p", sentence, class_=style)
 
 
 def _note(text: str) -> Element:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from propagation.v1 import propagation_pb2 as pb
 from services.report.collect import ReportData
 from services.report.force_layout import force_layout, shorten, spread_labels
-from services.report.html import drawing, element, with_tooltip
+from services.report.html import drawing, element
 
 WIDTH, HEIGHT, MARGIN = 1130.0, 640.0, 70.0
 FIELD = np.array([WIDTH, HEIGHT])
@@ -38,20 +38,20 @@ def router_map(data: ReportData) -> Element:
         MIN_RADIUS + (MAX_RADIUS - MIN_RADIUS) * sqrt(router.members / most_members)
         for router in routers
     ]
-    dots = []
-    for router, clients, radius, (x, y) in zip(
-        routers, reached, radii, places.tolist(), strict=True
-    ):
-        opacity = MIN_OPACITY + (1 - MIN_OPACITY) * clients / most_reached
-        dot = element(
+    dots = [
+        element(
             "circle",
+            element("title", _tooltip(router, clients, data.members[router.number])),
             cx=f"{x:.1f}",
             cy=f"{y:.1f}",
             r=f"{radius:.1f}",
             class_="router",
-            fill_opacity=f"{opacity:.2f}",
+            fill_opacity=f"{MIN_OPACITY + (1 - MIN_OPACITY) * clients / most_reached:.2f}",
         )
-        dots.append(with_tooltip(dot, _tooltip(router, clients, data.members[router.number])))
+        for router, clients, radius, (x, y) in zip(
+            routers, reached, radii, places.tolist(), strict=True
+        )
+    ]
     return drawing(
         WIDTH,
         HEIGHT,
