@@ -234,15 +234,15 @@ class Dataset:
             return self
         order = self.order[:events]
         active = np.unique(_rows(self.log.users, self.users)[order]).tolist()
-        note = (
-            f"Only the earliest {events:,} of {len(self):,} events are used, with their"
-            f" {pluralize(len(active), 'user')}."
-        )
         return replace(
             self,
             order=order,
             users=[self.users[row] for row in active],
-            notes=(*self.notes, note),
+            notes=(
+                *self.notes,
+                f"Only the earliest {events:,} of {len(self):,} events are used, with their"
+                f" {pluralize(len(active), 'user')}.",
+            ),
         )
 
 
@@ -269,12 +269,22 @@ def assemble(
             else "are in events, and there is no catalogue"
         )
         notes = (*notes, f"Items that {lacking}: {len(unknown):,}. They are created without text.")
-    all_items = [*items.values(), *(without_text(ClientKind.ITEM, item) for item in unknown)]
-    all_users = [
-        *users.values(),
-        *(without_text(ClientKind.USER, user) for user in log.users.numbers if user not in users),
-    ]
-    return Dataset(name, all_items, all_users, log, log.order(seed), tuple(notes), generated)
+    return Dataset(
+        name,
+        items=[*items.values(), *(without_text(ClientKind.ITEM, item) for item in unknown)],
+        users=[
+            *users.values(),
+            *(
+                without_text(ClientKind.USER, user)
+                for user in log.users.numbers
+                if user not in users
+            ),
+        ],
+        log=log,
+        order=log.order(seed),
+        notes=tuple(notes),
+        generated=generated,
+    )
 
 
 def without_text(kind: ClientKind, name: str) -> ClientChange:

@@ -66,7 +66,6 @@ class _Plan:
     """
 
     items: list[ClientChange] = field(default_factory=list)
-    titles: set[str] = field(default_factory=set)
     styles: list[int] = field(default_factory=list)
     own: list[NDArray[np.int64]] = field(default_factory=list)
     wave_items: list[NDArray[np.int64]] = field(default_factory=list)
@@ -80,22 +79,23 @@ def generate_town(seed: int) -> Town:
     """
     rng = np.random.default_rng(seed)
     plan = _plan(rng)
-    drawn = rng.integers(len(NAMES), size=USERS).tolist()
-    names = [f"{NAMES[name]}-{number}".casefold() for number, name in enumerate(drawn, 1)]
+    names = [
+        f"{NAMES[name]}-{number}".casefold()
+        for number, name in enumerate(rng.integers(len(NAMES), size=USERS).tolist(), 1)
+    ]
     waves = _waves(rng, plan, names)
     log = _events(rng, plan, names, waves)
     homes = {name: QUARTERS[place] for name, place in zip(names, plan.homes.tolist(), strict=True)}
-    clients = {name: without_text(ClientKind.USER, name) for name in names}
-    note = (
-        f"All of it is generated: {len(QUARTERS)} communities and {len(waves)} waves are planted."
-    )
     dataset = assemble(
         f"generated town, seed {seed}",
-        {item.key.id: item for item in plan.items},
-        clients,
-        log,
-        seed,
-        (note,),
+        items={item.key.id: item for item in plan.items},
+        users={name: without_text(ClientKind.USER, name) for name in names},
+        log=log,
+        seed=seed,
+        notes=[
+            f"All of it is generated: {len(QUARTERS)} communities and {len(waves)} waves are"
+            " planted."
+        ],
         generated=True,
     )
     return Town(dataset, homes, waves)
@@ -123,8 +123,7 @@ def _draw_title(rng: Generator, plan: _Plan, kind: int, nouns: Sequence[str]) ->
     while True:
         adjective, name, noun = (str(rng.choice(words)) for words in (ADJECTIVES, NAMES, nouns))
         title = KINDS[kind].title.format(adjective=adjective, name=name, noun=noun)
-        if title not in plan.titles:
-            plan.titles.add(title)
+        if all(item.title != title for item in plan.items):
             return title
 
 

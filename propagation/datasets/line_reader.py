@@ -200,17 +200,10 @@ class IdChecker:
         return name
 
 
-def find(folder: Path, name: str) -> Path | None:
-    """Find a file in the folder, plain or as .gz.
-
-    Raises:
-        BrokenData: It exists as both, or is not a file.
-    """
-    return next(iter(find_all(folder, name)), None)
-
-
 def find_all(folder: Path, pattern: str) -> list[Path]:
     """List the files whose names match, plain or as .gz, by name.
+
+    A name without a pattern has at most one file.
 
     Raises:
         BrokenData: A file exists as both, or something with such a name is not a file.
@@ -221,8 +214,12 @@ def find_all(folder: Path, pattern: str) -> list[Path]:
     for path in found:
         if not path.is_file():
             what = "a folder" if path.is_dir() else "a link to nothing, or a device"
-            remedy = "put the file in its place, or move it away"
-            raise BrokenData(path.name, 0, "", f"is {what}, not a file; {remedy}")
+            raise BrokenData(
+                path.name,
+                0,
+                "",
+                f"is {what}, not a file; put the file in its place, or move it away",
+            )
     for first, second in pairwise(found):
         name = plain_name(first)
         if name == plain_name(second):
@@ -235,15 +232,12 @@ def plain_name(path: Path) -> str:
     return path.name.removesuffix(".gz")
 
 
-def lines_of(path: Path | None, fallback: str | None = None) -> Iterator[tuple[Place, str]]:
+def lines_of(path: Path, fallback: str | None = None) -> Iterator[tuple[Place, str]]:
     """Read a file's lines that are not blank, without line ends.
 
     Args:
-        path: None has no lines.
         fallback: The encoding of a line that is not UTF-8; None refuses such a line.
     """
-    if path is None:
-        return
     file = plain_name(path)
     with _open(path) as stream:
         number = 0
@@ -257,13 +251,11 @@ def lines_of(path: Path | None, fallback: str | None = None) -> Iterator[tuple[P
             raise BrokenData(file, number + 1, "", f"cannot be read ({error})") from error
 
 
-def csv_rows(path: Path | None, fields: Sequence[str]) -> Iterator[tuple[Place, list[str]]]:
+def csv_rows(path: Path, fields: Sequence[str]) -> Iterator[tuple[Place, list[str]]]:
     """Read the rows of a CSV file with a heading, as the values of these fields.
 
     Its columns may stand in any order.
     """
-    if path is None:
-        return
     csv.field_size_limit(FIELD_LIMIT)
     file = plain_name(path)
     with _open(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:

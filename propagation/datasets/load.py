@@ -4,13 +4,14 @@ import fnmatch
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from propagation.datasets.dataset import Dataset, Events, assemble
-from propagation.datasets.line_reader import IdChecker, Place, find, lines_of, plain_name
+from propagation.datasets.line_reader import IdChecker, Place, find_all, lines_of, plain_name
 from propagation.datasets.movielens import load_movielens, load_movielens_100k
 from propagation.datasets.recbole import load_recbole
 from propagation.model import (
@@ -42,12 +43,13 @@ class JsonObject(BaseModel):
 
         Values that are not strings are kept as JSON writes them.
         """
-        plain = {
-            name: part if isinstance(part, str) else json.dumps(part)
-            for name, part in (self.metadata or {}).items()
-            if part is not None
-        }
-        return place.metadata(plain)
+        return place.metadata(
+            {
+                name: part if isinstance(part, str) else json.dumps(part)
+                for name, part in (self.metadata or {}).items()
+                if part is not None
+            }
+        )
 
 
 class ClientObject(JsonObject):
@@ -101,8 +103,9 @@ def load_json_lines(folder: Path, seed: int) -> Dataset:
     )
 
 
-def _objects(path: Path | None, kind: type[Kind]) -> Iterator[tuple[Place, Kind]]:
-    for place, text in lines_of(path):
+def _objects(folder: Path, file: str, kind: type[Kind]) -> Iterator[tuple[Place, Kind]]:
+    """Read the objects of a file that may be missing."""
+    for place, text in chain.from_iterable(map(lines_of, find_all(folder, file))):
         values = _parse(text, place)
         for name in values.keys() - kind.model_fields.keys():
             known = ", ".join(sorted(kind.model_fields))
@@ -146,25 +149,26 @@ def _printable(name: str) -> str:
 
 def _clients(folder: Path, ids: IdChecker) -> dict[ClientKind, dict[str, ClientChange]]:
     found: dict[ClientKind, dict[str, ClientChange]] = {kind: {} for kind in ClientKind}
-    for place, row in _objects(find(folder, CLIENTS), ClientObject):
+    for place, row in _objects(folder, CLIENTS, ClientObject):
         kind = ClientKind[row.kind.upper()]
         name = ids.check_first(str(row.id), place, "id", found[kind])
-        change = ClientChange(
-            key=ClientKey(kind=kind, id=name),
-            title=row.title,
-            description=row.description,
-            attributes=tuple(row.attributes or ()) or None,
-            categories=tuple(row.categories or ()) or None,
-            hidden=row.hidden,
-            metadata=row.metadata_texts(place) or None,
+        found[kind][name] = place.client(
+            ClientChange(
+                key=ClientKey(kind=kind, id=name),
+                title=row.title,
+                description=row.description,
+                attributes=tuple(row.attributes or ()) or None,
+                categories=tuple(row.categories or ()) or None,
+                hidden=row.hidden,
+                metadata=row.metadata_texts(place) or None,
+            )
         )
-        found[kind][name] = place.client(change)
     return found
 
 
 def _events(folder: Path, ids: IdChecker) -> Events:
     log, timed, event_ids = Events("jsonl"), None, set[str]()
-    for place, row in _objects(find(folder, EVENTS), EventObject):
+    for place, row in _objects(folder, EVENTS, EventObject):
         time = row.milliseconds(place)
         timed = time is not None if timed is None else timed
         if timed != (time is not None):

@@ -17,7 +17,7 @@ from propagation.datasets.line_reader import (
     clean,
     csv_rows,
     entries,
-    find,
+    find_all,
     lines_of,
     split_list,
 )
@@ -129,11 +129,12 @@ def _rows(
 
     A .csv file has a heading, any other a separator.
     """
-    path = find(folder, name)
-    if name.endswith(".csv"):
-        return csv_rows(path, fields)
-    lines = lines_of(path, "latin-1")
-    return ((place, _split(text, fields, separator, place)) for place, text in lines)
+    for path in find_all(folder, name):
+        if name.endswith(".csv"):
+            yield from csv_rows(path, fields)
+        else:
+            for place, text in lines_of(path, "latin-1"):
+                yield place, _split(text, fields, separator, place)
 
 
 def _split(text: str, names: Sequence[str], separator: str | None, place: Place) -> list[str]:
@@ -235,10 +236,9 @@ def _films(
         item = ids.check_first(raw, place, MOVIES[0], items)
         if not title.strip():
             raise place.refusal(MOVIES[1], "is empty; give a title")
-        change = _film(
-            item, title, split_list(genres, "|", NO_GENRES), descriptions, tags.get(item, ())
+        items[item] = place.client(
+            _film(item, title, split_list(genres, "|", NO_GENRES), descriptions, tags.get(item, ()))
         )
-        items[item] = place.client(change)
     return items
 
 

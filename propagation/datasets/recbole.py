@@ -202,15 +202,16 @@ def _client(
     metadata = {
         name: text[:METADATA_CHARS] for name in table.metadata if (text := clean(row[name]))
     }
-    change = ClientChange(
-        key=key,
-        title=title or None,
-        description=description or None,
-        categories=_collect(row, table.categories, separators) or None,
-        attributes=_collect(row, table.attributes, separators) or None,
-        metadata=metadata or None,
+    return place.client(
+        ClientChange(
+            key=key,
+            title=title or None,
+            description=description or None,
+            categories=_collect(row, table.categories, separators) or None,
+            attributes=_collect(row, table.attributes, separators) or None,
+            metadata=metadata or None,
+        )
     )
-    return place.client(change)
 
 
 def _collect(
