@@ -50,10 +50,6 @@ class Usage:
     stand_in: str = ""
 
     def __add__(self, other: "Usage") -> "Usage":
-        if not other:
-            return self
-        if not self:
-            return other
         sums = dict(self.by_prompt)
         for prompt, spent in other.by_prompt:
             sums[prompt] = sums[prompt] + spent if prompt in sums else spent
