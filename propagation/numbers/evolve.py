@@ -8,17 +8,15 @@ Source: docs/evolution.md.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from propagation.arrays import F32, F64, I64, Array, Bools
 from propagation.model import Halves, RouterMap
 from propagation.numbers.state import Bank
-
-F64 = NDArray[np.float64]
-Floats = NDArray[Any]
 
 
 class Written(NamedTuple):
@@ -33,10 +31,9 @@ class Written(NamedTuple):
     second: F64
 
 
-def retired(bank: Bank) -> NDArray[np.bool_]:
+def retired(bank: Bank) -> Bools:
     """Return which numbers [K] are retired routers."""
-    found: NDArray[np.bool_] = np.isneginf(bank.trust[0])
-    return found
+    return np.isneginf(bank.trust[0])
 
 
 def retire_spare_rows(bank: Bank, first: int) -> None:
@@ -48,7 +45,7 @@ def retire_spare_rows(bank: Bank, first: int) -> None:
 
 
 def evolved_bank(
-    bank: Bank, change: RouterMap, written: Mapping[int, Written], centres: NDArray[np.float32]
+    bank: Bank, change: RouterMap, written: Mapping[int, Written], centres: F32
 ) -> Bank:
     """Return the bank after a change of routers.
 
@@ -68,7 +65,7 @@ def evolved_bank(
     )
 
 
-def evolved_mass(mass: Floats, change: RouterMap, written: Mapping[int, Written]) -> Floats:
+def evolved_mass(mass: Array, change: RouterMap, written: Mapping[int, Written]) -> Array:
     """Return N [I,K after] from N [I,K before].
 
     Args:
@@ -83,7 +80,7 @@ def evolved_mass(mass: Floats, change: RouterMap, written: Mapping[int, Written]
 
 
 def evolved_total(
-    total: F64, mass: Floats, change: RouterMap, written: Mapping[int, Written]
+    total: F64, mass: Array, change: RouterMap, written: Mapping[int, Written]
 ) -> F64:
     """Return n [K after].
 
@@ -100,7 +97,7 @@ def evolved_total(
     return out
 
 
-def evolved_trust(trust: Floats, change: RouterMap) -> Floats:
+def evolved_trust(trust: Array, change: RouterMap) -> Array:
     """Return L [U,K after] from L [U,K before]."""
     targets = np.full((len(change.home), 2), -1, np.int64)
     targets[:, 0] = change.home
@@ -111,7 +108,7 @@ def evolved_trust(trust: Floats, change: RouterMap) -> Floats:
     return out
 
 
-def _unsplit(change: RouterMap) -> NDArray[np.int64]:
+def _unsplit(change: RouterMap) -> I64:
     """Return `home`, with -1 for routers that are split."""
     home = change.home.copy()
     home[list(change.halves)] = -1
@@ -119,8 +116,8 @@ def _unsplit(change: RouterMap) -> NDArray[np.int64]:
 
 
 def evolved_centres(
-    bank: Bank, change: RouterMap, written: Mapping[int, Written], content: NDArray[np.float32]
-) -> NDArray[np.float32]:
+    bank: Bank, change: RouterMap, written: Mapping[int, Written], content: F32
+) -> F32:
     """Return the centres [K after, D].
 
     A merged router gets the direction of its parts weighted by mass, a half that of its adoptions,
@@ -149,15 +146,15 @@ def evolved_centres(
     return out
 
 
-def _direction(vector: NDArray[np.floating], otherwise: NDArray[np.float32]) -> NDArray[np.float32]:
+def _direction(vector: NDArray[np.floating], otherwise: F32) -> F32:
     norm = np.linalg.norm(vector)
     return (vector / norm).astype(np.float32) if norm > 0 else otherwise
 
 
 def evolved_seen(
     seen_router: NDArray[np.uint16],
-    seen_last: NDArray[np.int64],
-    seen_before: NDArray[np.int64],
+    seen_last: I64,
+    seen_before: I64,
     change: RouterMap,
 ) -> NDArray[np.uint16]:
     """Return the routers that adoptions wrote most to, under the new numbers."""
@@ -176,7 +173,7 @@ def evolved_seen(
     return out
 
 
-def _half_of(halves: Sequence[Halves], users: int) -> NDArray[np.int64]:
+def _half_of(halves: Sequence[Halves], users: int) -> I64:
     """Return the number [S,U] of each user's half."""
     rows = np.arange(users)
     return np.stack([one.of(rows) for one in halves]) if halves else np.zeros((0, users), np.int64)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from propagation.arrays import F64, I64
 from propagation.numbers.limits import withheld
 from propagation.numbers.rules import (
     LIFT_CLIP,
@@ -25,8 +25,6 @@ from propagation.numbers.rules import (
     softmax_largest,
 )
 
-F64 = NDArray[np.float64]
-I64 = NDArray[np.int64]
 # Taking trust back divides it by the discount each time, and its rounding with it: by 96 in 150 of
 # a user's interactions.
 MOST_BACK = 150

@@ -169,8 +169,8 @@ def up_to_date(sketch: Sketch | None, state: State, changed: NDArray[np.int64]) 
     if sketch is None or sketch.levels.shape[0] * LANES < len(state.adoptions):
         sketch = new_sketch(state)
     adoptions, interactions, items = (int(state.clock[place]) for place in (1, 0, 3))
-    since = adoptions - sketch.clock[0], items - sketch.clock[2], len(changed)
-    if since == (0, 0, 0) and interactions - sketch.clock[1] < RECENT_EVERY:
+    is_followed = unfollowed(sketch, state) == 0 and len(changed) == 0
+    if is_followed and interactions - sketch.clock[1] < RECENT_EVERY:
         return sketch
     if adoptions - sketch.clock[0] > items // 2 or sketch.clock[2] == 0:
         follow_items(sketch, state, np.arange(items))

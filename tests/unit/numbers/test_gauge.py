@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from propagation.numbers import FADE, FIRST_SPAN, POINTS, gain_of, new_gauge, note_gains
+from propagation.numbers.gauge import FADE, FIRST_SPAN, POINTS, gain_of, new_gauge, note_gains
 from propagation.numbers.rules import learn_pairs, new_combiner, packed, unpack
 
 HALF = np.array([0.5])
