@@ -65,10 +65,10 @@ class CallBatcher(Generic[Call, Answer]):
                     for future in futures:
                         if not future.done():
                             future.set_exception(error)
-                    continue
-                for future, answer in zip(futures, answers, strict=True):
-                    if not future.done():
-                        future.set_result(answer)
+                else:
+                    for future, answer in zip(futures, answers, strict=True):
+                        if not future.done():
+                            future.set_result(answer)
         finally:
             self._task = None
 
