@@ -83,18 +83,15 @@ def unpack(combiner: Combiner, vector: NDArray[np.float64]) -> None:
         ValueError: It is another combiner's.
     """
     parts = _parts(combiner)
-    gauge = packed(combiner._replace(gauge=new_gauge(len(combiner.mask))))[
-        -sum(part.size for part in combiner.gauge) :
-    ]
+    gauge = np.concatenate([part.ravel() for part in new_gauge(len(combiner.mask))])
     size = sum(part.size for part in parts)
     if len(vector) == size - len(gauge):
         vector = np.concatenate([vector, gauge])
     if len(vector) != size:
         raise ValueError("the combiner's stored state has other arms or features")
-    start = 0
-    for part in parts:
-        part[...] = vector[start : start + part.size].reshape(part.shape)
-        start += part.size
+    ends = np.cumsum([part.size for part in parts])
+    for part, values in zip(parts, np.split(vector, ends[:-1]), strict=True):
+        part[...] = values.reshape(part.shape)
 
 
 @njit(cache=True)
