@@ -187,15 +187,13 @@ def _events(rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[W
     for number, user in enumerate(users):
         community = int(plan.homes[user])
         wave = waves_of[QUARTERS[community]]
-        item = _choice(rng, plan, community, _in_wave(wave, names[user], number), pull, had[user])
+        in_wave = wave.start <= number < wave.end and (
+            number >= wave.spread or names[user] in wave.pioneers
+        )
+        item = _choice(rng, plan, community, in_wave, pull, had[user])
         had[user].add(item)
         log.append(names[user], plan.items[item].key.id, int(times[number]))
     return log
-
-
-def _in_wave(wave: Wave, user: str, number: int) -> bool:
-    """Return whether the wave has reached this user by this event."""
-    return wave.start <= number < wave.end and (number >= wave.spread or user in wave.pioneers)
 
 
 def _pulls(rng: Generator, plan: _Plan) -> NDArray[np.float64]:

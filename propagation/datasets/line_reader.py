@@ -10,7 +10,7 @@ import html
 import io
 import math
 import re
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -24,8 +24,6 @@ from propagation.model import (
     InvalidInput,
     check_client,
     check_id,
-    check_metadata,
-    check_text,
 )
 
 TAGS = "a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|span|strong|table|td|tr|u|ul"
@@ -98,14 +96,6 @@ class Place(NamedTuple):
         The sum of its cells is bounded, too.
         """
         return self.check(lambda whole, _: check_client(whole), change, "")
-
-    def metadata(self, values: Mapping[str, str]) -> Mapping[str, str]:
-        """Check the metadata of an event."""
-        return self.check(check_metadata, values, "metadata")
-
-    def title(self, value: str, field: str) -> str:
-        """Clean a title and check its length, by the name of its column."""
-        return self.check(check_text, clean(value), field)
 
     def number(self, value: str, field: str) -> float:
         """Parse a finite number."""

@@ -19,6 +19,7 @@ from propagation.model import (
     ClientChange,
     ClientKey,
     ClientKind,
+    check_metadata,
     check_negative,
     check_weight,
     problem_in_words,
@@ -43,13 +44,12 @@ class JsonObject(BaseModel):
 
         Values that are not strings are kept as JSON writes them.
         """
-        return place.metadata(
-            {
-                name: part if isinstance(part, str) else json.dumps(part)
-                for name, part in (self.metadata or {}).items()
-                if part is not None
-            }
-        )
+        texts = {
+            name: part if isinstance(part, str) else json.dumps(part)
+            for name, part in (self.metadata or {}).items()
+            if part is not None
+        }
+        return place.check(check_metadata, texts, "metadata")
 
 
 class ClientObject(JsonObject):

@@ -26,6 +26,8 @@ from propagation.model import (
     ClientChange,
     ClientKey,
     ClientKind,
+    check_metadata,
+    check_text,
     normalize_name,
     pluralize,
 )
@@ -177,8 +179,9 @@ def _users(rows: Rows, fields: Sequence[str], ids: IdChecker) -> dict[str, Clien
     for place, values in rows:
         user = ids.check_first(values[0], place, fields[0], users)
         metadata = dict(zip(fields[1:4], values[1:4], strict=True))
-        key = ClientKey(kind=ClientKind.USER, id=user)
-        users[user] = place.client(ClientChange(key=key, metadata=metadata))
+        users[user] = place.client(
+            ClientChange(key=ClientKey(kind=ClientKind.USER, id=user), metadata=metadata)
+        )
     return users
 
 
@@ -197,7 +200,7 @@ def _ratings(kind: str, rows: Rows, fields: Sequence[str], ids: IdChecker) -> Ev
         milliseconds = place.unix_time(time, fields[3])
         if rating not in checked:
             place.number(rating, fields[2])
-            checked[rating] = place.metadata({"rating": rating.strip()})
+            checked[rating] = place.check(check_metadata, {"rating": rating.strip()}, "metadata")
         log.append(user_id, item_id, milliseconds, checked[rating])
     return log
 
@@ -282,7 +285,7 @@ def _films_of_100k(
     for place, values in _rows(folder, "u.item", names, "|"):
         item = ids.check_first(values[0], place, names[0], items)
         flags = dict(zip(names[len(BEFORE_GENRES) :], values[len(BEFORE_GENRES) :], strict=True))
-        title = place.title(values[1], names[1])
+        title = place.check(check_text, clean(values[1]), names[1])
         shown = "" if title.casefold() in UNKNOWN else title
         items[item] = place.client(_film(item, shown, _genres(flags, place), descriptions))
     return items

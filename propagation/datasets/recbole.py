@@ -17,7 +17,15 @@ from propagation.datasets.line_reader import (
     plain_name,
     split_list,
 )
-from propagation.model import TEXT_MAX_CHARS, ClientChange, ClientKey, ClientKind, pluralize
+from propagation.model import (
+    TEXT_MAX_CHARS,
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    check_metadata,
+    check_text,
+    pluralize,
+)
 
 TYPES = ("token", "token_seq", "float", "float_seq")
 # Names in RecBole's published atomic files.
@@ -197,7 +205,7 @@ def _client(
     table: ClientTable,
     separators: Mapping[str, str],
 ) -> ClientChange:
-    title = place.title(row[table.title], table.title) if table.title else ""
+    title = place.check(check_text, clean(row[table.title]), table.title) if table.title else ""
     description = clean(row[table.description])[:TEXT_MAX_CHARS] if table.description else ""
     metadata = {
         name: text[:METADATA_CHARS] for name in table.metadata if (text := clean(row[name]))
@@ -236,10 +244,9 @@ def _collect(
 
 def _merge(first: ClientChange, second: ClientChange) -> ClientChange:
     """Fill the missing fields of the first from the second."""
-    missing = {
-        name: value for name, value in second if value is not None and getattr(first, name) is None
-    }
-    return first.model_copy(update=missing)
+    return first.model_copy(
+        update={name: value for name, value in second if getattr(first, name) is None}
+    )
 
 
 def _events(folder: Path, ids: IdChecker) -> tuple[Events, list[str]]:
@@ -271,7 +278,7 @@ def _events(folder: Path, ids: IdChecker) -> tuple[Events, list[str]]:
                 ids.check(row[user], place, user),
                 ids.check(row[item], place, item),
                 table.time(row[time], place, time) if time else 0,
-                place.metadata(metadata),
+                place.check(check_metadata, metadata, "metadata"),
             )
         if lists:
             in_lists.append((plain_name(path), lists[0], listed))
@@ -288,8 +295,10 @@ def _events(folder: Path, ids: IdChecker) -> tuple[Events, list[str]]:
         if (left := len(listed - logged))
     ]
     if untimed:
-        files = ", ".join(untimed)
-        notes.insert(0, f"{files} has no time field: its events are in a seeded random order.")
+        notes.insert(
+            0,
+            f"{', '.join(untimed)} has no time field: its events are in a seeded random order.",
+        )
     return log, notes
 
 
