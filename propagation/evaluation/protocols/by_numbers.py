@@ -91,10 +91,11 @@ async def evaluate_prequential(
     late = [one.at(slice(start, None)).measured() for one in passes]
     for seed, one in zip(settings.seeds, late, strict=True):
         keep(seed, "moment", one)
-    if reported is None:
-        place = median_pass([one.with_past() for one in late])
-    else:
-        place = settings.seeds.index(reported)
+    place = (
+        median_pass([one.with_past() for one in late])
+        if reported is None
+        else settings.seeds.index(reported)
+    )
     shown = late[place].with_past()
     edges = np.linspace(0, events, settings.plot_points + 1).astype(int).tolist()
     stretches = [passes[place].at(slice(*ends)).with_past() for ends in pairwise(edges)]

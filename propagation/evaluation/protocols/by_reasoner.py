@@ -30,7 +30,7 @@ from propagation.model import (
 from propagation.ports import BlobStore
 from propagation.workflow.concurrency import background_task
 from propagation.workflow.engine import Engine
-from propagation.workflow.read.recommend import Recommendations, RecommendRequest
+from propagation.workflow.read.recommend import RecommendRequest
 
 PLACE = "evaluation_runs"
 WRITE_SECONDS = 2.0
@@ -185,15 +185,15 @@ async def evaluate_by_reasoner(
     async with time_run(engine.store) as times:
         everything = list(events)
         last = {event.user_id: place for place, event in enumerate(everything)}
-        left_out = set(last.values())
-        known = [event for place, event in enumerate(everything) if place not in left_out]
+        known = [event for place, event in enumerate(everything) if place != last[event.user_id]]
         draws = _draws(dataset, everything, last, fixed, seeds)
         of_all = len(known) + sum(len(targets) for targets in draws.values())
         await _replay_in_parts(engine, clients, known, lambda done: progress(done, of_all))
+        slots = asyncio.Semaphore(engine.reasoner.concurrency)
         reports = []
         done = len(known)
         for name, targets in draws.items():
-            ranked = await _rank_all(engine, targets)
+            ranked = await asyncio.gather(*(_rank(engine, target, slots) for target in targets))
             keep(name, ranked)
             reports.append(_draw_report(name, ranked))
             progress(done := done + len(targets), of_all)
@@ -294,35 +294,18 @@ def _draws(
             for user, item in items.items()
             if user in fixed
         ]
-    for seed in seeds:
-        draws[f"seed {seed}"] = [
+    return draws | {
+        f"seed {seed}": [
             Target(user, item, _draw(f"{seed} {user}", catalogue, had[user]))
             for user, item in items.items()
         ]
-    return draws
+        for seed in seeds
+    }
 
 
 def _draw(seed: str, catalogue: Sequence[str], had: set[str]) -> list[str]:
     unseen = [item for item in catalogue if item not in had]
     return Random(seed).sample(unseen, min(NINE, len(unseen)))
-
-
-async def _rank_all(engine: Engine, targets: Sequence[Target]) -> list[RankedTarget]:
-    slots = asyncio.Semaphore(engine.reasoner.concurrency)
-
-    async def rank_in_turn(target: Target) -> Recommendations:
-        async with slots:
-            return await _rank(engine, target)
-
-    rankings = await asyncio.gather(*(rank_in_turn(target) for target in targets))
-    return [
-        RankedTarget(
-            target,
-            1 + [item.item_id for item in ranking.items].index(target.item),
-            not ranking.by_reasoner,
-        )
-        for target, ranking in zip(targets, rankings, strict=True)
-    ]
 
 
 def _draw_report(name: str, ranked: Sequence[RankedTarget]) -> DrawReport:
@@ -339,16 +322,19 @@ def _draw_report(name: str, ranked: Sequence[RankedTarget]) -> DrawReport:
     )
 
 
-async def _rank(engine: Engine, target: Target) -> Recommendations:
+async def _rank(engine: Engine, target: Target, slots: asyncio.Semaphore) -> RankedTarget:
     candidates = sorted([target.item, *target.others])
     request = RecommendRequest(
         user_id=target.user, limit=len(candidates), candidates=candidates, exclude_seen=False
     )
-    by_numbers = await engine.recommend(request)
-    return await _retry_patiently(
-        engine,
-        lambda: engine.rerank(target.user, by_numbers, None, raise_unavailable=True),
-    )
+    async with slots:
+        by_numbers = await engine.recommend(request)
+        ranking = await _retry_patiently(
+            engine,
+            lambda: engine.rerank(target.user, by_numbers, None, raise_unavailable=True),
+        )
+    rank = 1 + [item.item_id for item in ranking.items].index(target.item)
+    return RankedTarget(target, rank, by_numbers=not ranking.by_reasoner)
 
 
 def _cost(usage: Usage) -> list[NamedPromptCost]:

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -277,18 +276,6 @@ async def item_vectors(stream: Stream, embedder: FittableEmbedder, seed: int) ->
     return await embedder.embed(stream.item_texts), await embedder.embed(stream.attribute_texts)
 
 
-class Passes(NamedTuple):
-    """The passes of an evaluation.
-
-    Args:
-        ranked: In the order of seeds and schedules.
-        embedders: Names of the fitted embedders, in the order of seeds.
-    """
-
-    ranked: Sequence[Ranked]
-    embedders: Sequence[str]
-
-
 class _PassCancelled(Exception):
     """The evaluation was cancelled."""
 
@@ -299,7 +286,7 @@ async def run_passes(
     settings: EvaluationSettings,
     plan: Callable[[Stream, int], Sequence[Schedule]],
     progress: Callable[[int, int], None],
-) -> Passes:
+) -> tuple[list[Ranked], list[str]]:
     """Run the passes of every seed.
 
     The embedder is fitted anew for each seed. Cancelling this cancels the passes.
@@ -307,6 +294,10 @@ async def run_passes(
     Args:
         plan: Makes the schedules of a shuffled stream and its seed, for one pass each.
         progress: Called with (events done, events in all), from other threads.
+
+    Returns:
+        The passes in the order of seeds and schedules, and the names of the fitted embedders in the
+        order of seeds.
 
     Raises:
         InvalidInput: There is nothing to rank.
@@ -348,7 +339,7 @@ async def run_passes(
         # Unlike gather, this cancels no pass: a thread runs on.
         await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
         _raise_failure(running)
-        return Passes([task.result() for task in running], embedders)
+        return [task.result() for task in running], embedders
     finally:
         stopping.set()
         await asyncio.gather(*running, return_exceptions=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from propagation.datasets.dataset import Dataset
 from propagation.evaluation.kernels.arms import RANKINGS
 from propagation.evaluation.protocols.by_numbers import Keep
-from propagation.evaluation.protocols.by_reasoner import KeepTargets, RankedTarget, gain_at
+from propagation.evaluation.protocols.by_reasoner import RankedTarget, gain_at
 from propagation.evaluation.protocols.passes import Ranked
 
 MEASURE_NAMES = ("n10", "hr1", "n10_matched", "rank", "n10_of_100", "n10_fixed", "n10_of_all_fixed")
@@ -31,6 +31,20 @@ class Results:
         """Add rows; each column has one value a row."""
         self._parts.append(columns)
 
+    def add_targets(self, draw: str, ranked: Sequence[RankedTarget]) -> None:
+        """Add the targets of a reasoner's draw."""
+        self.add(
+            {
+                "draw": np.full(len(ranked), draw),
+                "user": np.array([one.target.user for one in ranked]),
+                "item": np.array([one.target.item for one in ranked]),
+                "negatives": np.array([len(one.target.others) for one in ranked]),
+                "rank": np.array([one.rank for one in ranked]),
+                "n10": np.array([gain_at(one.rank, 10) for one in ranked]),
+                "by_numbers": np.array([one.by_numbers for one in ranked]),
+            }
+        )
+
     def write(self, path: Path) -> None:
         """Write all rows, as the path's ending says.
 
@@ -48,25 +62,6 @@ class Results:
             writer = csv.writer(text)
             writer.writerow(columns)
             writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
-
-
-def keep_targets_in(results: Results) -> KeepTargets:
-    """Return a function that adds the targets of a reasoner's draws to the results."""
-
-    def keep(name: str, ranked: Sequence[RankedTarget]) -> None:
-        results.add(
-            {
-                "draw": np.full(len(ranked), name),
-                "user": np.array([one.target.user for one in ranked]),
-                "item": np.array([one.target.item for one in ranked]),
-                "negatives": np.array([len(one.target.others) for one in ranked]),
-                "rank": np.array([one.rank for one in ranked]),
-                "n10": np.array([gain_at(one.rank, 10) for one in ranked]),
-                "by_numbers": np.array([one.by_numbers for one in ranked]),
-            }
-        )
-
-    return keep
 
 
 def keep_in(results: Results, dataset: Dataset) -> Keep:

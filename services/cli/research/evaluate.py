@@ -124,7 +124,7 @@ def evaluate(
     from propagation.datasets.line_reader import find_all, plain_name
     from propagation.datasets.load import load_dataset
     from propagation.datasets.recbole import fixed_candidates
-    from propagation.evaluation.reports.results import Results, keep_in, keep_targets_in
+    from propagation.evaluation.reports.results import Results, keep_in
     from propagation.evaluation.stream import stream_of
     from services.cli.research import protocols
     from services.cli.research import vary as effects
@@ -144,7 +144,7 @@ def evaluate(
         )
     rows = Results()
     if protocol == "leave-one-out" and settings.reasoner != "offline":
-        outcome = protocols.by_reasoner(folder, settings, seeds, first, keep_targets_in(rows))
+        outcome = protocols.by_reasoner(folder, settings, seeds, first, rows.add_targets)
     elif settings.embedder != "fitted":
         raise UsageProblem(
             f"embedder is {settings.embedder!r}, and this measures with the fitted one: set "

@@ -59,13 +59,13 @@ async def stands_still(done):
 async def test_what_passes_measured_comes_back_in_their_order_and_all_are_heard_of(monkeypatch):
     heard = []
     names = [f"pass {number}" for number in range(5)]
-    found = await run_all(
+    ranked, _ = await run_all(
         monkeypatch,
         *map(measuring, names),
         cores=2,
         progress=lambda done, total: heard.append((done, total)),
     )
-    assert list(found.ranked) == names
+    assert ranked == names
     assert {total for _, total in heard} == {EVENTS * len(names)}
     assert max(done for done, _ in heard) == EVENTS * len(names)
 
