@@ -53,10 +53,9 @@ class DemoScript:
             bool(item.title or item.description or item.categories or item.attributes)
             for item in self.dataset.items
         )
-        clients = len(self.dataset.items) + len(self.dataset.users)
         return [
             f"bootstrap_items={min(BOOTSTRAP_ITEMS, max(described, LEAST_BOOTSTRAP))}",
-            f"update_size={max(LEAST_UPDATE, UPDATE_SHARE * clients):.0f}",
+            f"update_size={max(LEAST_UPDATE, UPDATE_SHARE * len(self.dataset.clients)):.0f}",
         ]
 
     def items_with(self, concepts: frozenset[str]) -> frozenset[str]:

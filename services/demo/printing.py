@@ -1,9 +1,8 @@
 """Printing of the demo."""
 
-import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from textwrap import shorten
+from textwrap import shorten, wrap
 
 from rich.markup import escape
 from rich.table import Table
@@ -100,9 +99,7 @@ def show_path(script: DemoScript, story: Story) -> None:
         )
         return
     for hop in story.path.hops:
-        print_text(
-            *textwrap.wrap(hop.text, WIDTH - 6, initial_indent="  → ", subsequent_indent="    ")
-        )
+        print_text(*wrap(hop.text, WIDTH - 6, initial_indent="  → ", subsequent_indent="    "))
 
 
 def show_reach(reach: Reach) -> None:

@@ -24,7 +24,6 @@ ARMS = {
     "placebo": "placebo: the same, routers shuffled",
 }
 CLEAR_T = 3.0
-SEEDS = (1,)
 log = structlog.get_logger()
 
 
@@ -40,7 +39,7 @@ async def rank_events(dataset: Dataset, seed: int) -> Report | str:
         if not has_compiled_kernels(EVALUATION):
             await fill_kernel_cache(EVALUATION, asyncio.Event(), log.info)
         return await evaluate_prequential(
-            stream, HashedEmbedder(seed), EvaluationSettings(seeds=SEEDS)
+            stream, HashedEmbedder(seed), EvaluationSettings(seeds=(1,))
         )
     except InvalidInput as error:
         return str(error)

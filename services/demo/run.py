@@ -194,18 +194,17 @@ async def _picture(
     reach = await collect_reach(stub, script)
     show_reach(reach)
     if reach.tables:
-        path = traced_path(story) if story else None
-        draw(reach, script.dataset.name, path, PICTURE, seed)
+        traced = traced_path(story) if story else None
+        draw(reach, script.dataset.name, traced, PICTURE, seed)
         print_text(f"The picture: {PICTURE.resolve()}")
     return reach
 
 
 async def load_clients(stub: Stub, script: DemoScript) -> UploadReport:
     """Upload all clients, before any event."""
-    dataset = script.dataset
-    total = len(dataset.items) + len(dataset.users)
+    clients = script.dataset.clients
     with progress_of("users and items") as progress:
-        return await upload(stub, dataset.clients, (), lambda done: progress(done, total))
+        return await upload(stub, clients, (), lambda done: progress(done, len(clients)))
 
 
 async def load_events(stub: Stub, script: DemoScript, start: int, end: int) -> None:

@@ -210,8 +210,13 @@ def lineage(runs: Sequence[pb.EvolutionRun]) -> Element | None:
             nodes += [_node(one) for one in (*before, *after)]
             y += rows * ROW + 8
         height = max(height, y)
-    width = max(LINEAGE_LEFT + len(shown) * COLUMN, MIN_WIDTH)
-    return drawing(width, height + 10, "Which router became which, run by run", flows, nodes)
+    return drawing(
+        max(LINEAGE_LEFT + len(shown) * COLUMN, MIN_WIDTH),
+        height + 10,
+        "Which router became which, run by run",
+        flows,
+        nodes,
+    )
 
 
 class Node(NamedTuple):
