@@ -59,14 +59,13 @@ class _Plan:
     """The town in rows instead of names.
 
     Args:
-        styles: [I] the style of each item; -1 for the items of a wave.
+        items: First ITEMS_A_STYLE of each style in turn, then those of the waves.
         own: By community, rows of its own items.
         wave_items: By community, rows of the items of its wave.
         homes: [U] the community of each user.
     """
 
     items: list[ClientChange] = field(default_factory=list)
-    styles: list[int] = field(default_factory=list)
     own: list[NDArray[np.int64]] = field(default_factory=list)
     wave_items: list[NDArray[np.int64]] = field(default_factory=list)
     homes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(USERS, np.int64))
@@ -105,15 +104,14 @@ def _plan(rng: Generator) -> _Plan:
     plan = _Plan()
     for kind in range(len(KINDS)):
         for style in KINDS[kind].styles:
-            number = len(plan.styles) // ITEMS_A_STYLE
             for _ in range(ITEMS_A_STYLE):
-                _add_item(rng, plan, kind, KINDS[kind].nouns, style, number)
+                _add_item(rng, plan, kind, KINDS[kind].nouns, style)
     plan.homes = rng.permutation(np.arange(USERS) % len(QUARTERS))
     plan.own = [_own_items(rng, plan) for _ in QUARTERS]
     for fashion in FASHIONS:
         first = len(plan.items)
         for _ in range(ITEMS_A_WAVE):
-            _add_item(rng, plan, fashion.kind, fashion.nouns, fashion.attribute, -1)
+            _add_item(rng, plan, fashion.kind, fashion.nouns, fashion.attribute)
         plan.wave_items.append(np.arange(first, len(plan.items)))
     return plan
 
@@ -127,9 +125,7 @@ def _draw_title(rng: Generator, plan: _Plan, kind: int, nouns: Sequence[str]) ->
             return title
 
 
-def _add_item(
-    rng: Generator, plan: _Plan, kind: int, nouns: Sequence[str], style: str, number: int
-) -> None:
+def _add_item(rng: Generator, plan: _Plan, kind: int, nouns: Sequence[str], style: str) -> None:
     title = _draw_title(rng, plan, kind, nouns)
     item = title.casefold().replace("'", "").replace(" ", "-")
     plan.items.append(
@@ -141,12 +137,11 @@ def _add_item(
             description=KINDS[kind].description.format(style=style),
         )
     )
-    plan.styles.append(number)
 
 
 def _own_items(rng: Generator, plan: _Plan) -> NDArray[np.int64]:
-    """Draw a few places in each of a community's styles."""
-    styles = np.asarray(plan.styles)
+    """Draw a few places in each of a community's styles, before there are items of waves."""
+    styles = np.arange(len(plan.items)) // ITEMS_A_STYLE
     liked = rng.choice(int(styles.max()) + 1, STYLES_A_COMMUNITY, replace=False)
     return np.concatenate(
         [
@@ -205,7 +200,7 @@ def _pulls(rng: Generator, plan: _Plan) -> NDArray[np.float64]:
         Weights [I].
     """
     pull = np.sqrt(1.0 / (1.0 + rng.permutation(len(plan.items)).astype(np.float64)))
-    pull[np.asarray(plan.styles) < 0] = 0.0
+    pull[np.concatenate(plan.wave_items)] = 0.0
     return pull
 
 

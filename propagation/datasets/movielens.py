@@ -37,7 +37,6 @@ ARTICLE_LAST = re.compile(
     r"^(.*), (The|A|An|Les|Le|La|L'|Il|El|Das|Der|Die|Los|Las|Un|Une)(?=$| \()", re.IGNORECASE
 )
 MARKED_TITLE = re.compile(r"<([^<>]{1,200})>")
-DESCRIPTIONS = "descriptions.csv"
 NO_GENRES = frozenset(["(no genres listed)"])
 MOVIES = ("movieId", "title", "genres")
 RATINGS = ("userId", "movieId", "rating", "timestamp")
@@ -208,7 +207,7 @@ def _ratings(kind: str, rows: Rows, fields: Sequence[str], ids: IdChecker) -> Ev
 def _descriptions(folder: Path) -> dict[str, str]:
     """Read descriptions.csv, if present, as {title key: a sentence}."""
     found: dict[str, str] = {}
-    for _, (title, description) in _rows(folder, DESCRIPTIONS, ("title", "description")):
+    for _, (title, description) in _rows(folder, "descriptions.csv", ("title", "description")):
         # The file marks titles as <Title>.
         plain = MARKED_TITLE.sub(lambda marked: marked[1].strip(), description)
         text = clean(plain)[:TEXT_MAX_CHARS]

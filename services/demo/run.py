@@ -3,14 +3,14 @@
 import atexit
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Iterable
 from contextlib import asynccontextmanager, redirect_stderr
 from pathlib import Path
 
-from propagation.datasets.dataset import Dataset
+from propagation.datasets.dataset import Dataset, Event
 from propagation.evaluation.protocols.by_numbers import Report
 from propagation.forced_exit import temporary_folder
-from propagation.model import pluralize
+from propagation.model import ClientChange, pluralize
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.concurrency import background_task
 from services.client.errors import Refused, Unreachable
@@ -79,7 +79,8 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
                 "A scripted language model reasons, behind the OpenAI wire format: see "
                 "`propagation fake-llm --help`."
             )
-        loaded = await load_clients(stub, script)
+        clients = script.dataset.clients
+        loaded = await _upload(stub, "users and items", clients, (), len(clients))
         if len(script.dataset):
             await _with_events(stub, script, ranking, seed)
         else:
@@ -200,13 +201,6 @@ async def _picture(
     return reach
 
 
-async def load_clients(stub: Stub, script: DemoScript) -> UploadReport:
-    """Upload all clients, before any event."""
-    clients = script.dataset.clients
-    with progress_of("users and items") as progress:
-        return await upload(stub, clients, (), lambda done: progress(done, len(clients)))
-
-
 async def load_events(stub: Stub, script: DemoScript, start: int, end: int) -> None:
     """Upload a range of the script's events, and run a round.
 
@@ -217,17 +211,24 @@ async def load_events(stub: Stub, script: DemoScript, start: int, end: int) -> N
     Raises:
         Refused: An event was rejected.
     """
-    with progress_of("events") as progress:
-        report = await upload(
-            stub,
-            (),
-            script.dataset.between(start, end),
-            lambda done: progress(done, end - start),
-        )
+    events = script.dataset.between(start, end)
+    report = await _upload(stub, "events", (), events, end - start)
     if report.outcomes["rejected"]:
         raise Refused(report.examples[0])
     with progress_of("learn, reason, rounds"):
         await stub.RunRound(pb.RunRoundRequest(drain=True))
+
+
+async def _upload(
+    stub: Stub,
+    name: str,
+    clients: Iterable[ClientChange],
+    events: Iterable[Event],
+    total: int,
+) -> UploadReport:
+    """Upload under a progress bar of this name."""
+    with progress_of(name) as progress:
+        return await upload(stub, clients, events, lambda done: progress(done, total))
 
 
 SEARCHES, SHOWN = 3, 5

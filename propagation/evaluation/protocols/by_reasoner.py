@@ -83,8 +83,6 @@ async def time_run(store: BlobStore) -> AsyncIterator[RunTimes]:
 
 
 NINE = 9
-CUTS = (1, 5, 10)
-FIXED = "fixed"
 PATIENCE = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -289,7 +287,7 @@ def _draws(
     items = {user: events[place].item_id for user, place in sorted(last.items())}
     draws: dict[str, list[Target]] = {}
     if fixed is not None:
-        draws[FIXED] = [
+        draws["fixed"] = [
             Target(user, item, [other for other in fixed[user] if other != item][:NINE])
             for user, item in items.items()
             if user in fixed
@@ -310,7 +308,7 @@ def _draw(seed: str, catalogue: Sequence[str], had: set[str]) -> list[str]:
 
 def _draw_report(name: str, ranked: Sequence[RankedTarget]) -> DrawReport:
     n1, n5, n10 = (
-        sum(gain_at(one.rank, cut) for one in ranked) / max(len(ranked), 1) for cut in CUTS
+        sum(gain_at(one.rank, cut) for one in ranked) / max(len(ranked), 1) for cut in (1, 5, 10)
     )
     return DrawReport(
         name=name,
