@@ -7,7 +7,7 @@ A retired router has trust of minus infinity in its whole column, and no rule ra
 Source: docs/evolution.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from propagation.arrays import F32, F64, I64, Array, Bools
-from propagation.model import Halves, RouterMap
+from propagation.model import RouterMap
 from propagation.numbers.state import Bank
 
 
@@ -159,24 +159,20 @@ def evolved_seen(
 ) -> NDArray[np.uint16]:
     """Return the routers that adoptions wrote most to, under the new numbers."""
     out = seen_router.copy()
+    users = np.arange(len(seen_last))
     splits = list(change.halves)
     split_of = np.full(len(change.home), -1, np.int64)
     split_of[splits] = np.arange(len(splits))
+    half_of = np.array([halves.of(users) for halves in change.halves.values()], np.int64)
     rename_seen(
         out,
         seen_last,
         seen_before,
         change.home,
         split_of,
-        _half_of(list(change.halves.values()), len(seen_last)),
+        half_of.reshape(len(splits), len(users)),
     )
     return out
-
-
-def _half_of(halves: Sequence[Halves], users: int) -> I64:
-    """Return the number [S,U] of each user's half."""
-    rows = np.arange(users)
-    return np.stack([one.of(rows) for one in halves]) if halves else np.zeros((0, users), np.int64)
 
 
 @njit(cache=True, nogil=True)
