@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
@@ -30,8 +29,7 @@ MAX_RUNS, MIN_WIDTH = 12, 1130.0
 MAX_REASONS = 3
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(NamedTuple):
     """Coordinates of the quality chart."""
 
     low: float

@@ -5,7 +5,6 @@ Routers are near each other if they share attributes and members.
 
 from collections.abc import Sequence
 from itertools import combinations
-from math import sqrt
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -35,7 +34,7 @@ def router_map(data: ReportData) -> Element:
     most_members = max(max(router.members for router in routers), 1)
     most_reached = max([*reached, 1])
     radii = [
-        MIN_RADIUS + (MAX_RADIUS - MIN_RADIUS) * sqrt(router.members / most_members)
+        MIN_RADIUS + (MAX_RADIUS - MIN_RADIUS) * np.sqrt(router.members / most_members)
         for router in routers
     ]
     dots = [
