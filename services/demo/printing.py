@@ -10,7 +10,7 @@ from rich.table import Table
 from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data import DemoScript, Reach
-from services.demo.story import BEYOND, DEEP, Advice, Showcase, Story, wave_of
+from services.demo.story import BEYOND, DEEP, Advice, Placement, Story, largest_rise, wave_of
 from services.report.charts import KINDS
 from services.runtime.console import console, print_table, print_text, printable
 
@@ -162,15 +162,16 @@ def show_evolution(run: pb.EvolutionRun, names: Mapping[int, str]) -> None:
     )
 
 
-def show_advice(advice: Advice, showcase: Showcase | None) -> None:
+def show_advice(advice: Advice, placements: Sequence[Placement]) -> None:
     """Print the list and its explained item.
 
     Args:
-        showcase: None if no item could be placed; then the first of the list is explained.
+        placements: Without any the first of the list is explained, else the one that rose most.
     """
     print_text(*numbered([one.title or one.item_id for one in advice.best]))
-    if showcase is not None:
-        print_text("", how_chosen(showcase), where_it_stands(advice, showcase))
+    shown = largest_rise(placements)
+    if shown is not None:
+        print_text("", how_chosen(placements, shown), where_it_stands(advice, shown))
     print_text(f"Why: {advice.chosen.explanation.text}")
     parts, without = _parts(advice.chosen), _parts(advice.without)
     largest = {
@@ -185,31 +186,33 @@ def show_advice(advice: Advice, showcase: Showcase | None) -> None:
     print_table("", columns, rows, columns[1:])
 
 
-def how_chosen(showcase: Showcase) -> str:
+def how_chosen(placements: Sequence[Placement], shown: Placement) -> str:
     """Return how the example was chosen; the whole count comes first."""
-    told = ", ".join(sorted(showcase.shown.story.told))
-    same = showcase.candidates - showcase.rose - showcase.fell
+    told = ", ".join(sorted(shown.story.told))
+    users = {one.story.user for one in placements}
+    rose = sum(one.rise > 1 for one in placements)
+    fell = sum(one.rise < 1 for one in placements)
+    same = len(placements) - rose - fell
     which = (
         "the one that rose most, by the factor between its two places"
-        if showcase.shown.rise > 1
+        if shown.rise > 1
         else "one that did not move"
-        if showcase.shown.rise == 1
+        if shown.rise == 1
         else "the one that fell least"
     )
     return (
-        f"How it was chosen: there are {showcase.candidates:,} pairs of a watched user and an item"
-        f" of what that user heard of ({showcase.users} users). With propagation {showcase.rose:,}"
-        f" of them stand higher than with it switched off, {showcase.fell:,} lower and {same:,} the"
+        f"How it was chosen: there are {len(placements):,} pairs of a watched user and an item"
+        f" of what that user heard of ({len(users)} users). With propagation {rose:,}"
+        f" of them stand higher than with it switched off, {fell:,} lower and {same:,} the"
         f" same. Shown is {which} (heard of: {told})."
     )
 
 
-def where_it_stands(advice: Advice, showcase: Showcase) -> str:
+def where_it_stands(advice: Advice, shown: Placement) -> str:
     """Say where the item stands with propagation, and where without.
 
     If it moved, the part of the score that moved it most is named.
     """
-    shown = showcase.shown
     stands = (
         f"“{advice.chosen.title or advice.chosen.item_id}” is {_place(shown.place)} for"
         f" {shown.story.user}; with propagation switched off it would be"

@@ -37,7 +37,14 @@ from services.demo.printing import (
     show_reach,
 )
 from services.demo.ranking import rank_events, show_ranking
-from services.demo.story import Story, advice_for, find_showcase, find_stories, traced_path
+from services.demo.story import (
+    Story,
+    advice_for,
+    find_placements,
+    find_stories,
+    largest_rise,
+    traced_path,
+)
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.report.collect import collect_report
@@ -166,8 +173,9 @@ async def _tell(
         )
         return None
     stories = await find_stories(stub, script, before)
-    showcase = await find_showcase(stub, script, stories)
-    story = showcase.shown.story if showcase else stories[0] if stories else None
+    placements = await find_placements(stub, script, stories)
+    shown = largest_rise(placements)
+    story = shown.story if shown else stories[0] if stories else None
     if story is None:
         print_text(
             f"No message has written into {pluralize(len(script.watched), 'watched profile')}: "
@@ -178,10 +186,10 @@ async def _tell(
         heading("One path, traced")
         show_path(script, story)
     user = story.user if story else script.watched[0]
-    advice = await advice_for(stub, user, showcase.shown.item if showcase else None)
+    advice = await advice_for(stub, user, shown.item if shown else None)
     if advice:
         heading(f"Recommended to {user}")
-        show_advice(advice, showcase)
+        show_advice(advice, placements)
     return story
 
 

@@ -129,21 +129,6 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Showcase:
-    """The pair of user and item that rose most, of all `candidates`.
-
-    Args:
-        rose: Pairs that rose; `fell` fell.
-    """
-
-    shown: Placement
-    users: int
-    candidates: int
-    rose: int
-    fell: int
-
-
-@dataclass(frozen=True)
 class Advice:
     """The head of a user's list, with one item explained.
 
@@ -157,30 +142,16 @@ class Advice:
     without: pb.Recommendation
 
 
-async def find_showcase(
+async def find_placements(
     stub: Stub, script: DemoScript, stories: Sequence[Story]
-) -> Showcase | None:
-    """Find the story's item that propagation raises most.
-
-    Every item of the stories is placed among the first thousand, with and without propagation.
-
-    Returns:
-        None if there is none.
-    """
-    placements = [one for story in stories for one in await _placements(stub, script, story)]
-    return largest_rise(placements) if placements else None
+) -> list[Placement]:
+    """Place the stories' items among the first thousand, with and without propagation."""
+    return [one for story in stories for one in await _placements(stub, script, story)]
 
 
-def largest_rise(placements: Sequence[Placement]) -> Showcase:
+def largest_rise(placements: Sequence[Placement]) -> Placement | None:
     """Return the placement that rose most; of equal rises, the highest place."""
-    shown = max(placements, key=lambda one: (one.rise, -one.place))
-    return Showcase(
-        shown,
-        len({one.story.user for one in placements}),
-        len(placements),
-        sum(one.rise > 1 for one in placements),
-        sum(one.rise < 1 for one in placements),
-    )
+    return max(placements, key=lambda one: (one.rise, -one.place), default=None)
 
 
 async def advice_for(stub: Stub, user: str, item: str | None) -> Advice | None:

@@ -31,59 +31,54 @@ def explained(**parts):
 
 def test_the_one_that_rose_most_is_shown_among_all_of_them():
     ada, rosa = story("ada"), story("rosa")
-    showcase = largest_rise(
-        [
-            Placement(ada, "a", 10, 20),
-            Placement(ada, "b", 1, 40),
-            Placement(rosa, "a", 300, 900),
-            Placement(rosa, "b", 9, 3),
-            Placement(rosa, "c", 7, 7),
-            Placement(rosa, "d", BEYOND, 30),
-        ]
-    )
-    assert (
-        showcase.shown.item,
-        showcase.users,
-        showcase.candidates,
-        showcase.rose,
-        showcase.fell,
-    ) == ("b", 2, 6, 3, 2)
-    sentence = how_chosen(showcase)
+    placements = [
+        Placement(ada, "a", 10, 20),
+        Placement(ada, "b", 1, 40),
+        Placement(rosa, "a", 300, 900),
+        Placement(rosa, "b", 9, 3),
+        Placement(rosa, "c", 7, 7),
+        Placement(rosa, "d", BEYOND, 30),
+    ]
+    shown = largest_rise(placements)
+    assert shown == placements[1]
+    sentence = how_chosen(placements, shown)
     assert "6 pairs" in sentence
+    assert "(2 users)" in sentence
     assert "3 of them stand higher" in sentence
     assert "2 lower and 1 the same" in sentence
     assert "the one that rose most" in sentence
 
 
 def test_a_fall_is_told_with_the_part_that_did_it(capsys):
-    showcase = largest_rise(
-        [Placement(story("ada"), "a", 243, 172), Placement(story("ada"), "b", 900, 100)]
-    )
+    shown = Placement(story("ada"), "a", 243, 172)
+    placements = [Placement(story("ada"), "b", 900, 100), shown]
     advice = Advice([], explained(lift_taste=-0.4, content=0.2), explained(content=0.1))
-    assert "0 of them stand higher" in how_chosen(showcase)
-    assert "the one that fell least" in how_chosen(showcase)
-    sentence = where_it_stands(advice, showcase)
+    assert "0 of them stand higher" in how_chosen(placements, shown)
+    assert "the one that fell least" in how_chosen(placements, shown)
+    sentence = where_it_stands(advice, shown)
     assert "number 243 for ada" in sentence
     assert "would be number 172" in sentence
     assert "It fell; most of it by lift_taste" in sentence
     assert "+0.00 becomes -0.40" in sentence
-    show_advice(advice, showcase)
-    assert "lift_taste" in capsys.readouterr().out
+    show_advice(advice, placements)
+    out = capsys.readouterr().out
+    assert "lift_taste" in out
+    assert "number 243 for ada" in " ".join(out.split())
 
 
 def test_a_part_that_propagation_does_not_feed_is_not_passed_off_as_its_work():
-    showcase = largest_rise([Placement(story("ada"), "a", 4, 50)])
     sentence = where_it_stands(
-        Advice([], explained(popularity=0.9, profile=0.1), explained(popularity=0.4)), showcase
+        Advice([], explained(popularity=0.9, profile=0.1), explained(popularity=0.4)),
+        Placement(story("ada"), "a", 4, 50),
     )
     assert "It rose; most of it by popularity" in sentence
     assert "without propagation too" in sentence
 
 
 def test_an_item_that_others_passed_is_not_blamed_on_its_parts():
-    showcase = largest_rise([Placement(story("ada"), "a", 4, 3)])
     assert "other items moved past it" in where_it_stands(
-        Advice([], explained(content=0.2), explained(content=0.2)), showcase
+        Advice([], explained(content=0.2), explained(content=0.2)),
+        Placement(story("ada"), "a", 4, 3),
     )
 
 
