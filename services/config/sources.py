@@ -190,12 +190,11 @@ def _flatten(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
             yield f"{prefix}{name}", value
 
 
-def _with_preset(entries: Mapping[str, Entry]) -> dict[str, Entry]:
-    """Put the values of the chosen preset below all other entries."""
-    others = dict(entries)
-    chosen = others.pop(PRESET, None)
+def _with_preset(entries: dict[str, Entry]) -> dict[str, Entry]:
+    """Put the values of the chosen preset, in place of its name, below all other entries."""
+    chosen = entries.pop(PRESET, None)
     if chosen is None:
-        return others
+        return entries
     if chosen.value not in PRESETS:
         raise SettingsError(
             f"{PRESET} is {chosen.value!r} ({chosen.source}); presets are: {', '.join(PRESETS)}"
@@ -203,7 +202,7 @@ def _with_preset(entries: Mapping[str, Entry]) -> dict[str, Entry]:
     return {
         key: Entry(value, f"preset {chosen.value}")
         for key, value in PRESETS[str(chosen.value)].items()
-    } | others
+    } | entries
 
 
 def _refuse_unknown(entries: Mapping[str, Entry]) -> None:

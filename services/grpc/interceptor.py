@@ -63,14 +63,18 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # 
         handler = await continuation(handler_call_details)
         if handler is None:
             return None
-        metadata = handler_call_details.invocation_metadata or ()
         handle = (
             handler.unary_unary
             or handler.unary_stream
             or handler.stream_unary
             or handler.stream_stream
         )
-        call = InterceptedCall(self, handler_call_details.method, metadata, handle)
+        call = InterceptedCall(
+            self,
+            handler_call_details.method,
+            handler_call_details.invocation_metadata or (),
+            handle,
+        )
         return HANDLERS[handler.request_streaming, handler.response_streaming](
             call.stream if handler.response_streaming else call.answer,
             _parser(handler.request_deserializer, streaming=handler.request_streaming),
@@ -206,10 +210,8 @@ class InterceptedCall:
 
 def request_id_of(metadata: Metadata) -> str:
     """Return the caller's x-request-id if it is harmless, otherwise a new id."""
-    for key, value in metadata:
-        if key == "x-request-id" and isinstance(value, str) and REQUEST_ID.fullmatch(value):
-            return value
-    return uuid.uuid4().hex
+    given = dict(metadata).get("x-request-id")
+    return given if isinstance(given, str) and REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
 
 
 def _code_name(context: Context) -> str:

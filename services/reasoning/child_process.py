@@ -104,8 +104,9 @@ class DraftingChild:
         A part that was sent counts as stored; the service has its clients forgotten if it is not.
         """
         self._end_early = False
-        drafted = self.drafter.draft(request.works, request.seconds, lambda: True)
-        async with aclosing(drafted) as parts:
+        async with aclosing(
+            self.drafter.draft(request.works, request.seconds, lambda: True)
+        ) as parts:
             async for part in parts:
                 self.drafter.keep(newest_texts(part.reasoned))
                 rows = pack_reasoned(part.reasoned, bodies_now(texts_of(part.reasoned)))

@@ -19,8 +19,8 @@ PARENT_CHECK_SECONDS = 0.5
 
 def bound_command(module: str, *arguments: str) -> tuple[str, ...]:
     """Return the command that runs a module until it ends or this process does."""
-    bound = ("-m", "services.runtime.bound_process", str(os.getpid()), module)
-    return (sys.executable, *bound, *arguments)
+    parent = str(os.getpid())
+    return (sys.executable, "-m", "services.runtime.bound_process", parent, module, *arguments)
 
 
 def bind_to_parent(parent: int) -> None:

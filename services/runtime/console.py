@@ -193,15 +193,14 @@ class ProgressLines:
         passed = f"{self._name}: {_minutes(now - self._begun)} passed"
         if self._first is None:
             return f"{passed}; nothing is counted yet"
-        since, before = self._first
-        counted = f"{passed}; {self._done:,}"
         if self._total is None:
-            return f"{counted} done"
-        left = self._total - self._done
-        if self._done > before:
-            seconds = left * (now - since) / (self._done - before)
-            return f"{counted} of {self._total:,} done; about {_minutes(seconds)} left"
-        return f"{counted} of {self._total:,} done"
+            return f"{passed}; {self._done:,} done"
+        counted = f"{passed}; {self._done:,} of {self._total:,} done"
+        since, before = self._first
+        if self._done <= before:
+            return counted
+        seconds = (self._total - self._done) * (now - since) / (self._done - before)
+        return f"{counted}; about {_minutes(seconds)} left"
 
 
 def _minutes(seconds: float) -> str:

@@ -192,20 +192,19 @@ def _print(user: str, answer: pb.RecommendResponse) -> None:
 
 def _explain(one: pb.Recommendation) -> None:
     why = one.explanation
-    rows = [
-        (
-            part.feature,
-            f"{part.raw:.3f}",
-            f"{part.value:+.2f}",
-            f"{part.weight:+.3f}",
-            f"{part.product:+.3f}",
-        )
-        for part in sorted(why.parts, key=lambda part: -abs(part.product))
-    ]
     print_table(
         f"{one.title or one.item_id}: {why.text}",
         ("part of the score", "raw", "standardised", "weight", "product"),
-        rows,
+        [
+            (
+                part.feature,
+                f"{part.raw:.3f}",
+                f"{part.value:+.2f}",
+                f"{part.weight:+.3f}",
+                f"{part.product:+.3f}",
+            )
+            for part in sorted(why.parts, key=lambda part: -abs(part.product))
+        ],
         ("raw", "standardised", "weight", "product"),
     )
     if why.routers:

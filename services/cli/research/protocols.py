@@ -22,8 +22,7 @@ from propagation.evaluation.protocols.by_reasoner import (
     evaluate_by_reasoner,
 )
 from propagation.evaluation.protocols.metrics import Measured, Slice, StreamReport
-from propagation.evaluation.reports.plot import cold_start as draw
-from propagation.evaluation.reports.plot import draw_leave_one_out, over_time
+from propagation.evaluation.reports import plot
 from propagation.evaluation.reports.table import (
     FIXED_HEADERS,
     FOOTNOTE,
@@ -143,7 +142,7 @@ def prequential(
             *_slice_tables(report.dataset, report.slices),
         ],
         [MATCHED, *_prequential_notes(report), *cost_notes(report.seconds, report.embedder)],
-        lambda path: over_time(report, path),
+        lambda path: plot.over_time(report, path),
     )
 
 
@@ -202,7 +201,7 @@ def cold_start(
         report,
         _slice_tables(title, report.slices),
         [*_prequential_notes(report), *cost_notes(report.seconds, report.embedder)],
-        lambda path: draw(report.slices, title, path),
+        lambda path: plot.cold_start(report.slices, title, path),
     )
 
 
@@ -246,7 +245,7 @@ def leave_one_out(
         report,
         [*by_setting, *([fixed] if stream.fixed is not None else ()), *by_slice],
         [MATCHED, SLICE_FOOTNOTE, *cost_notes(report.seconds, report.embedder)],
-        lambda path: draw_leave_one_out(report, path),
+        lambda path: plot.draw_leave_one_out(report, path),
     )
 
 

@@ -142,7 +142,6 @@ def _of_numbers(
                 reported=reports[0].seed if reports else None,
             )
         )
-    bases = {name: base for name, base in BASES.items() if name in SHOWN[of]}
     return Effect(
         of=of,
         dataset=stream.name,
@@ -152,7 +151,7 @@ def _of_numbers(
         seeds=len(options.seeds),
         seed=reports[0].seed,
         embedder=reports[0].embedder,
-        bases=bases,
+        bases={name: base for name, base in BASES.items() if name in SHOWN[of]},
         points=[
             numbers_point(of, value, report) for value, report in zip(values, reports, strict=True)
         ],
@@ -179,7 +178,6 @@ def _of_loop(
             looped, counts = _rank_in_loop(of, dataset, changed, bar)
         first = first or looped
         points.append(loop_point(value, looped, counts, first if of == "evolution" else None))
-    bases = {**LOOP_BASES, EVOLVED: UNEVOLVED} if of == "evolution" else LOOP_BASES
     return Effect(
         of=of,
         dataset=dataset.name,
@@ -189,7 +187,7 @@ def _of_loop(
         seeds=1,
         seed=None,
         embedder=HashedEmbedder(settings.workflow.seed).name,
-        bases=bases,
+        bases={**LOOP_BASES, EVOLVED: UNEVOLVED} if of == "evolution" else LOOP_BASES,
         points=points,
         seconds=time.monotonic() - begun,
         commit=release(),
