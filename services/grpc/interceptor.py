@@ -172,7 +172,7 @@ class InterceptedCall:
                 if self.interceptor.observe is not None:
                     self.interceptor.observe(self.rpc, _code_name(context), seconds)
                 if timings is not None:
-                    timings.add(self.rpc, seconds)
+                    timings[self.rpc].add(seconds)
 
     async def _end_call(self, error: Exception, context: Context, request_id: str) -> NoReturn:
         """End the call with the error's status.

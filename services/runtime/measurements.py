@@ -1,6 +1,6 @@
 """Counters, timings and failures of this process, for GetStatus and the metrics."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,25 +18,21 @@ log = structlog.get_logger()
 
 @dataclass
 class Timing:
-    """One call or step since this process started: times in seconds."""
+    """Wall time of one call or step since this process started, in seconds, waiting included."""
 
     calls: int = 0
     seconds: float = 0.0
     longest: float = 0.0
 
+    def add(self, seconds: float) -> None:
+        """Add one run of it."""
+        self.calls += 1
+        self.seconds += seconds
+        self.longest = max(self.longest, seconds)
 
-@dataclass
-class Timings:
-    """Wall time by the name of a call or step, waiting included."""
 
-    parts: dict[str, Timing] = field(default_factory=dict)
-
-    def add(self, name: str, seconds: float) -> None:
-        """Add one call or step."""
-        part = self.parts.setdefault(name, Timing())
-        part.calls += 1
-        part.seconds += seconds
-        part.longest = max(part.longest, seconds)
+Timings = defaultdict[str, Timing]
+"""By the name of a call or step."""
 
 
 @dataclass

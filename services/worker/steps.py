@@ -21,7 +21,7 @@ from propagation.model import (
     StoreUnreachable,
 )
 from propagation.workflow.engine import Engine
-from services.runtime.measurements import Failures, Timings
+from services.runtime.measurements import Failures, Timing, Timings
 from services.runtime.tasks import Progress, UninterruptedWork, wait_for_event
 from services.worker.call_priority import CallPriority
 
@@ -53,7 +53,7 @@ class WorkerContext:
     priority: CallPriority
     progress: Progress = field(default_factory=Progress)
     uninterrupted: UninterruptedWork = field(default_factory=UninterruptedWork)
-    timings: Timings = field(default_factory=Timings)
+    timings: Timings = field(default_factory=lambda: defaultdict(Timing))
     failures: Failures = field(default_factory=Failures)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     wakes: defaultdict[str, asyncio.Event] = field(
@@ -91,7 +91,7 @@ async def repeat_step(
             pause = FIRST_RETRY_SECONDS
             failures.clear(name)
             if done:
-                context.timings.add(name, time.monotonic() - start)
+                context.timings[name].add(time.monotonic() - start)
             else:
                 await wait_for_event(wake, IDLE_SECONDS)
 
@@ -212,7 +212,7 @@ async def run_round(context: WorkerContext) -> Round | None:
     done = await context.engine.run_round()
     context.failures.clear(INTERVAL_JOB)
     if done is not None:
-        context.timings.add("round", time.monotonic() - start)
+        context.timings["round"].add(time.monotonic() - start)
         _show_postponed(context, done.number)
     context.progress.advance()
     return done

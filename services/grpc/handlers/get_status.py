@@ -143,7 +143,7 @@ class GetStatusHandler(Servicer):
                     name=name, calls=part.calls, seconds=part.seconds, longest_seconds=part.longest
                 )
                 for name, part in sorted(
-                    self._worker.timings.parts.items(), key=lambda named: -named[1].seconds
+                    self._worker.timings.items(), key=lambda named: -named[1].seconds
                 )
             ],
             rounds=[round_to_proto(round_) for round_ in rounds],

@@ -64,7 +64,7 @@ async def test_a_step_that_succeeds_is_no_longer_shown_as_failing(context, monke
     await repeat_step("learn", step, context)
     assert "ValueError; see the log" in shown[0]["learn"], "the text of an unexpected error is not"
     assert shown[1] == {}
-    assert context.timings.parts["learn"].calls == 1, "a step that did nothing is not timed"
+    assert context.timings["learn"].calls == 1, "a step that did nothing is not timed"
 
 
 async def test_a_job_runs_again_after_a_failure(failures):
