@@ -126,12 +126,13 @@ class ReasoningLag:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._samples: deque[tuple[float, int]] = deque()
+        self._samples: deque[tuple[float, int]] = deque(maxlen=MAX_LAG_SAMPLES)
 
     def measure(self, learned: int, reasoned: int) -> float:
         """Take a sample of both sequences and return the lag in seconds.
 
-        When the lag is long, every second sample is dropped from time to time, never the oldest.
+        A lag that is longer than all samples counts from the first of them. By then reasoning has
+        long rested as little as it may.
         """
         now = self._clock()
         while self._samples and self._samples[0][1] <= reasoned:
@@ -140,6 +141,4 @@ class ReasoningLag:
             not self._samples or now - self._samples[-1][0] >= LAG_SAMPLE_SECONDS
         ):
             self._samples.append((now, learned))
-        if len(self._samples) > MAX_LAG_SAMPLES:
-            self._samples = deque(list(self._samples)[::2])
         return now - self._samples[0][0] if self._samples else 0.0
