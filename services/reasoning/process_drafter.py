@@ -57,6 +57,7 @@ class Forget:
     refs: Sequence[int]
 
 
+@dataclass
 class ProcessDrafter:
     """TextDrafter[PackedReasoned].
 
@@ -64,14 +65,13 @@ class ProcessDrafter:
     seconds, it is started anew and its claim is drafted again.
     """
 
-    def __init__(self, store: SqliteStore, begin: Begin) -> None:
-        self._store = store
-        self._begin = begin
-        self._process: Process | None = None
-        self._unread = False
-        self._length: int | None = None
-        self._timeout: asyncio.Timeout | None = None
-        self.part_timeout = 30.0
+    store: SqliteStore
+    begin: Begin
+    part_timeout: float = 30.0
+    _process: Process | None = None
+    _unread: bool = False
+    _length: int | None = None
+    _timeout: asyncio.Timeout | None = None
 
     async def draft(
         self, works: Sequence[ReasonWork], seconds: float, is_awaited: Callable[[], bool]
@@ -95,7 +95,7 @@ class ProcessDrafter:
             yield answer
 
     async def commit(self, claim: ReasonClaim, part: DraftedPart[PackedReasoned]) -> None:
-        await self._store.commit_packed(claim, part.reasoned, more=not part.is_last)
+        await self.store.commit_packed(claim, part.reasoned, more=not part.is_last)
 
     def keep(self, texts: Mapping[int, ClientText]) -> None:
         self.forget(texts)
@@ -130,7 +130,7 @@ class ProcessDrafter:
             stdout=PIPE,
             limit=UNREAD_BYTES,
         )
-        self._send(self._process, self._begin)
+        self._send(self._process, self.begin)
         return self._process
 
     def _send(self, process: Process, message: object) -> None:
