@@ -33,11 +33,8 @@ from services.grpc.convert import CLIENT_KINDS
 from services.runtime.process import SystemClock
 
 KINDS = {number: kind for kind, number in CLIENT_KINDS.items()}
-ITEMS_A_CALL = 1_000
 LIMIT_MAX = 1_000
-PAGE_SIZE = 100
 TOKEN_NUMBER = re.compile("-1|[0-9]{1,18}")
-SHOWN_CHARS = 60
 CLIENT_FIELDS: dict[str, Callable[[Any, str], object]] = {
     "title": check_text,
     "description": check_text,
@@ -69,7 +66,7 @@ def parse_limit(request: Any, field: str, default: int) -> int:
     return limit
 
 
-def check_count(values: Sequence[object], field: str, limit: int = ITEMS_A_CALL) -> None:
+def check_count(values: Sequence[object], field: str, limit: int = 1_000) -> None:
     """Raise InvalidInput if a call carries too many values."""
     if len(values) > limit:
         raise InvalidInput(field, f"has {len(values)} entries; give at most {limit} a call")
@@ -132,7 +129,7 @@ def parse_field_mask(mask: FieldMask) -> frozenset[str] | None:
         if path not in CLIENT_FIELDS:
             raise InvalidInput(
                 f"field_mask.paths[{place}]",
-                f"is {path[:SHOWN_CHARS]!r}; give some of {', '.join(CLIENT_FIELDS)}, or *",
+                f"is {path[:60]!r}; give some of {', '.join(CLIENT_FIELDS)}, or *",
             )
     return frozenset(mask.paths)
 
@@ -210,7 +207,7 @@ def parse_page(request: Any, question: str) -> Page:
     Raises:
         InvalidInput: The size is out of range, or the token belongs to another question.
     """
-    size = parse_limit(request, "page_size", PAGE_SIZE)
+    size = parse_limit(request, "page_size", default=100)
     if not request.page_token:
         return Page(question, 0, size)
     (start,) = read_token(request.page_token, "page_token", question, 1)

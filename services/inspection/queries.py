@@ -13,7 +13,6 @@ from importlib.resources import files
 
 from services.client.errors import UsageProblem
 
-FOLDER = "cypher"
 SUFFIX = ".cypher"
 LARGEST = (1 << 63) - 1
 PARAMS = re.compile(r"^:params\s+\{(.*)\};\s*$", re.MULTILINE)
@@ -85,7 +84,7 @@ def load_queries() -> dict[str, InspectQuery]:
     """Load all queries by name."""
     texts = {
         file.name.removesuffix(SUFFIX): file.read_text(encoding="utf-8")
-        for file in (files(FOLDER) / "inspect").iterdir()
+        for file in (files("cypher") / "inspect").iterdir()
         if file.name.endswith(SUFFIX)
     }
     return {name: parse_query(name, text) for name, text in sorted(texts.items())}

@@ -30,8 +30,6 @@ from propagation.ports import RecordResult
 from services.monitoring.metrics import Trace
 from services.runtime.process import release
 
-MAX_CLAIMS = 64
-
 
 def root_of(sequence: int) -> SpanContext:
     """Make the ids of an interaction's trace and of its first span from its sequence.
@@ -69,7 +67,7 @@ class Traces:
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("propagation")
         self._below = int(share * (1 << 64))
-        self._claim_times: FIFOCache[int, int] = FIFOCache(MAX_CLAIMS)
+        self._claim_times: FIFOCache[int, int] = FIFOCache(maxsize=64)
         self.by_call: Mapping[str, Trace] = {
             "record": self._trace_record,
             "commit_learned": self._trace_learned,

@@ -30,7 +30,6 @@ from services.reasoning.process_drafter import (
 )
 from services.runtime.process import collect_garbage_rarely
 
-PART = 64
 PIPE_BYTES = 1 << 20
 log = logging.getLogger(__name__)
 
@@ -75,7 +74,7 @@ class DraftingChild:
             begin.workflow,
             _yield_to_nobody,
         )
-        self.drafter = ClaimDrafter(interactions, PART)
+        self.drafter = ClaimDrafter(interactions, least=64)
         self._answers = answers
         self._end_early = False
         signal.signal(END_EARLY_SIGNAL, self._receive_end_early)

@@ -19,7 +19,6 @@ from propagation.forced_exit import temporary_folder
 from services.runtime.bound_process import bound_command
 from services.runtime.console import print_error, progress_of
 
-SOURCES = ("evaluation/kernels", "numbers")
 # By what needs them: the packages whose kernels are compiled together.
 SERVICE, EVALUATION = "service", "evaluation"
 PACKAGES = {
@@ -27,7 +26,6 @@ PACKAGES = {
     EVALUATION: ("propagation.evaluation.kernels.", "propagation.numbers."),
 }
 COMPILING = "compiling kernels, once"
-LINE_SECONDS = 5.0
 
 
 class StartCancelled(Exception):
@@ -46,7 +44,11 @@ def use_kernel_cache() -> None:
     into one, so that links suffice.
     """
     library = Path(__file__).parent.parent.parent / "propagation"
-    sources = sorted(source for package in SOURCES for source in (library / package).rglob("*.py"))
+    sources = sorted(
+        source
+        for package in ("evaluation/kernels", "numbers")
+        for source in (library / package).rglob("*.py")
+    )
     digest = hashlib.blake2b(
         b"".join([os.fsencode(library), *(source.read_bytes() for source in sources)]),
         digest_size=6,
@@ -91,7 +93,7 @@ def compile_kernels(needed_by: str = SERVICE) -> None:
     with _locked(folder):
         if not has_compiled_kernels(needed_by):
             print_error(COMPILING)
-            with progress_of("kernels", LINE_SECONDS) as progress, _counted(needed_by, progress):
+            with progress_of("kernels", seconds=5.0) as progress, _counted(needed_by, progress):
                 _warm_up_of(needed_by)()
             _mark(folder, needed_by).touch()
 

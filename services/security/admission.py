@@ -18,7 +18,6 @@ from services.security.roles import ALL_ROLES, Caller, required_roles
 from services.security.tokens import find_token, read_tokens
 
 CLIENTS = 10_000  # buckets kept; the client that called least recently loses its bucket first
-BURST_SECONDS = 2.0  # unused allowance is saved for this long
 
 
 class RateLimited(PropagationError):
@@ -34,10 +33,10 @@ class RateLimited(PropagationError):
 class TokenBuckets:
     """A token bucket for each client, of some seconds' allowance.
 
-    Rate None limits nothing.
+    Unused allowance is saved for `burst_seconds`. Rate None limits nothing.
     """
 
-    def __init__(self, rate: float | None, unit: str, burst_seconds: float = BURST_SECONDS) -> None:
+    def __init__(self, rate: float | None, unit: str, burst_seconds: float = 2.0) -> None:
         self.rate = rate
         self._unit = unit
         self._burst_seconds = burst_seconds

@@ -99,11 +99,6 @@ class Caller:
         """Whether answers show what rests on too few users to be shown to everybody."""
         return Role.PERSONS in self.roles
 
-    @property
-    def sees_places(self) -> bool:
-        """Whether answers name the service's files and servers."""
-        return Role.ADMIN in self.roles
-
     def least_users(
         self, min_support: int, exempt: Role = Role.ANALYST, *, past: bool = False
     ) -> int:
@@ -130,6 +125,6 @@ admitted_caller: ContextVar[Caller] = ContextVar("admitted_caller")
 
 
 def redaction_for_caller(redact: Callable[[str], str]) -> Callable[[str], str]:
-    """Return `redact`, or `str` if the running call's caller sees places."""
+    """Return `redact`, or `str` for an admin's call, whose answers name files and servers."""
     caller = admitted_caller.get(None)
-    return str if caller is not None and caller.sees_places else redact
+    return str if caller is not None and Role.ADMIN in caller.roles else redact

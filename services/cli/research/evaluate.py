@@ -25,13 +25,10 @@ IGNORED = (
 )
 
 
-Protocol = Literal["prequential", "leave-one-out", "cold-start"]
-
-
 def evaluate(
     folder: Folder,
     protocol: Annotated[
-        Protocol,
+        Literal["prequential", "leave-one-out", "cold-start"],
         typer.Option(
             help="Every event in time order; each user's last one; or by how little is known."
         ),

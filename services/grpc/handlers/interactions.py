@@ -18,8 +18,6 @@ from services.runtime.errors import Stopping
 from services.runtime.process import SystemClock
 
 EVENTS_A_TURN = 500  # events validated before other calls get their turn
-EVENTS_AHEAD = 512
-GROUPS_AHEAD = 2
 EventQueue = asyncio.Queue[pb.Interaction | None]
 OutcomeQueue = asyncio.Queue[list[pb.InteractionOutcome] | None]
 RECORDED = {
@@ -73,8 +71,8 @@ class InteractionsHandler(Servicer):
     async def StreamInteractions(
         self, request_iterator: AsyncIterator[pb.StreamInteractionsRequest], context: Context
     ) -> AsyncGenerator[pb.StreamInteractionsResponse, None]:
-        events: EventQueue = asyncio.Queue(EVENTS_AHEAD)
-        groups: OutcomeQueue = asyncio.Queue(GROUPS_AHEAD)
+        events: EventQueue = asyncio.Queue(maxsize=512)
+        groups: OutcomeQueue = asyncio.Queue(maxsize=2)
         async with (
             background_task(self._read_events(request_iterator, events)) as reading,
             background_task(self._commit_groups(events, groups)) as committing,

@@ -12,7 +12,6 @@ from services.grpc.handlers.servicer import Context, Servicer, seconds_left
 from services.grpc.requests import check_count, parse_choice, parse_limit
 from services.security.roles import Role
 
-CANDIDATES_MAX = 10_000
 BY_REASONER = {
     pb.RANKER_UNSPECIFIED: False,
     pb.RANKER_NUMBERS: False,
@@ -83,7 +82,7 @@ class RecommendHandler(Servicer):
         )
 
     def _parse(self, request: pb.RecommendRequest) -> RecommendRequest:
-        check_count(request.candidate_ids, "candidate_ids", CANDIDATES_MAX)
+        check_count(request.candidate_ids, "candidate_ids", limit=10_000)
         candidates = [
             check_id(name, f"candidate_ids[{place}]")
             for place, name in enumerate(request.candidate_ids)
