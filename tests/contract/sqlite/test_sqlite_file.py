@@ -343,11 +343,3 @@ async def test_a_sweep_beside_that_fails_is_told(path, monkeypatch, caplog):
     store.sweep_after_commit()
     await store.close()
     assert "no space" in caplog.text
-
-
-async def test_a_write_that_needs_a_lease_is_refused_without_one(path):
-    store = new(path)
-    await store.open()
-    with pytest.raises(TypeError, match="begin_round writes under a lease"):
-        await store.begin_round(None, 0)
-    await store.close()

@@ -56,23 +56,17 @@ def writes(
 
 def writes_under_lease(
     method: Callable[Concatenate[S, sqlite3.Connection, P], T],
-) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """Run a method like `writes`, if its lease is still held.
-
-    The lease is among the method's arguments.
+) -> Callable[Concatenate[S, Lease, P], Coroutine[Any, Any, T]]:
+    """Run a method like `writes`, if the lease that its caller passes first is still held.
 
     Raises:
         LeaseLost: Another holder has taken the lease over.
-        TypeError: The caller passed no lease; nothing is written.
     """
 
     @wraps(method)
-    async def write(self: S, /, *arguments: P.args, **named: P.kwargs) -> T:
-        leases = [value for value in (*arguments, *named.values()) if isinstance(value, Lease)]
-        if not leases:
-            raise TypeError(f"{method.__name__} writes under a lease, but was called without one")
+    async def write(self: S, lease: Lease, /, *arguments: P.args, **named: P.kwargs) -> T:
         return await self._database.write(
-            lambda connection: method(self, connection, *arguments, **named), *leases
+            lambda connection: method(self, connection, *arguments, **named), lease
         )
 
     return write

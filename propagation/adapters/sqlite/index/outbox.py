@@ -15,7 +15,7 @@ from propagation.adapters.sqlite.connection import (
     writes_under_lease,
 )
 from propagation.model import Round, RouterVersion, kind_of
-from propagation.ports import COLLECTIONS, Collection, IndexChange, Lease
+from propagation.ports import COLLECTIONS, Collection, IndexChange
 
 PUT = (
     "INSERT INTO outbox (collection, key, round, version, at) SELECT value->>0, value->>1, "
@@ -33,7 +33,6 @@ class SqliteOutbox(SqlitePart):
     def stage_changes(
         self,
         connection: sqlite3.Connection,
-        lease: Lease,
         round_: Round,
         changes: Sequence[IndexChange],
     ) -> None:

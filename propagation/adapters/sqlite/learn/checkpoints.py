@@ -59,7 +59,6 @@ class SqliteCheckpoints(SqlitePart):
     def _begin(
         self,
         connection: sqlite3.Connection,
-        lease: Lease,
         checkpoint: Checkpoint,
         onto: StagedCheckpoint | None,
     ) -> int:

@@ -54,7 +54,6 @@ class SqliteLearn(SqliteCheckpoints):
     def _commit_row(
         self,
         connection: sqlite3.Connection,
-        lease: Lease,
         block: LearnedBlock,
         row: Sequence[object],
     ) -> None:
@@ -104,7 +103,6 @@ class SqliteLearn(SqliteCheckpoints):
     def _stage_rows(
         self,
         connection: sqlite3.Connection,
-        lease: Lease,
         rows: Sequence[Sequence[object]],
         first: bool,
     ) -> None:
@@ -113,7 +111,7 @@ class SqliteLearn(SqliteCheckpoints):
         connection.executemany(PUT_BLOCK.format("staged_learned"), rows)
 
     @writes_under_lease
-    def drop_learned(self, connection: sqlite3.Connection, lease: Lease, after: int) -> None:
+    def drop_learned(self, connection: sqlite3.Connection, after: int) -> None:
         for rows in (
             "learned WHERE through",
             "trust_delta WHERE through",
@@ -129,7 +127,7 @@ class SqliteLearn(SqliteCheckpoints):
 
     @writes_under_lease
     def _publish_epoch(
-        self, connection: sqlite3.Connection, lease: Lease, epoch: Epoch, start: StagedCheckpoint
+        self, connection: sqlite3.Connection, epoch: Epoch, start: StagedCheckpoint
     ) -> int:
         connection.execute("DELETE FROM learned WHERE start < ?", (start.sequence,))
         connection.execute(f"INSERT INTO learned ({BLOCK}) SELECT {BLOCK} FROM staged_learned")
@@ -142,9 +140,7 @@ class SqliteLearn(SqliteCheckpoints):
         return epochs[-1] if epochs else None
 
     @writes_under_lease
-    def fix_tau(
-        self, connection: sqlite3.Connection, lease: Lease, number: int, tau: float
-    ) -> None:
+    def fix_tau(self, connection: sqlite3.Connection, number: int, tau: float) -> None:
         connection.execute("UPDATE epoch SET tau = ? WHERE number = ?", (tau, number))
 
     @reads

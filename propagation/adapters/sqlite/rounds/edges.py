@@ -17,7 +17,6 @@ from propagation.adapters.sqlite.connection import (
 )
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.model import Round, RoutingEdge
-from propagation.ports import Lease
 
 SEQUENCED = (
     "SELECT e.router, e.ref, e.score, o.sequence FROM ({}) e JOIN round o ON o.number = e.opened"
@@ -67,7 +66,6 @@ class SqliteEdges(SqlitePart):
     def stage_edges(
         self,
         connection: sqlite3.Connection,
-        lease: Lease,
         round_: Round,
         closed: Sequence[tuple[int, int]],
         opened: Sequence[RoutingEdge],

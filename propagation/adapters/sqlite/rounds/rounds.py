@@ -27,7 +27,7 @@ from propagation.model import (
     Round,
     RouterVersion,
 )
-from propagation.ports import POSTPONED_ARRIVALS, Lease
+from propagation.ports import POSTPONED_ARRIVALS
 
 STAGING = "staging"
 ATTRIBUTE = ", ".join(Attribute.model_fields)
@@ -71,7 +71,7 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
         )
 
     @writes_under_lease
-    def begin_round(self, connection: sqlite3.Connection, lease: Lease, boundary: int) -> Round:
+    def begin_round(self, connection: sqlite3.Connection, boundary: int) -> Round:
         last = last_round(connection)
         discard_unpublished(connection, last)
         set_progress(connection, STAGING, last + 1)
@@ -81,7 +81,6 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
     def stage_attributes(
         self,
         connection: sqlite3.Connection,
-        lease: Lease,
         round_: Round,
         attributes: Sequence[Attribute],
         held: Mapping[int, Sequence[str]],
@@ -105,7 +104,6 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
     def stage_routers(
         self,
         connection: sqlite3.Connection,
-        lease: Lease,
         round_: Round,
         versions: Sequence[RouterVersion],
     ) -> None:
@@ -146,7 +144,6 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
     def publish_round(
         self,
         connection: sqlite3.Connection,
-        lease: Lease,
         round_: Round,
         postponed: bytes | None = None,
     ) -> Round:
