@@ -30,7 +30,6 @@ from propagation.ports import Collection, Hit, Point, check_embedder, check_vect
 POINTS_PER_CALL = 1_000
 VERSIONS_PER_CALL = 10_000
 FIRST_LIMIT = 1_024
-EXACT = models.SearchParams(exact=True)
 
 
 class QdrantWriter:
@@ -175,7 +174,7 @@ class QdrantIndex(QdrantWriter):
                 name,
                 query=vector.tolist(),
                 query_filter=matching,
-                search_params=EXACT,
+                search_params=models.SearchParams(exact=True),
                 limit=limit,
                 score_threshold=threshold,
                 with_payload=[NAME] if collection in NAMED else False,

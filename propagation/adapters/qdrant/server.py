@@ -20,7 +20,7 @@ from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 
 from propagation.adapters.shared.plain_secrets import is_plain_loopback, refuse_plain_secret
 from propagation.model import IncompatibleSettings, IndexUnavailable
-from propagation.ports import Collection, Point, unit_rows
+from propagation.ports import COLLECTIONS, Collection, Point, unit_rows
 
 OLDEST = (1, 16)
 """The first release whose upserts take a filter; without it a late write could undo a newer one."""
@@ -31,7 +31,6 @@ REFUSED = frozenset({grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION
 NAMES = uuid.UUID("6f6f2f0e-6d0b-5a53-9f0e-9f4b1f6f3c55")
 NAMED = frozenset({Collection.ATTRIBUTES})
 ATTRIBUTES, VERSION, NAME = "attributes", "version", "name"
-KEYWORDS = frozenset({Collection.USERS, Collection.ITEMS})
 
 
 def connect(
@@ -198,7 +197,7 @@ async def create_collection(
         metadata={"embedder": embedder, "dimension": dimension},
     )
     await client.create_payload_index(name, VERSION, models.PayloadSchemaType.INTEGER)
-    if collection in KEYWORDS:
+    if collection in COLLECTIONS.values():  # of clients: eq. 4 asks for their attributes
         await client.create_payload_index(name, ATTRIBUTES, models.PayloadSchemaType.KEYWORD)
     return name
 

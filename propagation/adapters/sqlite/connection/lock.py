@@ -13,9 +13,6 @@ from pathlib import Path
 
 from propagation.model import StoreBusy
 
-# SQLite locks with fcntl. On Linux flock's locks have nothing to do with those; elsewhere they may
-# be the same.
-FILE_TOO = sys.platform == "linux"
 LOCKS = Path("/proc/locks")
 
 
@@ -52,7 +49,9 @@ def _take_lock(path: Path, lock_file: Path, handles: ExitStack) -> None:
     # The last holder failed, and removed the file between its opening and its locking here.
     if not os.fstat(lock_handle).st_nlink:
         return _take_lock(path, lock_file, handles)
-    if FILE_TOO and path.exists():
+    # SQLite locks with fcntl. On Linux flock's locks have nothing to do with those; elsewhere they
+    # may be the same.
+    if sys.platform == "linux" and path.exists():
         itself = os.open(path, os.O_RDONLY)
         if not _try_lock(itself):
             # left open: it may be this process whose locks its closing would drop

@@ -14,8 +14,6 @@ from propagation.model import PropagationError, SchemaTooNew, StoreBusy, StoreCo
 APPLICATION_ID = 0x50525032
 MIGRATIONS: tuple[str, ...] = ()
 """The SQL that leads from schema 1 to 2, from 2 to 3 and so on; schema.sql has the newest one."""
-CHECKPOINT_PAGES = 16_000
-WAL_KEPT_BYTES = 64 << 20
 # What a start can look through within a second; of a larger file `propagation doctor` does it.
 CHECKED_AT_START_BYTES = 256 << 20
 PATIENCE_SECONDS = 30.0
@@ -47,8 +45,8 @@ WRITER_SETTINGS = (
     "synchronous=FULL",
     "secure_delete=ON",
     f"cache_size=-{WRITER_CACHE_KIB}",
-    f"wal_autocheckpoint={CHECKPOINT_PAGES}",
-    f"journal_size_limit={WAL_KEPT_BYTES}",
+    "wal_autocheckpoint=16000",  # pages
+    f"journal_size_limit={64 << 20}",  # bytes
 )
 
 

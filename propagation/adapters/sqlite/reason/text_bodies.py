@@ -21,7 +21,6 @@ from propagation.adapters.shared.reason_rows import rule_of, rule_row
 from propagation.model import Author, FilterMemory, FilterRule, Line, Source
 
 ZSTD_LEVEL = 3
-SOURCES_HELD = 65_536
 
 
 def body_of(lines: Sequence[Line], rules: Sequence[FilterRule], *version: int) -> bytes:
@@ -134,7 +133,7 @@ def _line(row: Sequence[Any]) -> Line:
     )
 
 
-@lru_cache(SOURCES_HELD)
+@lru_cache(maxsize=65_536)
 def _source(sequence: int | None, router: int | None, version: int | None) -> Source:
     return Source(sequence=sequence, router=router, version=version)
 
