@@ -80,11 +80,9 @@ class Shelf:
         scores = self._cosines(vector)
         if limit < 1 or not len(scores):
             return []
-        rows = np.arange(len(scores))
-        if limit < len(scores):
-            bound = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-            rows = np.flatnonzero(scores >= bound)
-        return self._hits(rows, scores)[:limit]
+        place = max(len(scores) - limit, 0)
+        bound = np.partition(scores, place)[place]
+        return self._hits(np.flatnonzero(scores >= bound), scores)[:limit]
 
     def search_above(
         self, vector: NDArray[np.float32], tau: float, sharing: frozenset[str]

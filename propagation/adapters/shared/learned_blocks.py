@@ -123,10 +123,15 @@ def _written(
     columns: LearnedBlock | LearnedWeights, place: int, bank: int
 ) -> list[tuple[int, float]]:
     """Return (router, weight) of what a row wrote to a bank."""
-    pairs = zip(
-        columns.routers[place, bank].tolist(), columns.weights[place, bank].tolist(), strict=True
-    )
-    return [(router, weight) for router, weight in pairs if weight > 0]
+    return [
+        (router, weight)
+        for router, weight in zip(
+            columns.routers[place, bank].tolist(),
+            columns.weights[place, bank].tolist(),
+            strict=True,
+        )
+        if weight > 0
+    ]
 
 
 BANKS = 2

@@ -90,9 +90,8 @@ class Directory:
 
     def take_sequences(self, count: int) -> int:
         """Return the first of `count` new sequences."""
-        first = self._sequence + 1
         self._sequence += count
-        return first
+        return self._sequence - count + 1
 
     def now(self) -> int:
         """Return the commit time, which is never earlier than the last.
