@@ -175,7 +175,9 @@ def _waves(rng: Generator, plan: _Plan, names: Sequence[str]) -> tuple[Wave, ...
 def _events(rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[Wave]) -> Events:
     log, had = Events("town"), [set[int]() for _ in names]
     waves_of = {wave.community: wave for wave in waves}
-    pull = _pulls(rng, plan)
+    # How well known each item is; those of the waves are unknown.
+    pull = np.sqrt(1.0 / (1.0 + rng.permutation(len(plan.items)).astype(np.float64)))
+    pull[np.concatenate(plan.wave_items)] = 0.0
     activity = rng.dirichlet(np.full(len(names), 4.0))
     users = rng.choice(len(names), EVENTS, p=activity).tolist()
     times = FIRST_DAY_MS + np.sort(rng.integers(DAYS * DAY_MS, size=EVENTS))
@@ -189,19 +191,6 @@ def _events(rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[W
         had[user].add(item)
         log.append(names[user], plan.items[item].key.id, int(times[number]))
     return log
-
-
-def _pulls(rng: Generator, plan: _Plan) -> NDArray[np.float64]:
-    """Draw how well known each item is.
-
-    Items of waves are unknown.
-
-    Returns:
-        Weights [I].
-    """
-    pull = np.sqrt(1.0 / (1.0 + rng.permutation(len(plan.items)).astype(np.float64)))
-    pull[np.concatenate(plan.wave_items)] = 0.0
-    return pull
 
 
 def _choice(

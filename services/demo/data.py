@@ -179,9 +179,14 @@ async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
         groups, order = script.groups, sorted(set(script.groups.values()))
     else:
         groups, order = _by_router(tables, names)
-    flows = _flows(await profiles_of(stub, users), groups)
-    shown = {user: tables[user] for user in users if tables.get(user)}
-    return Reach(names, shown, groups, order, flows)
+    profiles = await profiles_of(stub, users)
+    return Reach(
+        names,
+        tables={user: tables[user] for user in users if tables.get(user)},
+        groups=groups,
+        order=order,
+        flows=_flows(profiles, groups),
+    )
 
 
 async def _tables(

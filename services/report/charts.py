@@ -115,9 +115,8 @@ def _line_labels(last: pb.GaugePoint, scale: Scale) -> list[Element]:
     upper, lower = sorted(["with", "without"], key=lambda name: scale.y(getattr(last, LINES[name])))
     upper_y, lower_y = (scale.y(getattr(last, LINES[name])) for name in (upper, lower))
     shift = max(LABEL_DISTANCE - (lower_y - upper_y), 0.0) / 2
-    x = WIDTH - RIGHT + 10
     return [
-        drawn_text(x, y + 4, f"{name} propagation", "start", style=f"label {name}")
+        drawn_text(WIDTH - RIGHT + 10, y + 4, f"{name} propagation", "start", style=f"label {name}")
         for name, y in ((upper, upper_y - shift), (lower, lower_y + shift))
     ]
 
@@ -152,7 +151,6 @@ def rounds_chart(reports: Sequence[pb.RoundReport]) -> Element:
     most = max(max(report.reached_clients for report in shown), 1)
     step = (ROUNDS_WIDTH - 60) / len(shown)
     base = ROUNDS_HEIGHT - 12
-    last = drawn_text(ROUNDS_WIDTH - 12, base, f"round {shown[-1].number}", "end")
     return drawing(
         ROUNDS_WIDTH,
         ROUNDS_HEIGHT,
@@ -161,7 +159,9 @@ def rounds_chart(reports: Sequence[pb.RoundReport]) -> Element:
         drawn_text(40, 30, f"{most:,}", "end"),
         drawn_text(40, ROUNDS_HEIGHT - 34, "0", "end"),
         drawn_text(48, base, f"round {shown[0].number}", "start"),
-        last if len(shown) > 1 else None,
+        drawn_text(ROUNDS_WIDTH - 12, base, f"round {shown[-1].number}", "end")
+        if len(shown) > 1
+        else None,
     )
 
 

@@ -202,8 +202,12 @@ def _evolution(runs: Sequence[pb.EvolutionRun]) -> list[Child]:
     if not runs:
         return [title, _note("No evolution has run yet.")]
     drawn = lineage(runs)
-    scrolled = element("div", drawn, class_="scroll") if drawn is not None else None
-    return [title, _note(EVOLUTION_NOTE), scrolled, verdicts(runs)]
+    return [
+        title,
+        _note(EVOLUTION_NOTE),
+        element("div", drawn, class_="scroll") if drawn is not None else None,
+        verdicts(runs),
+    ]
 
 
 def _bar(share: float, *, warm: bool = False) -> Element:
