@@ -83,7 +83,7 @@ async def _gather_written(
 
     What came before is by the routers of then, what came since by those of now.
     """
-    earlier = [one for one in maps.maps if one.run < change.run]
+    earlier = RouterMaps([one for one in maps.maps if one.run < change.run])
     routers = max(len(change.home), change.routers)
     parts, merged = np.zeros(routers, np.bool_), np.zeros(routers, np.bool_)
     merged[list(numbering.halves)] = True
@@ -94,7 +94,7 @@ async def _gather_written(
         async for block in read_aligned_blocks(store, 0, through):
             end = block.block.through
             if end <= change.through:
-                before.add(block, RouterMaps(drop_undone_runs(earlier)).after(end), parts)
+                before.add(block, earlier.after(end), parts)
             else:
                 since.add(block, maps.after(end), merged)
     return before, since

@@ -562,6 +562,21 @@ async def test_what_was_written_since_a_merge_goes_to_its_users_earlier_router(m
     await mass_is_what_was_written(engine)
 
 
+async def test_an_undo_counts_what_was_written_while_an_earlier_undone_run_stood(made, monkeypatch):
+    monkeypatch.setattr(Verdict, "published", True)
+    told = Told(EvolutionKind.SPLIT)
+    engine = await made(STYLES[:3], 240, told, taste=BankSettings(k=3), evolve_most=1)
+    split = await engine.evolve()
+    await push(engine, stream(STYLES[:3], 120, seed=8))
+    await engine.evolve(undo=split.run)
+    told.decide = EvolutionKind.MERGE
+    await push(engine, stream(STYLES[:3], 120, seed=9))
+    merged = await engine.evolve()
+    assert set(split.changes[0].before) <= set(merged.changes[0].before)
+    await engine.evolve(undo=merged.run)
+    await mass_is_what_was_written(engine)
+
+
 async def test_only_the_last_standing_run_can_be_undone(made, monkeypatch):
     monkeypatch.setattr(Verdict, "published", True)
     engine = await made(STYLES[:3], 200, Told(EvolutionKind.REWRITE))
