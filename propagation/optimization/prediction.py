@@ -49,9 +49,11 @@ async def receive_and_predict(
         answer = await reasoner.forward(work, user, candidates, None)
         return ForwardResult(answer.merges, None, answer.usage)
     positive_first = bool(seeded_word(work.sequence, seed) & 1)
-    scores = None
-    if work.score_positive is not None and work.score_negative is not None:
-        scores = (work.score_positive, work.score_negative)
+    scores = (
+        (work.score_positive, work.score_negative)
+        if work.score_positive is not None and work.score_negative is not None
+        else None
+    )
     if not positive_first:
         candidates.reverse()
         scores = scores and (scores[1], scores[0])

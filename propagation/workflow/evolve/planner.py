@@ -184,9 +184,11 @@ class Planner:
                 continue
             if draft.missing >= 0 and router not in enough:
                 continue
-            community = None
-            if draft.room > 0 and asked[router]:
-                community = await asyncio.to_thread(self._split, router, written, directions)
+            community = (
+                await asyncio.to_thread(self._split, router, written, directions)
+                if draft.room > 0 and asked[router]
+                else None
+            )
             nearest = min(
                 sorted(draft.free - {router}), key=costs[router].__getitem__, default=None
             )
@@ -238,8 +240,9 @@ class Planner:
         if not written.pairs:
             return 0
         users, items = (np.concatenate(rows) for rows in zip(*written.pairs, strict=True))
-        settings = self.settings
-        evident, possible = count_communities(users, items, settings.k_most, settings.seed)
+        evident, possible = count_communities(
+            users, items, self.settings.k_most, self.settings.seed
+        )
         return max(evident - routers, 0) or min(possible - routers, 0)
 
     def _routers_to_ask(

@@ -149,10 +149,11 @@ class CatalogueScorer:
         for place, (asker, combiner, request) in enumerate(
             zip(askers, combiners, requests, strict=True)
         ):
-            if place in scores:
-                ranked = self._rank(view, combiner, asker, request, scores[place])
-            else:
-                ranked = _rank_rows(view, combiner, asker, request)
+            ranked = (
+                self._rank(view, combiner, asker, request, scores[place])
+                if place in scores
+                else _rank_rows(view, combiner, asker, request)
+            )
             results.append(_result(view, asker, request, ranked, cold=cold[place]))
         return results
 
