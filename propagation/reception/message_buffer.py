@@ -184,12 +184,9 @@ class WaitingMessages:
                 if (sent := current.get(first)) and sent.epoch >= self._eras[ref]
             ),
         ]
-        newest: dict[int, SentMessage] = {}
-        for sent in found:
-            if sent is None or sent.lone_sender == ref:
-                continue
-            if sent.router not in newest or newest[sent.router].version < sent.version:
-                newest[sent.router] = sent
+        waiting = [sent for sent in found if sent is not None and sent.lone_sender != ref]
+        by_version = sorted(waiting, key=lambda sent: sent.version)
+        newest = {sent.router: sent for sent in by_version}
         by_round = sorted(newest.values(), key=lambda sent: (-sent.round, sent.router))
         return [(sent.router, sent.version) for sent in by_round]
 

@@ -78,9 +78,8 @@ class RouterVersion:
         """The first part of each of the first two senders, which short reads show."""
         first: dict[int, IntegratedAttribute] = {}
         for part in self.integrated:
-            if part.ref not in first and len(first) < SENDERS_KEPT:
-                first[part.ref] = part
-        return list(first.values())
+            first.setdefault(part.ref, part)
+        return list(first.values())[:SENDERS_KEPT]
 
 
 @value

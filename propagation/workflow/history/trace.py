@@ -192,10 +192,12 @@ class Tracer:
             and part.profile_version >= profile.version
         ]
         own_lines = await self._own_lines([part for _, part in carriers])
-        first: dict[tuple[int, str], tuple[RouterVersion, IntegratedAttribute]] = {}
-        for (message, part), lines in zip(carriers, own_lines, strict=True):
-            if any(_rests_on(old, sequence) for old in lines):
-                first[message.router, part.attribute] = (message, part)
+        # Messages come newest first, so the oldest of each router stays.
+        first = {
+            (message.router, part.attribute): (message, part)
+            for (message, part), lines in zip(carriers, own_lines, strict=True)
+            if any(_rests_on(old, sequence) for old in lines)
+        }
         return list(first.values())
 
     async def _paths_onwards(
