@@ -4,7 +4,6 @@ Interactions are handed out by token.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.adapters.neo4j.learn.learn import draw_columns
@@ -21,43 +20,37 @@ from propagation.graph_rules.claims import (
 )
 from propagation.model import LeaseLost, ReasonClaim, ReasonedInteraction, ReasonWork
 
-Choose = Callable[[Transaction, "Claims"], Awaitable[Sequence[int]]]
+Choose = Callable[[Transaction, int, int, frozenset[int]], Awaitable[Sequence[int]]]
+"""Chooses the interactions of a new claim.
 
-
-@dataclass(frozen=True)
-class Claims:
-    """What a new claim chooses from; locked until the transaction ends.
-
-    Attributes:
-        reasoned: The reason watermark: everything at or below it is reasoned.
-        learned: The sequence through which everything is learned.
-        claimed: The interactions that claims hold.
-    """
-
-    reasoned: int
-    learned: int
-    claimed: frozenset[int]
+It takes the sequence through which everything is reasoned, that through which everything is
+learned, and the interactions that claims hold; all are locked until the transaction ends.
+"""
 
 
 class Neo4jClaims(StorePart):
     """Claims by token."""
 
     async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
-        async def choose(transaction: Transaction, claims: Claims) -> Sequence[int]:
+        async def choose(
+            transaction: Transaction, reasoned: int, learned: int, claimed: frozenset[int]
+        ) -> Sequence[int]:
             pending = await transaction.table(
                 "reason/claims/pending_interactions",
-                after=claims.reasoned,
-                through=claims.learned,
-                limit=pending_to_fetch(limit, len(claims.claimed)),
+                after=reasoned,
+                through=learned,
+                limit=pending_to_fetch(limit, len(claimed)),
             )
-            return choose_interactions(pending, claims.claimed, limit)
+            return choose_interactions(pending, claimed, limit)
 
         return await self._claim(worker, ttl_ms, choose)
 
     async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
-        async def choose(transaction: Transaction, claims: Claims) -> Sequence[int]:
+        async def choose(
+            transaction: Transaction, reasoned: int, learned: int, claimed: frozenset[int]
+        ) -> Sequence[int]:
             rows = await transaction.rows(
-                "reason/claims/free_dead_letters", held=sorted(claims.claimed), limit=limit
+                "reason/claims/free_dead_letters", held=sorted(claimed), limit=limit
             )
             return [sequence for (sequence,) in rows]
 
@@ -69,8 +62,7 @@ class Neo4jClaims(StorePart):
                 "reason/claims/lock_claims", now=transaction.now()
             )
             claimed = frozenset(sequence for claim in held for sequence in claim)
-            claims = Claims(reasoned, learned[0] if learned else 0, claimed)
-            sequences = await choose(transaction, claims)
+            sequences = await choose(transaction, reasoned, learned[0] if learned else 0, claimed)
             if not sequences:
                 return None
             token = last_token + 1
