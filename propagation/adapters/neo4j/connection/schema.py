@@ -4,7 +4,7 @@ from propagation.adapters.neo4j.connection import statements
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase
 from propagation.model import SchemaTooNew, StoreCorrupt, StoreForeign, StoreUnsupported
 
-SUPPORTED = (5, 26)
+SUPPORTED = "5.26"
 INDEX_SECONDS = 300
 
 
@@ -69,11 +69,8 @@ def check_version(agent: str, uri: str) -> None:
     Raises:
         StoreUnsupported: The release is not SUPPORTED.
     """
-    version = agent.rpartition("/")[2]
-    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
-    if not agent.startswith("Neo4j/") or numbers != SUPPORTED:
-        supported = ".".join(map(str, SUPPORTED))
-        raise StoreUnsupported(f"{uri} is {agent}; this release works with Neo4j {supported} (LTS)")
+    if not f"{agent}.".startswith(f"Neo4j/{SUPPORTED}."):
+        raise StoreUnsupported(f"{uri} is {agent}; this release works with Neo4j {SUPPORTED} (LTS)")
 
 
 async def _stored_version(database: Neo4jDatabase) -> int | None:
