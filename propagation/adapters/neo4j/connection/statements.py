@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-FOLDER = "cypher"
 SUFFIX = ".cypher"
 OTHER_FOLDERS = frozenset({"schema", "inspect"})
 PARAMETERS = re.compile(r"^// parameters: (.+)$", re.MULTILINE)
@@ -39,7 +38,7 @@ def cypher_folder() -> Traversable:
 
     It is installed next to the packages.
     """
-    return files(FOLDER)
+    return files("cypher")
 
 
 def parse_statement(text: str) -> Statement:

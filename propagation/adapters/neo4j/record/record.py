@@ -93,8 +93,9 @@ class Neo4jRecords(Neo4jLog):
             upsert = merge_changes(changes, known, created)
             if not upsert.changed:
                 return upsert.outcomes(0)
-            touched = [client.ref for client in upsert.changed]
-            sequence = await append_entry(transaction, end, EntryKind.CLIENTS, touched)
+            sequence = await append_entry(
+                transaction, end, EntryKind.CLIENTS, [client.ref for client in upsert.changed]
+            )
             new = [client for client in upsert.changed if client.key in created]
             old = [client for client in upsert.changed if client.key not in created]
             await create_clients(transaction, new, sequence)

@@ -23,9 +23,8 @@ class Neo4jEdges(StorePart):
     async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
         edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
         row = await self._database.row("rounds/edges/current_edges_of_clients", refs=sorted(edges))
-        if row is not None:
-            for ref, router, score, sequence in zip(*row, strict=True):
-                edges[ref].append(RoutingEdge(router, ref, score, sequence))
+        for ref, router, score, sequence in zip(*(row or ()), strict=True):
+            edges[ref].append(RoutingEdge(router, ref, score, sequence))
         return edges
 
     async def members_of(
@@ -45,12 +44,7 @@ class Neo4jEdges(StorePart):
                 for start in range(0, len(wanted), ROUTERS_PER_READ)
             )
         )
-        return [
-            RoutingEdge(*edge)
-            for part in parts
-            if part is not None
-            for edge in zip(*part, strict=True)
-        ]
+        return [RoutingEdge(*edge) for part in parts for edge in zip(*(part or ()), strict=True)]
 
     async def count_members(
         self, routers: Sequence[int], at: int | None = None

@@ -26,8 +26,6 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
     async def publish_evolution(
         self, learn: Lease, round_lease: Lease, publication: Publication
     ) -> EvolutionRun:
-        through, id_ = publication.start.sequence, publication.start.id
-
         async def work(transaction: Transaction) -> EvolutionRun:
             await check_round_is_next(transaction, publication.round_)
             end = await lock_log(transaction)
@@ -36,8 +34,8 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
             sequence = await append_entry(transaction, end, EntryKind.EVOLUTION, (), epoch.number)
             await set_log_end(transaction, end)
             await create_epoch(transaction, epoch, sequence)
-            await publish_checkpoint(transaction, id_)
-            await transaction.execute("learn/blocks/drop_trust", through=through)
+            await publish_checkpoint(transaction, publication.start.id)
+            await transaction.execute("learn/blocks/drop_trust", through=publication.start.sequence)
             await transaction.execute("index/outbox/publish_changes", now=self._database.now())
             await publish_staged_round(transaction, publication.round_, sequence)
             await create_texts(

@@ -73,10 +73,9 @@ class Neo4jMessages(StorePart):
     ) -> Mapping[MessageKey, Sequence[IntegratedAttribute]]:
         parts: dict[MessageKey, list[IntegratedAttribute]] = {}
         if keys and attributes:
-            asked = [list(key) for key in sorted(set(keys))]
             for router, version, *part in await self._database.table(
                 "rounds/messages/parts_with_attributes",
-                keys=asked,
+                keys=[list(key) for key in sorted(set(keys))],
                 attributes=sorted(set(attributes)),
                 but=but,
             ):
@@ -181,16 +180,14 @@ async def _waiting_keys(
     search = WaitingMessages(await _receivers(transaction, refs_after, through), through)
     rounds, current = search.rounds(), {}
     if rounds:
-        pairs = [list(pair) for pair in rounds]
         for router, round_, *sent in await transaction.rows(
-            "rounds/messages/current_messages", pairs=pairs
+            "rounds/messages/current_messages", pairs=[list(pair) for pair in rounds]
         ):
             current[router, round_] = SentMessage(router, *sent)
     own, from_others = search.own_windows(current), {}
     if own:
-        spans = [list(astuple(window)) for window in own]
         for place, *sent in await transaction.rows(
-            "rounds/messages/newest_from_others", spans=spans
+            "rounds/messages/newest_from_others", spans=[list(astuple(window)) for window in own]
         ):
             from_others[own[place]] = SentMessage(own[place].router, *sent)
     return search.choose(current, from_others)

@@ -76,14 +76,12 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
 
     async def begin_round(self, lease: Lease, boundary: int) -> Round:
         last = await self.last_round()
-        number = last.number if last else 0
-
         while await self._database.write(discard_staged_round, lease):
             pass
         await self._database.after_commit.finish()
         if last is not None:
             await self.set_edge_sequences(last)
-        return Round(number=number + 1, boundary=boundary)
+        return Round(number=last.number + 1 if last else 1, boundary=boundary)
 
     async def stage_attributes(
         self,
