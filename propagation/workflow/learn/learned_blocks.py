@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from propagation.arrays import F32, F64, I64, Array, Bools
+from propagation.arrays import F64, I64, Array, Bools
 from propagation.model import (
     DamagedNumbers,
     Interactions,
@@ -22,6 +21,9 @@ from propagation.model import (
 from propagation.ports import GraphStore
 
 TASTE = 1
+WRITTEN_ROW = np.dtype(
+    [("user", np.int32), ("item", np.int32), ("router", np.int16), ("weight", np.float32)]
+)
 BLOCKS_A_READ, SMALL_BLOCKS_A_READ = 16, 256
 INTERACTIONS_AT_ONCE = 2_048
 Blocks = Sequence[tuple[Interactions, LearnedBlock]]
@@ -94,16 +96,13 @@ class AlignedBlock:
 
 @dataclass
 class WrittenRows:
-    """Rows of what was written to some routers.
+    """Rows of what was written to some routers, as WRITTEN_ROW.
 
-    A row is (user, item, router, weight); the totals [K] are those of all routers. `pairs` are the
-    (user, item) rows of every interaction, whatever it wrote to.
+    The totals [K] are those of all routers. `pairs` are the (user, item) rows of every
+    interaction, whatever it wrote to.
     """
 
-    users: list[NDArray[np.int32]] = field(default_factory=list)
-    items: list[NDArray[np.int32]] = field(default_factory=list)
-    routers: list[NDArray[np.int16]] = field(default_factory=list)
-    weights: list[F32] = field(default_factory=list)
+    rows: list[Array] = field(default_factory=list)
     totals: F64 = field(default_factory=lambda: np.zeros(0))
     pairs: list[tuple[I64, I64]] = field(default_factory=list)
     through: int = 0
@@ -123,28 +122,23 @@ class WrittenRows:
         self.pairs.append((part.users, part.items))
         self.totals += np.bincount(routers.ravel(), weights.ravel(), len(selected))[: len(selected)]
         row, place = np.nonzero(selected[routers] & (weights > 0))
-        self.users.append(part.users[row].astype(np.int32))
-        self.items.append(part.items[row].astype(np.int32))
-        self.routers.append(routers[row, place].astype(np.int16))
-        self.weights.append(weights[row, place])
+        self.rows.append(
+            np.rec.fromarrays(
+                [part.users[row], part.items[row], routers[row, place], weights[row, place]],
+                WRITTEN_ROW,
+            )
+        )
 
     def of(self, router: int) -> tuple[I64, I64, F64]:
         """Return the users, items and weights of one router, in order."""
-        mine = [routers == router for routers in self.routers]
-        return (
-            _join(self.users, mine, np.int64),
-            _join(self.items, mine, np.int64),
-            _join(self.weights, mine, np.float64),
+        found = np.concatenate(
+            [np.empty(0, WRITTEN_ROW), *(rows[rows["router"] == router] for rows in self.rows)]
         )
-
-
-def _join(parts: Sequence[Array], mine: Sequence[Bools], kind: type) -> Array:
-    return np.concatenate(
-        [
-            np.zeros(0, kind),
-            *(part[rows].astype(kind) for part, rows in zip(parts, mine, strict=True)),
-        ]
-    )
+        return (
+            found["user"].astype(np.int64),
+            found["item"].astype(np.int64),
+            found["weight"].astype(np.float64),
+        )
 
 
 def sum_by_place(places: I64, weights: F64, size: int) -> F64:
