@@ -91,10 +91,8 @@ def _changed_rows(name: str, before: Array, now: Array) -> Arrays:
 
 def _differ(one: Array, other: Array) -> NDArray[np.bool_]:
     """Return whether any bit of a row differs, [n]."""
-    if not one.size:
-        return np.zeros(len(one), np.bool_)
     differs = _bits(one) != _bits(other)
-    found: NDArray[np.bool_] = differs.reshape(len(one), -1).any(axis=1)
+    found: NDArray[np.bool_] = differs.any(axis=tuple(range(1, differs.ndim)))
     return found
 
 
@@ -116,10 +114,12 @@ def take_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
     Run it on the thread that owns the view.
     """
     found = borrow_checkpoint(view, barrier)
-    arrays = {
-        name: array if name in PACKED else array.copy() for name, array in found.arrays.items()
-    }
-    return Checkpoint(sequence=found.sequence, epoch=found.epoch, barrier=barrier, arrays=arrays)
+    return replace(
+        found,
+        arrays={
+            name: array if name in PACKED else array.copy() for name, array in found.arrays.items()
+        },
+    )
 
 
 def borrow_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
@@ -166,17 +166,16 @@ def borrow_remainder(view: NumbersView, users: Iterable[int], items: Iterable[in
         items: Rows of their items.
     """
     found = borrow_checkpoint(view, barrier=True)
-    arrays = dict(found.arrays)
     for names, known, given in (
         (OWN_OF_USERS, view.users, users),
         (OWN_OF_ITEMS, view.items, items),
     ):
         rows = np.array(sorted(row for row in set(given) if row < known), np.int64)
         for name in names:
-            array = arrays.pop(name)
+            array = found.arrays.pop(name)
             if len(rows):
-                arrays |= {name + ROWS: rows, name + VALUES: array[rows]}
-    return replace(found, arrays=arrays)
+                found.arrays.update({name + ROWS: rows, name + VALUES: array[rows]})
+    return found
 
 
 def restore_view(
@@ -213,11 +212,10 @@ def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> 
     state = view.state
     for name in (*COUNTED, *ITEM_ROWS, *USER_ROWS, *BY_SEEN):
         _fill(getattr(state, name), arrays.pop(name))
-    items = view.items
     unpack_neighbours(
         arrays.pop("near_items"),
         arrays.pop("near_weights"),
-        state.neighbour_count[:items],
+        state.neighbour_count[: view.items],
         state.neighbour,
         state.together,
     )
