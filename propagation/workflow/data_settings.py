@@ -126,11 +126,10 @@ class OpenData:
         epoch = await self._store.current_epoch()
         era = epoch.era if epoch else 0
         blob = await self._store.get_blob(data_settings_blob(era))
-        if blob is None or not await self._store.learned_through():
-            await self._store.put_blob(data_settings_blob(era), self.configured.blob)
-            self.settings = self.configured
-        else:
+        if blob is not None and await self._store.learned_through():
             self.settings = DataSettings.model_validate_json(blob)
+        else:
+            await self._store.put_blob(data_settings_blob(era), self.configured.blob)
         self.outdated = adopt
         if not adopt:
             self.settings.check(self.configured)

@@ -6,9 +6,6 @@ from pydantic import Field
 
 from propagation.model import Term
 
-UPDATE_SHARE = 0.01
-UPDATE_LEAST = 60
-
 
 class BankSettings(Term):
     """The size of a router bank."""
@@ -68,4 +65,4 @@ class WorkflowSettings(Term):
 
         By default, it is 1% of all clients and at least 60.
         """
-        return self.update_size or max(UPDATE_LEAST, int(UPDATE_SHARE * clients))
+        return self.update_size or max(60, int(0.01 * clients))

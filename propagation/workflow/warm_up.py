@@ -128,6 +128,10 @@ def _evolve(view: NumbersView) -> None:
     )
     evolved_mass(copy.tastes.mass, change, {0: half})
     evolved_trust(copy.tastes.trust, change)
-    centres = np.zeros((routers + 1, state.content.shape[1]), np.float32)
-    evolved_bank(state.taste, change, {0: half}, centres)
+    evolved_bank(
+        state.taste,
+        change,
+        {0: half},
+        np.zeros((routers + 1, state.content.shape[1]), np.float32),
+    )
     evolved_seen(state.seen_router, state.seen_last, state.seen_before, change)

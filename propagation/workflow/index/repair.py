@@ -135,8 +135,10 @@ class IndexRepair:
         if collection == Collection.ROUTERS:
             routers = self.vectors.routers
             written = await self._current_versions(routers)
-            versions = {router: version.version for router, version in written.items()}
-            return {router: versions.get(router, UNWRITTEN) for router in routers}
+            return {
+                router: written[router].version if router in written else UNWRITTEN
+                for router in routers
+            }
         return {
             ref: version
             for ref, version in (await self.store.text_versions()).items()

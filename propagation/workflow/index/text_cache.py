@@ -57,7 +57,6 @@ class LruCache(Generic[K, V]):
 # The capacity is counted in lines, because profiles grow as they age: some 50 MB of whole texts.
 # All texts of MovieLens 100k have 36,000 lines. Rounds read only what changed since the last one.
 TEXT_LINES, INDEXED_LINES = 40_960, 20_480
-T = TypeVar("T")
 
 
 @value
@@ -87,7 +86,7 @@ def indexed_text(text: ClientText) -> IndexedText:
     )
 
 
-class ClientTextCache(LruCache[int, T]):
+class ClientTextCache(LruCache[int, V]):
     """LRU cache by client, bounded by the number of lines.
 
     A text that `find` returns may be older than the graph's; a commit on top of it then clashes.
@@ -98,9 +97,9 @@ class ClientTextCache(LruCache[int, T]):
         self,
         store: InteractionReader,
         capacity: int,
-        version: Callable[[T], int],
-        count_lines: Callable[[T], int],
-        convert: Callable[[ClientText], T],
+        version: Callable[[V], int],
+        count_lines: Callable[[V], int],
+        convert: Callable[[ClientText], V],
     ) -> None:
         """Create an empty cache.
 
@@ -116,7 +115,7 @@ class ClientTextCache(LruCache[int, T]):
         self._version = version
         self._convert = convert
 
-    async def load_newest(self, refs: Sequence[int]) -> dict[int, T]:
+    async def load_newest(self, refs: Sequence[int]) -> dict[int, V]:
         """Return the newest text of each client.
 
         Of cached ones only the version is read.

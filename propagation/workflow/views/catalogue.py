@@ -153,6 +153,8 @@ def _label(kind: str, name: str) -> Label:
 
 
 def _labels_of(client: Client) -> tuple[Label, ...]:
-    labels = [_label("attribute", name) for name in client.attributes]
-    labels += [_label("category", name) for name in client.categories]
+    labels = [
+        *(_label("attribute", name) for name in client.attributes),
+        *(_label("category", name) for name in client.categories),
+    ]
     return tuple(dict.fromkeys(label for label in labels if label[1]))
