@@ -4,10 +4,8 @@ A transaction writes pieces of about four MiB: most arrays are far smaller than 
 commit costs the server a write to its disk.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from propagation.adapters.neo4j.connection import Transaction
@@ -63,8 +61,18 @@ class Neo4jCheckpoints(Neo4jSweeper):
         id_ = await self._database.write(begin, lease)
         pieces: list[dict[str, Any]] = []
         for name in list(checkpoint.arrays):
-            for piece in _pieces(id_, name, checkpoint.arrays.pop(name)):
-                pieces.append(piece)
+            array = checkpoint.arrays.pop(name)
+            for part, data in pieces_of(array, PART_BYTES):
+                pieces.append(
+                    {
+                        "checkpoint": id_,
+                        "name": name,
+                        "part": part,
+                        "dtype": array.dtype.str,
+                        "shape": list(array.shape),
+                        "data": data,
+                    }
+                )
                 if sum(len(one["data"]) for one in pieces) >= BYTES_PER_COMMIT:
                     await self._database.execute("learn/checkpoints/create_pieces", pieces=pieces)
                     pieces = []
@@ -126,16 +134,3 @@ async def publish_checkpoint(transaction: Transaction, id_: int) -> None:
     """
     if await transaction.value("learn/checkpoints/publish_checkpoint", id=id_) is None:
         raise LeaseLost("another checkpoint was begun before this one was complete")
-
-
-def _pieces(id_: int, name: str, array: NDArray[np.generic]) -> Iterator[dict[str, Any]]:
-    """Yield the properties of an array's pieces."""
-    for part, data in pieces_of(array, PART_BYTES):
-        yield {
-            "checkpoint": id_,
-            "name": name,
-            "part": part,
-            "dtype": array.dtype.str,
-            "shape": list(array.shape),
-            "data": data,
-        }

@@ -61,8 +61,11 @@ async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
         rows = await database.rows(name, limit=FINDINGS_PER_QUERY)
         found.extend(text.format(*row) for row in rows)
     counts = await database.write(_count_log)
-    faults = zip(LOG_FAULTS, counts, strict=True)
-    return found + [text.format(count) for text, count in faults if count is not None]
+    return found + [
+        text.format(count)
+        for text, count in zip(LOG_FAULTS, counts, strict=True)
+        if count is not None
+    ]
 
 
 async def _count_log(transaction: Transaction) -> list[int | None]:
