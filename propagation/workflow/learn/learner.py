@@ -186,11 +186,10 @@ class Learner:
             await self.reload()
         token = self._lease.token if self._lease is not None else None
         self._lease = await self._renew_lease()
-        self._behind |= self._lease is None or self._lease.token != token
         if self._lease is None:
-            if self._behind:
-                await self.catch_up()
+            await self.catch_up()
             return 0
+        self._behind |= self._lease.token != token
         # An embedder may take longer than the lease stands.
         async with self.leases.keep_alive(self._lease, shared=True):
             if self._behind:
@@ -213,8 +212,11 @@ class Learner:
         self._ahead = False
         covered = part.through - after
         self._block = min(self._block * 2, BLOCK_MOST) if covered == self._block else BLOCK_LEAST
-        may_save = self._saving is None and not self._staging
-        if may_save and self._since_checkpoint() >= CHECKPOINT_EVERY:
+        if (
+            self._saving is None
+            and not self._staging
+            and self._since_checkpoint() >= CHECKPOINT_EVERY
+        ):
             self._saving = asyncio.create_task(
                 self.store.save_checkpoint(lease, await self._snapshot())
             )
