@@ -221,9 +221,8 @@ class Stage0:
 
     async def _relearn(self, lease: Lease, view: NumbersView, embedder: Embedder) -> None:
         """Learn the whole log again with the recorded negatives, and stage it."""
-        numbers = NumbersOwner(view)
         through = min(await self.store.learned_through(), await self.store.recorded_through())
-        try:
+        with contextlib.closing(NumbersOwner(view)) as numbers:
             while view.applied_through < through:
                 first = view.applied_through == 0
                 part = await self.store.read_log(
@@ -237,8 +236,6 @@ class Stage0:
                     await self._negatives(view.applied_through, part),
                 )
                 await self.store.replace_learned(lease, [block], first=first)
-        finally:
-            numbers.close()
 
     async def _negatives(self, after: int, part: LogSlice) -> NDArray[np.int32]:
         """Return the recorded negatives of learned interactions, [len, 4].
