@@ -105,7 +105,7 @@ def compose(
         (interactions.cache, reasoning.drafting, vectors.texts, recommender.texts),
     )
 
-    # Learning, stage 2, evolution, withdrawal.
+    # Learning, stage 2, withdrawal.
     learner = Learner(store, numbers, embedder, leases, data, catalogue, (cold_start, memory))
     replica_sync = ReplicaSync(store, embedder, vectors, memory)
     rounds = PropagationRound(
@@ -118,15 +118,6 @@ def compose(
         leases,
         cold_start.through,
         yield_to_calls,
-    )
-    evolution = Evolution(
-        store,
-        numbers,
-        learner,
-        settings,
-        exclusion,
-        Planner(store, reasoner, settings),
-        Publisher(store, numbers, vectors, index_maintenance, learner, leases, exclusion),
     )
     withdrawer = Withdrawer(
         store, embedder, numbers, learner, vectors, index_maintenance, settings.min_support, leases
@@ -141,8 +132,7 @@ def compose(
         exclusion=exclusion,
         data=data,
         numbers=numbers,
-        catalogue=catalogue,
-        pending_events=pending_events,
+        memory=memory,
         vectors=vectors,
         index_maintenance=index_maintenance,
         learner=learner,
@@ -150,7 +140,15 @@ def compose(
         reasoning=reasoning,
         cold_start=cold_start,
         rounds=rounds,
-        evolution=evolution,
+        evolution=Evolution(
+            store,
+            numbers,
+            learner,
+            settings,
+            exclusion,
+            Planner(store, reasoner, settings),
+            Publisher(store, numbers, vectors, index_maintenance, learner, leases, exclusion),
+        ),
         forgetting=Forgetting(store, withdrawer, memory, exclusion),
         retention=Retention(store),
         refused_texts=RefusedTexts(store, embedder, numbers),

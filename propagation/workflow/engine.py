@@ -52,10 +52,9 @@ from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views import (
-    Catalogue,
+    ClientMemory,
     NumbersOwner,
     NumbersView,
-    PendingEvents,
     ReasonedWatermark,
 )
 from propagation.workflow.warm_up import warm_up
@@ -88,8 +87,7 @@ class Engine:
     exclusion: Exclusion
     data: OpenData
     numbers: NumbersOwner
-    catalogue: Catalogue
-    pending_events: PendingEvents
+    memory: ClientMemory
     vectors: VectorSync
     index_maintenance: IndexMaintenance
     learner: Learner
@@ -130,7 +128,7 @@ class Engine:
         learned = await self.store.learned_through()
         await self.cold_start.open(learned)
         await asyncio.gather(
-            self.catalogue.load(self.store),
+            self.memory.catalogue.load(self.store),
             *(() if self.data.outdated else (reach(self.learner.open),)),
         )
         await self.replica_sync.open(max(learned, self.applied_through))
@@ -173,19 +171,21 @@ class Engine:
         outcomes = await self.store.upsert_clients(changes)
         for change, outcome in zip(changes, outcomes, strict=True):
             if outcome.changed and change.hidden is not None and change.key.kind == ClientKind.ITEM:
-                self.catalogue.hide(
+                self.memory.catalogue.hide(
                     index_of(outcome.ref), outcome.sequence if change.hidden else None
                 )
         for sequence in {
             outcome.sequence for outcome in outcomes if outcome.changed or outcome.created
         }:
-            self.pending_events.note_entry(sequence)
+            self.memory.pending_events.note_entry(sequence)
         return outcomes
 
     async def record(self, events: Sequence[NewInteraction]) -> RecordResult:
         """Record interactions; they are durable when this returns."""
         recorded = await self.store.record(events, auto_create=self.settings.auto_create)
-        self.pending_events.add_recorded(events, recorded.outcomes, entries=bool(recorded.created))
+        self.memory.pending_events.add_recorded(
+            events, recorded.outcomes, entries=bool(recorded.created)
+        )
         return recorded
 
     # Learn, reason, rounds
@@ -201,7 +201,7 @@ class Engine:
         async with self.exclusion.run(Activity.LEARN):
             covered = await self.learner.step()
             await self.replica_sync.follow_embedder()
-        self.pending_events.drop_learned(self.applied_through)
+        self.memory.pending_events.drop_learned(self.applied_through)
         if covered:
             await self.stage0.run_first_if_due()
         return covered

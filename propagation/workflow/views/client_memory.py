@@ -24,7 +24,7 @@ class ClientMemory:
     def __init__(
         self, catalogue: Catalogue, pending_events: PendingEvents, caches: Sequence[TextCache]
     ) -> None:
-        self._catalogue = catalogue
+        self.catalogue = catalogue
         self.pending_events = pending_events
         self._caches = caches
 
@@ -41,7 +41,7 @@ class ClientMemory:
         """
         self.forget_texts([ref])
         if kind_of(ref) == ClientKind.ITEM:
-            self._catalogue.forget(index_of(ref))
+            self.catalogue.forget(index_of(ref))
         else:
             self.pending_events.forget([index_of(ref)])
 

@@ -139,7 +139,7 @@ async def test_what_one_recorded_the_other_leaves_out_before_anybody_learned_it(
         assert await engine.follow() == 0
     await here.drain()
     await there.learn()
-    assert len(there.pending_events) == len(here.pending_events) == 0
+    assert len(there.memory.pending_events) == len(here.memory.pending_events) == 0
     assert {"i7", "i8", "i9"}.isdisjoint(await ids(there, "ann"))
 
 
@@ -404,7 +404,7 @@ async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(two):
     await there.follow()
     row, item = index_of(await ref_of(here, "bob")), 1
     assert profiles(there)[0][row].any()
-    assert there.catalogue.titles[item] == "Record 1"
+    assert there.memory.catalogue.titles[item] == "Record 1"
     await here.forgetting.forget(ClientKey(kind=ClientKind.USER, id="bob"))
     await here.forgetting.forget(ClientKey(kind=ClientKind.ITEM, id="i1"))
     await push(here, "ann", 7)
@@ -413,7 +413,7 @@ async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(two):
     await there.follow()
     assert not profiles(there)[0][row].any()
     assert not profiles(there)[1][item].any()
-    assert there.catalogue.titles[item] == ""
+    assert there.memory.catalogue.titles[item] == ""
     for mine, theirs in zip(profiles(here), profiles(there), strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
