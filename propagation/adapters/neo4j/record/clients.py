@@ -20,9 +20,10 @@ class Neo4jClients(StorePart):
     """Reads clients from the server each time, because other processes change them."""
 
     async def find_refs(self, keys: Sequence[ClientKey]) -> Sequence[int | None]:
-        row = await self._database.row("record/clients/client_refs", **ids_by_kind(keys))
+        named = [(key.kind, key.id) for key in keys]
+        row = await self._database.row("record/clients/client_refs", **ids_by_kind(named))
         known = refs_of(*(row or ([], [])))
-        return [known.get((key.kind, key.id)) for key in keys]
+        return [known.get(client) for client in named]
 
     async def find_keys(self, refs: Sequence[int]) -> Sequence[ClientKey | None]:
         if not refs:
@@ -50,12 +51,13 @@ class Neo4jClients(StorePart):
         return int(await self._database.value(COUNTS[kind]))
 
 
-def ids_by_kind(keys: Iterable[ClientKey]) -> dict[str, list[str]]:
+def ids_by_kind(clients: Iterable[NamedClient]) -> dict[str, list[str]]:
     """Group distinct ids into the parameters `users` and `items`."""
-    ids: tuple[dict[str, None], dict[str, None]] = ({}, {})
-    for key in keys:
-        ids[key.kind][key.id] = None
-    return {"users": list(ids[USER]), "items": list(ids[ITEM])}
+    distinct = dict.fromkeys(clients)
+    return {
+        "users": [id_ for kind, id_ in distinct if kind == USER],
+        "items": [id_ for kind, id_ in distinct if kind == ITEM],
+    }
 
 
 def refs_of(users: Iterable[Sequence[Any]], items: Iterable[Sequence[Any]]) -> Refs:

@@ -84,7 +84,8 @@ class Neo4jRecords(Neo4jLog):
             end = await lock_log(transaction)
             refs = refs_of(
                 *await transaction.single_row(
-                    "record/clients/client_refs", **ids_by_kind(change.key for change in changes)
+                    "record/clients/client_refs",
+                    **ids_by_kind((change.key.kind, change.key.id) for change in changes),
                 )
             )
             clients = await clients_of(transaction, refs.values())
@@ -112,14 +113,11 @@ async def _record_calls(
     """Record the events of several calls in one transaction."""
     events = [event for call in calls for event in call.events]
     ids = [event.event_id for event in events]
-    named = [
-        ClientKey(kind=kind, id=id_) for event in events for kind, id_ in clients_of_event(event)
-    ]
     row = await transaction.single_row(
         "record/events/lock_log_and_look_up",
         now=transaction.now(),
         events=ids,
-        **ids_by_kind(named),
+        **ids_by_kind(client for event in events for client in clients_of_event(event)),
     )
     end = log_end(row)
     recorded, *clients, key = row[4:]
