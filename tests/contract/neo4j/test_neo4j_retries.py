@@ -51,7 +51,7 @@ async def test_a_deadlock_is_tried_again_and_both_come_through(tmp_path, caplog)
         again = sum(begun.values()) - 2
         assert store.retries == {("transactions_retried_total", "reason/texts/lock_clients"): again}
         ours = [one for one in caplog.records if one.name.startswith("propagation")]
-        assert sum(one.args[0] for one in ours) == again, "a line a transaction says how often"
+        assert sum(one.times for one in ours) == again, "a line a transaction says how often"
     finally:
         await store.close()
 
