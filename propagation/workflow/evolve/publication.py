@@ -12,6 +12,7 @@ Source: `docs/design.md`, "The loop", step 8.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 
 from propagation.arrays import F32
@@ -99,9 +100,8 @@ class Publisher:
                     start_shares=decided.shares(view.state.taste.total),
                 )
                 state = await asyncio.to_thread(_evolve, view.state, change, decided, centres)
-                evolved = NumbersView.of_state(
-                    state, view.combiner, epoch.number + 1, decided.through
-                )
+                evolved = copy(view)
+                evolved.evolve(state, epoch.number + 1)
                 start = await self._stage_rest(learn, evolved, before, staged)
                 self.learner.mark_ahead()  # also if the answer to the commit is lost
                 publication = Publication(

@@ -94,16 +94,6 @@ class NumbersView:
         self.applied_through = 0
         self._changed_items: set[int] = set()
 
-    @classmethod
-    def of_state(
-        cls, state: State, combiner: Combiner, epoch: int, applied_through: int
-    ) -> "NumbersView":
-        """Create a view that shares existing numbers."""
-        view = cls.__new__(cls)
-        view.state, view.combiner, view.seed = state, combiner, int(state.seed)
-        view.epoch, view.applied_through, view._changed_items = epoch, applied_through, set()
-        return view
-
     @property
     def users(self) -> int:
         return int(self.state.clock[USERS])
@@ -166,8 +156,7 @@ class NumbersView:
         if content.any():
             return content
         drawn = int(mixed(np.uint64(row), np.uint64(self.seed))) >> 1
-        direction: NDArray[np.float32] = seeded_directions(1, len(content), drawn)[0]
-        return direction
+        return seeded_directions(1, len(content), drawn).ravel()
 
     def set_profiles(self, refs: Sequence[int], vectors: NDArray[np.float32]) -> None:
         """Set profile vectors [len, D].

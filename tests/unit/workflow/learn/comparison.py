@@ -1,20 +1,23 @@
 """Comparison of numbers, bit by bit."""
 
 from propagation.numbers import State
-from propagation.workflow.learn.checkpoints import borrow_checkpoint
-from propagation.workflow.views.numbers_view import NumbersView, live_combiner
+from propagation.workflow.learn.checkpoints import Arrays, borrow_checkpoint
+from propagation.workflow.views import NumbersView
 
 NOT_LEARNED_FROM_EVENTS = ("session.centres", "taste.centres", "combiner")
 
 
 def differing_arrays(one: State, other: State) -> list[str]:
     """Names of arrays that differ in any bit of a used row; profiles are not compared."""
-    first, second = (
-        borrow_checkpoint(NumbersView.of_state(state, live_combiner(), 0, 0), False).arrays
-        for state in (one, other)
-    )
+    first, second = _arrays(one), _arrays(other)
     return [
         name
         for name in first
         if name not in NOT_LEARNED_FROM_EVENTS and first[name].tobytes() != second[name].tobytes()
     ]
+
+
+def _arrays(state: State) -> Arrays:
+    view = NumbersView(state.session.centres, state.taste.centres, int(state.seed), epoch=0)
+    view.state = state
+    return borrow_checkpoint(view, False).arrays
