@@ -35,19 +35,18 @@ class DataSettings(Term):
         Raises:
             IncompatibleSettings: Names each setting that differs, both values, and the command.
         """
-        if configured == self:
-            return
         differing = [
             f"{WORDS[name]} was {old}, now it is {getattr(configured, name)}"
             for name, old in self
             if old != getattr(configured, name)
         ]
-        raise IncompatibleSettings(
-            f"this data was made with other settings: {'; '.join(differing)}. Go back to the old"
-            " ones, or run `propagation init`, which learns all interactions again under the new"
-            " ones and makes the vector index anew (`propagation reindex` alone would leave the"
-            " numbers as they are)"
-        )
+        if differing:
+            raise IncompatibleSettings(
+                f"this data was made with other settings: {'; '.join(differing)}. Go back to the"
+                " old ones, or run `propagation init`, which learns all interactions again under"
+                " the new ones and makes the vector index anew (`propagation reindex` alone would"
+                " leave the numbers as they are)"
+            )
 
 
 WORDS = {

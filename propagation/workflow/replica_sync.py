@@ -41,11 +41,11 @@ class ReplicaSync:
         Returns:
             How many there were.
         """
-        followed = await self._follow_log() + await self._follow_texts()
-        last = await self.store.last_round()
-        if last is not None and await self.vectors.canonical.refresh(last.number):
-            followed += 1
-        return followed
+        return (
+            await self._follow_log()
+            + await self._follow_texts()
+            + await self.vectors.canonical.refresh()
+        )
 
     def note_embedder(self) -> None:
         """Note that the view's profiles were all embedded with the present embedder."""

@@ -28,13 +28,14 @@ class CanonicalNames:
         }
         self.round = last.number if last else 0
 
-    async def refresh(self, published: int) -> bool:
+    async def refresh(self) -> bool:
         """Load the names again if a newer round was published.
 
         Returns:
             Whether a newer one was published.
         """
-        if published <= self.round:
+        last = await self._store.last_round()
+        if last is None or last.number <= self.round:
             return False
         await self.load()
         return True

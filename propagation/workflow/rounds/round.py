@@ -134,7 +134,7 @@ class PropagationRound:
         current = await self._store.current_epoch()
         epoch = current.number if current else 0
         round_ = await self._store.begin_round(lease, pending.through)
-        await self._vectors.canonical.refresh(round_.number - 1)
+        await self._vectors.canonical.refresh()
 
         perceived = await self._perception.extract(
             pending.clients, pending.after, self._vectors.canonical.targets
