@@ -106,7 +106,9 @@ def compose(
     )
 
     # Learning, stage 2, withdrawal.
-    learner = Learner(store, numbers, embedder, leases, data, catalogue, (cold_start, memory))
+    learner = Learner(
+        store, numbers, embedder, leases, data, catalogue, (cold_start.take, memory.take)
+    )
     replica_sync = ReplicaSync(store, embedder, vectors, memory)
     rounds = PropagationRound(
         store,

@@ -7,10 +7,9 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Protocol
 
 from propagation.model import (
     Checkpoint,
@@ -38,18 +37,15 @@ CHECKPOINT_AT_CLOSE = 5_000
 BARRIERS = (EntryKind.BOOTSTRAP, EntryKind.EVOLUTION, EntryKind.RETRACTION, EntryKind.ERASURE)
 
 
-class EntryListener(Protocol):
-    """A view that follows the log behind the learner."""
-
-    def take(self, entries: Sequence[LogEntry]) -> None:
-        """Apply the next entries; some may come twice."""
-
-
 @dataclass
 class Learner:
     """Learns one step at a time.
 
     If another process holds the lease, it follows that process.
+
+    Attributes:
+        listeners: Views that follow the log behind the learner. They are called with the next
+            entries; some may come twice.
     """
 
     store: GraphStore
@@ -58,7 +54,7 @@ class Learner:
     leases: Leases
     data: OpenData
     catalogue: Catalogue | None = None
-    listeners: Sequence[EntryListener] = ()
+    listeners: Sequence[Callable[[Sequence[LogEntry]], None]] = ()
     _lease: Lease | None = None
     _block: int = BLOCK_LEAST
     _ahead: bool = False
@@ -306,4 +302,4 @@ class Learner:
         if erased := erased_clients(part.entries):
             await self.numbers.run(NumbersView.forget_profiles, erased)
         for listener in self.listeners:
-            listener.take(part.entries)
+            listener(part.entries)
