@@ -6,7 +6,6 @@ gradients, three profiles and three filter memories), and one router a call.
 
 from collections.abc import Sequence
 
-from propagation.adapters.openai.answers.questions import QuestionAsker
 from propagation.adapters.openai.endpoint.endpoint import Endpoint
 from propagation.adapters.openai.prompts import (
     gradient,
@@ -127,8 +126,11 @@ def _join(
 def _after(party: Party, answer: AnswerPart[MergeAnswer]) -> Party:
     """Return a client as it is after reception."""
     edits = () if isinstance(answer, ReasonerFailed) else answer.edits
-    profile = party.profile.apply_edits(edits, UNBOUNDED)
-    return Party(client=party.client, profile=profile, filter_memory=party.filter_memory)
+    return Party(
+        client=party.client,
+        profile=party.profile.apply_edits(edits, UNBOUNDED),
+        filter_memory=party.filter_memory,
+    )
 
 
 def _drop_repeats(gradients: Sequence[Gradient]) -> list[Gradient]:
@@ -143,10 +145,6 @@ def _drop_repeats(gradients: Sequence[Gradient]) -> list[Gradient]:
 
 
 def openai_reasoner(endpoint: Endpoint, store: GraphStore) -> OpenAIReasoner:
-    """Build the reasoner.
-
-    Args:
-        store: Keeps answers, and what is known of the server.
-    """
+    """Build the reasoner; `store` keeps answers, and what is known of the server."""
     build = OpenAIReasoner if endpoint.options.fused else PaperReasoner
-    return build(endpoint, QuestionAsker(endpoint, store))
+    return build(endpoint, store)

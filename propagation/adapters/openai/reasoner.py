@@ -34,6 +34,7 @@ from propagation.ports import (
     BackwardAnswer,
     ExtractAnswer,
     ForwardAnswer,
+    GraphStore,
     Integration,
     MergeAnswer,
     Party,
@@ -52,11 +53,12 @@ class OpenAIReasoner(EndpointAdapter):
     router_batch_size = 1 << 20
     routers_a_call = 12
 
-    def __init__(self, endpoint: Endpoint, asking: QuestionAsker) -> None:
+    def __init__(self, endpoint: Endpoint, store: GraphStore) -> None:
+        """Build the reasoner; `store` keeps answers, and what is known of the server."""
         super().__init__(endpoint)
         self.name = f"openai:{endpoint.options.model}"
         self.concurrency = endpoint.options.in_flight
-        self._asker = asking
+        self._asker = QuestionAsker(endpoint, store)
 
     @property
     def pause_reason(self) -> str:
@@ -70,7 +72,7 @@ class OpenAIReasoner(EndpointAdapter):
 
     async def merge(self, party: Party) -> MergeAnswer:
         answered = await self._asker.ask(merge.build_question(party))
-        answer = _or_raise(answered.parts["client"])
+        answer: MergeAnswer = answered.parts["client"]
         return MergeAnswer(answer.edits, answer.outcomes, answered.usage)
 
     async def forward(
@@ -122,12 +124,12 @@ class OpenAIReasoner(EndpointAdapter):
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
         answered = await self._asker.ask(rank.build_question(user, candidates))
-        return RankAnswer(_or_raise(answered.parts["ranking"]), answered.usage)
+        return RankAnswer(answered.parts["ranking"], answered.usage)
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
         answered = await self._asker.ask(evolve.build_question(case))
-        decision: AnswerPart[RouterDecision] = answered.parts["decision"]
-        return _or_raise(decision)
+        decision: RouterDecision = answered.parts["decision"]
+        return decision
 
     async def _several(
         self, things: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
@@ -141,8 +143,7 @@ class OpenAIReasoner(EndpointAdapter):
         """
         calls = self._share_out(things, question, most)
         found = await self._ask_all([question(some) for some in calls])
-        parts = [part for answered in found for part in answered.parts.values()]
-        return parts, total_usage(found)
+        return [part for one in found for part in one.parts.values()], total_usage(found)
 
     async def _ask_all(self, questions: Sequence[Question]) -> list[Answered]:
         """Ask several questions concurrently.
@@ -178,16 +179,10 @@ class OpenAIReasoner(EndpointAdapter):
 
 def name_parties(user: Party, positive: Party, negative: Party | None) -> dict[str, Party]:
     """Name the parties of an interaction as the prompts of backward do."""
-    parties = (user, positive) if negative is None else (user, positive, negative)
-    return dict(zip(backward.NAMES, parties, strict=False))
+    named = zip(backward.NAMES, (user, positive, negative), strict=True)
+    return {name: party for name, party in named if party is not None}
 
 
 def total_usage(answers: Iterable[Answered]) -> Usage:
     """Return the usage of several answers."""
     return sum((answered.usage for answered in answers), NO_USAGE)
-
-
-def _or_raise(part: AnswerPart[T]) -> T:
-    if isinstance(part, ReasonerFailed):
-        raise part
-    return part

@@ -54,9 +54,13 @@ COMPLAINTS: Mapping[Fault | None, str] = {
 
 @dataclass(frozen=True)
 class Answered:
-    """Every part that was asked for, or why it is missing."""
+    """An answer to a question.
 
-    parts: Mapping[str, AnswerPart[Any]]
+    Attributes:
+        parts: By name, what was asked for or the ReasonerFailed that says why it is missing.
+    """
+
+    parts: Mapping[str, Any]
     usage: Usage
 
 
