@@ -110,8 +110,7 @@ class OpenAIEmbedder(EndpointAdapter):
         """
         answer = await self.endpoint.embeddings(part)
         by_place = {
-            place if one.place is None else one.place: one.vector
-            for place, one in enumerate(answer)
+            place if told is None else told: vector for place, (told, vector) in enumerate(answer)
         }
         if len(answer) != len(part) or by_place.keys() != set(range(len(part))):
             raise ReasonerGaveUp(f"{len(answer)} embeddings came for {len(part)} texts")

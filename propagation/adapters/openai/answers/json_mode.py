@@ -17,7 +17,6 @@ from propagation.adapters.openai.endpoint.endpoint import Endpoint
 from propagation.model import ReasonerGaveUp
 from propagation.ports import BlobStore
 
-LABEL = "probe@1"
 TOKENS = 200
 LOOK_SECONDS = 300.0
 ASKED = [
@@ -129,7 +128,7 @@ class JsonModeDetector:
 
     async def _answer(self, response_format: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
-            reply = await self._endpoint.chat(LABEL, ASKED, TOKENS, response_format, attempts=1)
+            reply = await self._endpoint.chat("probe@1", ASKED, TOKENS, response_format, attempts=1)
         except ReasonerGaveUp:
             return {}
         found = parse_answer(reply.text, reply.finish, reply.refusal, ["word"])

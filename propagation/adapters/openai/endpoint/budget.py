@@ -31,7 +31,6 @@ GRANTS = 20
 SAVE_SECONDS = 0.5
 WAITS, WAIT_SECONDS = 250, 0.02
 KEPT_KEYS = 2
-MILLION = 1_000_000
 KEYS: Mapping[Period, str] = {
     "hour": "hour %Y-%m-%dT%H",
     "day": "day %Y-%m-%d",
@@ -112,7 +111,7 @@ class BudgetLedger:
         return (
             prompt_tokens * self._options.price_prompt
             + completion_tokens * self._options.price_completion
-        ) / MILLION
+        ) / 1_000_000
 
     async def reserve(self, prompt_tokens: int, completion_tokens: int) -> Mapping[str, float]:
         """Set aside what a call may cost, until `settle`.

@@ -18,7 +18,7 @@ from propagation.adapters.openai.endpoint.call_limits import (
     CircuitBreaker,
     RateLimiter,
 )
-from propagation.adapters.openai.endpoint.client import Embedding, ModelClient, Response
+from propagation.adapters.openai.endpoint.client import ModelClient, Response
 from propagation.adapters.openai.endpoint.failures import (
     SYSTEM,
     Failure,
@@ -128,7 +128,7 @@ class Endpoint:
         async with self.shutdown.allow_call():
             return await self._retry(call, attempts or self.options.attempts)
 
-    async def embeddings(self, texts: Sequence[str]) -> Sequence[Embedding]:
+    async def embeddings(self, texts: Sequence[str]) -> Sequence[tuple[object, Any]]:
         """Get the server's embeddings as in Response, unchecked. Raises as `chat` does."""
         async with self.shutdown.allow_call():
             response = await self._retry(self._embedding(texts), self.options.attempts)

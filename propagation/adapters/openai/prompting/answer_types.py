@@ -125,9 +125,8 @@ def _number(value: Any) -> Any:
         return str(value)
     if not isinstance(value, str):
         return value
-    spoken = value.lower().split()
     found = {int(one) for one in NUMBER.findall(value)} or {
-        NUMBER_WORDS[one] for one in spoken if one in NUMBER_WORDS
+        NUMBER_WORDS[one] for one in value.lower().split() if one in NUMBER_WORDS
     }
     return found.pop() if len(found) == 1 else value
 

@@ -97,8 +97,11 @@ def _shape(model: type[BaseModel], *, bounded: bool) -> dict[str, Any]:
                 "additionalProperties": False,
             }
         if node.get("type") == "array":
-            items = walk(node["items"], NAME_CHARS)
-            return {"type": "array", "items": items, **bounds(node, maxItems=LIST_ITEMS)}
+            return {
+                "type": "array",
+                "items": walk(node["items"], NAME_CHARS),
+                **bounds(node, maxItems=LIST_ITEMS),
+            }
         if node.get("type") == "string" and not node.keys() & {"enum", "const"}:
             return {"type": "string", **bounds(node, maxLength=chars)}
         return _those(node, "type", "enum", "const")

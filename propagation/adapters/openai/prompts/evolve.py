@@ -60,8 +60,12 @@ class Decision(Answer):
 
 def build_question(case: RouterCase) -> Question:
     """One part: decision."""
-    decision = ExpectedPart(Decision, lambda answer: read_decision(answer, case))
-    return Question(PROMPT, {"router": _show(case)}, {"decision": decision}, TOKENS)
+    return Question(
+        PROMPT,
+        {"router": _show(case)},
+        {"decision": ExpectedPart(Decision, lambda answer: read_decision(answer, case))},
+        TOKENS,
+    )
 
 
 def read_decision(answer: Decision, case: RouterCase) -> RouterDecision:
