@@ -98,7 +98,7 @@ def obeys(messages: Sequence[Mapping[str, Any]], habits: Collection[str]) -> boo
     )
 
 
-def answer(
+def scripted_answer(
     messages: Sequence[Mapping[str, Any]],
     response_format: Mapping[str, Any] | None,
     *,
@@ -170,8 +170,7 @@ def _reception(one: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any
     names = _words(said[letter]["community"])[:2] or _words(said[letter]["says"])[:2]
     heard = [int(number) for number, text in one["profile"].items() if text.startswith("(heard)")]
     edit = {"op": "replace", "line": heard[0]} if len(heard) >= 3 else {"op": "add", "line": 0}
-    told = _words(said[letter]["says"])[:6]
-    text = _line(["Others", "around", "it", "turn", "to", *told])
+    text = _line(["Others", "around", "it", "turn", "to", *_words(said[letter]["says"])[:6]])
     return {"used": [letter], "edits": [{**edit, "text": text, "attributes": names}]}
 
 
@@ -195,29 +194,23 @@ def _client(
     """
     foreseen = "was foreseen" in data["outcome"]
     about = _telling(met)[:5]
-    edits = []
-    if about:
-        shares = next(
-            (
-                int(number)
-                for number, text in one["profile"].items()
-                if not text.startswith("(heard)")
-                and int(number) > 2
-                and set(about) & set(_words(text))
-            ),
-            0,
-        )
-        edits.append(
-            {
-                "op": "replace" if shares else "add",
-                "line": shares,
-                "attributes": about[:3],
-                "text": _line(["Drawn", "to", *about, "as", "the", "last", "choice", "shows"]),
-            }
-        )
+    shares = next(
+        (
+            int(number)
+            for number, text in one["profile"].items()
+            if not text.startswith("(heard)") and int(number) > 2 and set(about) & set(_words(text))
+        ),
+        0,
+    )
+    edit = {
+        "op": "replace" if shares else "add",
+        "line": shares,
+        "attributes": about[:3],
+        "text": _line(["Drawn", "to", *about, "as", "the", "last", "choice", "shows"]),
+    }
     out: dict[str, Any] = {
         "helped": foreseen,
-        "edits": edits,
+        "edits": [edit] if about else [],
         "gradient": _gradient(
             ["Keep" if foreseen else "Say", "more", "of", *(about or ["its", "kind"])]
         ),
@@ -279,15 +272,14 @@ def _describe(own: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _summary(one: Mapping[str, Any]) -> dict[str, str]:
     stands, arrived = one["stands_for"][:3], list(one["arrived"])[:3]
+    seen = f"seen around {one['seen_around'][0]}, " if one.get("seen_around") else ""
     text = (
         f"A community drawn to {', '.join(stands)}, where lately {', '.join(arrived)} came "
-        "up more often than before, "
+        f"up more often than before, {seen}{FILLING} {FILLING}"
     )
-    if one.get("seen_around"):
-        text += f"seen around {one['seen_around'][0]}, "
     return {
         "name": " and ".join(stands[:2]) or "a community",
-        "text": " ".join((text + f"{FILLING} {FILLING}").split()[:50]) + ".",
+        "text": " ".join(text.split()[:50]) + ".",
     }
 
 

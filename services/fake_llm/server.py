@@ -14,8 +14,7 @@ from http import HTTPStatus
 from random import Random
 from typing import Any
 
-from services.fake_llm.rule import answer as scripted_answer
-from services.fake_llm.rule import data_of, obeys, text_of
+from services.fake_llm.rule import data_of, obeys, scripted_answer, text_of
 from services.fake_llm.script import (
     CONTEXT_TOKENS,
     REFUSALS,
@@ -197,10 +196,8 @@ class FakeLLM:
         if fault == "truncated" and text:
             text, finish = text[: len(text) // 2], "length"
         if fault == "refusal":
-            if self._random.random() < 0.5:
-                text, refusal = None, REFUSAL
-            else:
-                text = REFUSAL
+            in_field = self._random.random() < 0.5
+            text, refusal = (None, REFUSAL) if in_field else (REFUSAL, None)
         message = {"role": "assistant", "content": text, "refusal": refusal}
         choices = (
             []
@@ -267,9 +264,8 @@ class FakeLLM:
         return [vector, vector] if "token_embeddings" in self.script.habits else vector
 
     async def _delay(self) -> None:
-        wait = self.script.latency + self._random.uniform(-1, 1) * self.script.jitter
-        if wait > 0:
-            await asyncio.sleep(wait)
+        jitter = self._random.uniform(-1, 1) * self.script.jitter
+        await asyncio.sleep(self.script.latency + jitter)
 
     def _error_body(self, error: Refused) -> Any:
         if "body_string" in self.script.habits:
