@@ -45,7 +45,7 @@ class FallbackReasoner:
     def __init__(self, first: Reasoner, other: Reasoner, *, unavailable: bool) -> None:
         self._first = first
         self._other = other
-        self._unavailable = unavailable
+        self._passed_on = ReasonerStopping if unavailable else ReasonerUnavailable
         self._mark = Usage(stand_in=other.name)
         self.name = first.name
         self.concurrency = first.concurrency
@@ -124,10 +124,8 @@ class FallbackReasoner:
     async def _or(self, ask: Callable[[Reasoner], Awaitable[Answer]]) -> Answer:
         try:
             return await ask(self._first)
-        except ReasonerStopping:
+        except self._passed_on:
             raise
         except ReasonerFailed as error:
-            if isinstance(error, ReasonerUnavailable) and not self._unavailable:
-                raise
             answer = await ask(self._other)
             return replace(answer, usage=error.usage + answer.usage + self._mark)
