@@ -61,7 +61,6 @@ AUDIENCES = (
     ("Often chosen by people drawn to {}", "Well liked by those who enjoy {}"),
     ("A favourite of people drawn to {}", "Lovers of {} choose it again and again"),
 )
-WORDLESS = "Has chosen things of which nothing is written yet"
 
 
 def reinforce_choices(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edit]:
@@ -110,7 +109,7 @@ def _choice(item: Client, names: Sequence[str], titles: Sequence[str], weight: f
     head, tail = (
         CHOICES[level][choose_variant(names, len(CHOICES[level]))]
         if names
-        else (WORDLESS, ", among them {}")
+        else ("Has chosen things of which nothing is written yet", ", among them {}")
     )
     return (
         fit_titles(

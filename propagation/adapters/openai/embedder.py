@@ -36,9 +36,8 @@ class OpenAIEmbedder(EndpointAdapter):
         options: EmbeddingOptions,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(endpoint)
+        super().__init__(endpoint, options.model)
         self._model = options.model
-        self.name = f"openai:{options.model}"
         self.dimension = options.dimension
         self._cache = BlobCache(store, "embedding", options.cached)
         # Hashes, so that the text of a client that is forgotten does not stay in memory.

@@ -55,8 +55,7 @@ class OpenAIReasoner(EndpointAdapter):
 
     def __init__(self, endpoint: Endpoint, store: GraphStore) -> None:
         """Build the reasoner; `store` keeps answers, and what is known of the server."""
-        super().__init__(endpoint)
-        self.name = f"openai:{endpoint.options.model}"
+        super().__init__(endpoint, endpoint.options.model)
         self.concurrency = endpoint.options.in_flight
         self._asker = QuestionAsker(endpoint, store)
 

@@ -12,9 +12,6 @@ from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.shared.plain_secrets import is_plain_loopback, refuse_plain_secret
 from propagation.model import NO_USAGE, Usage
 
-REDIRECTS = 2
-NO_KEY = "none"
-UNCOMPRESSED = {"Accept-Encoding": "identity"}  # a small body may unpack to one without end
 TEXTS_PER_CALL = 64
 BODY_BYTES, NUMBER_BYTES = 8_000_000, 32
 TOKENS_MAX = 10_000_000
@@ -59,12 +56,13 @@ class ModelClient:
         most_bytes = max(BODY_BYTES, TEXTS_PER_CALL * options.embeddings.dimension * NUMBER_BYTES)
         self._client = AsyncOpenAI(
             base_url=options.base_url,
-            api_key=key or NO_KEY,  # local servers want none
+            api_key=key or "none",  # local servers want no key
             max_retries=0,
             timeout=options.timeout,
-            default_headers=UNCOMPRESSED,
+            # a small body may unpack to one without end
+            default_headers={"Accept-Encoding": "identity"},
             http_client=DefaultAsyncHttpxClient(
-                max_redirects=REDIRECTS,
+                max_redirects=2,
                 trust_env=not is_plain_loopback(options.base_url),
                 event_hooks={"response": [partial(_limit_body, most_bytes)]},
             ),
@@ -120,23 +118,23 @@ async def _limit_body(most_bytes: int, response: httpx2.Response) -> None:
     response.stream = LimitedStream(response.stream, most_bytes)
 
 
+@dataclass(frozen=True)
 class LimitedStream(httpx2.AsyncByteStream):
     """A body of at most so many bytes."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, most_bytes: int) -> None:
-        self._stream = stream
-        self._most_bytes = most_bytes
+    stream: httpx2.AsyncByteStream
+    most_bytes: int
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
-        async for part in self._stream:
+        async for part in self.stream:
             size += len(part)
-            if size > self._most_bytes:
-                raise httpx2.ReadError(f"the answer has more than {self._most_bytes} bytes")
+            if size > self.most_bytes:
+                raise httpx2.ReadError(f"the answer has more than {self.most_bytes} bytes")
             yield part
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
+        await self.stream.aclose()
 
 
 def error_message(body: object) -> str:

@@ -355,10 +355,11 @@ def _without_system(messages: Messages) -> list[Mapping[str, str]]:
 
 
 class EndpointAdapter:
-    """What every port behind an endpoint shares: its costs and its end."""
+    """What every port behind an endpoint shares: its name, its costs and its end."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, model: str) -> None:
         self.endpoint = endpoint
+        self.name = f"openai:{model}"
 
     @property
     def expenses(self) -> Expenses:

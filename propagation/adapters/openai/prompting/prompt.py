@@ -16,8 +16,6 @@ RULES = """You keep short text profiles of the users and items ("clients") of a 
 repeat them.
 """
 
-
-BOUNDS = ("minItems", "maxItems", "maxLength")
 TEXT_CHARS, NAME_CHARS, LIST_ITEMS = 240, 60, 4
 REASON_CHARS = 200
 WRAPPERS = 8
@@ -84,7 +82,7 @@ def _shape(model: type[BaseModel], *, bounded: bool) -> dict[str, Any]:
     schema = model.model_json_schema()
 
     def bounds(node: Mapping[str, Any], **usual: int) -> dict[str, Any]:
-        return {**usual, **_those(node, *BOUNDS)} if bounded else {}
+        return {**usual, **_those(node, "minItems", "maxItems", "maxLength")} if bounded else {}
 
     def walk(node: Any, chars: int = TEXT_CHARS) -> Any:
         if "$ref" in node:

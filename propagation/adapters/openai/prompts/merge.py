@@ -26,7 +26,6 @@ from propagation.ports import MergeAnswer, Party
 
 TOKENS = 160
 MESSAGES = 12
-DECLINED = "declined"
 HOW = """A client's `profile` holds its numbered lines. A client with `messages` heard those from communities around it; its
 `rules`, if any, say how far to trust which. Answer for each client that has messages:
 - `used`: the messages that concern it. Its `edits` rest on these; the others are dropped.
@@ -89,7 +88,9 @@ def merge_of(party: Party, letters: Letters, answer: Reception) -> MergeAnswer:
         party.profile, answer.edits, letters, sources, min(HEARD_WEIGHT * factor, 0.9)
     )
     outcomes = {
-        (message.router, message.version): MERGED_OUTCOME if edits and letter in used else DECLINED
+        (message.router, message.version): MERGED_OUTCOME
+        if edits and letter in used
+        else "declined"
         for letter, message in known.items()
     }
     return MergeAnswer(edits=edits, outcomes=outcomes)
