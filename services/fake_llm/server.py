@@ -235,8 +235,12 @@ class FakeLLM:
         await self._delay()
         self.seen.calls["embeddings"] += 1
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
-        forbidden = any("forbidden" in text for text in texts)
-        self._refuse({"no_embeddings": True, "filtered_embeddings": forbidden})
+        self._refuse(
+            {
+                "no_embeddings": True,
+                "filtered_embeddings": any("forbidden" in text for text in texts),
+            }
+        )
         data = [
             {"object": "embedding", "index": place, "embedding": self._embedding(text)}
             for place, text in enumerate(texts)

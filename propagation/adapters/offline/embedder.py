@@ -119,8 +119,7 @@ class HashedEmbedder:
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         out = np.zeros((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), TEXTS_A_PART):
-            part = texts[start : start + TEXTS_A_PART]
-            values, places, starts = _frequencies(part)
+            values, places, starts = _frequencies(texts[start : start + TEXTS_A_PART])
             worded = np.flatnonzero(np.diff(starts))
             if len(worded):
                 rows = (

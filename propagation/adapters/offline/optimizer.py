@@ -141,8 +141,13 @@ def _heard(profile: Profile) -> list[Line]:
 
 
 def _attribute_rule(work: ReasonWork, party: Party, name: str, change: float) -> FilterRule:
-    new = FilterRule(attribute=name, factor=1.0, text="")
-    return _change_rule(work, party, new, change, f"news of {join_names([name])}")
+    return _change_rule(
+        work,
+        party,
+        FilterRule(attribute=name, factor=1.0, text=""),
+        change,
+        f"news of {join_names([name])}",
+    )
 
 
 def _change_rule(

@@ -120,8 +120,9 @@ def parse_answer(
     repaired = _repair(broken[: broken.rfind("}") + 1], expected) if closed else None
     if repaired is not None:
         return ParsedAnswer(clean(repaired))
-    members = clean(_whole_members(broken, names))
-    return ParsedAnswer(members, Fault.BROKEN if closed else Fault.TRUNCATED)
+    return ParsedAnswer(
+        clean(_whole_members(broken, names)), Fault.BROKEN if closed else Fault.TRUNCATED
+    )
 
 
 def plain(name: str) -> str:

@@ -107,12 +107,13 @@ class OpenAIEmbedder(EndpointAdapter):
         Returns:
             Unit vectors [len(part), dimension] in the order of the texts.
         """
-        answer = await self.endpoint.embeddings(part)
+        response = await self.endpoint.embeddings(part)
         by_place = {
-            place if told is None else told: vector for place, (told, vector) in enumerate(answer)
+            place if told is None else told: vector
+            for place, (told, vector) in enumerate(response.vectors)
         }
-        if len(answer) != len(part) or by_place.keys() != set(range(len(part))):
-            raise ReasonerGaveUp(f"{len(answer)} embeddings came for {len(part)} texts")
+        if len(response.vectors) != len(part) or by_place.keys() != set(range(len(part))):
+            raise ReasonerGaveUp(f"{len(response.vectors)} embeddings came for {len(part)} texts")
         try:
             vectors = np.array([by_place[place] for place in range(len(part))], np.float64)
         except (TypeError, ValueError) as error:

@@ -128,11 +128,10 @@ class Endpoint:
         async with self.shutdown.allow_call():
             return await self._retry(call, attempts or self.options.attempts)
 
-    async def embeddings(self, texts: Sequence[str]) -> Sequence[tuple[object, Any]]:
-        """Get the server's embeddings as in Response, unchecked. Raises as `chat` does."""
+    async def embeddings(self, texts: Sequence[str]) -> Response:
+        """Get the server's embeddings, unchecked. Raises as `chat` does."""
         async with self.shutdown.allow_call():
-            response = await self._retry(self._embedding(texts), self.options.attempts)
-        return response.vectors
+            return await self._retry(self._embedding(texts), self.options.attempts)
 
     @property
     def pause(self) -> str:

@@ -83,12 +83,16 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
         parts["messages"] = ExpectedPart(
             Messages, lambda answer: [] if reward is None else of_messages(work, letters, answer)
         )
-    data = without_none(
-        outcome=outcome(reward),
-        messages=letters.show() or None,
-        **{name: show_party(party, letters) for name, party in parties.items()},
+    return Question(
+        PROMPT,
+        without_none(
+            outcome=outcome(reward),
+            messages=letters.show() or None,
+            **{name: show_party(party, letters) for name, party in parties.items()},
+        ),
+        parts,
+        CLIENT_TOKENS * len(parties) + TOKENS_A_MESSAGE * heard,
     )
-    return Question(PROMPT, data, parts, CLIENT_TOKENS * len(parties) + TOKENS_A_MESSAGE * heard)
 
 
 def _expected_client(
