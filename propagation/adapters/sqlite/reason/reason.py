@@ -162,8 +162,10 @@ def interactions_where(
     Args:
         which: The SQL of a query of ROW after FROM.
     """
-    rows = connection.execute(f"SELECT {ROW} FROM {which}", parameters)
-    return [interaction_of((*row[:7], orjson.loads(row[7] or "[]"), row[8])) for row in rows]
+    return [
+        interaction_of((*row[:7], orjson.loads(row[7] or "[]"), row[8]))
+        for row in connection.execute(f"SELECT {ROW} FROM {which}", parameters)
+    ]
 
 
 def event_of(connection: sqlite3.Connection, event_id: str) -> InteractionRow | None:

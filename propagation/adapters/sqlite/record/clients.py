@@ -51,18 +51,21 @@ class SqliteClients(SqlitePart):
     def client_contents(
         self, connection: sqlite3.Connection, refs: Sequence[int]
     ) -> Sequence[Client]:
-        rows = connection.execute(CONTENTS, (to_json(list(refs)),))
-        return [_client(row) for row in rows.fetchall()]
+        return [
+            _client(row) for row in connection.execute(CONTENTS, (to_json(list(refs)),)).fetchall()
+        ]
 
     @reads
     def scan_clients(
         self, connection: sqlite3.Connection, kind: ClientKind, after_ref: int, limit: int
     ) -> Sequence[Client]:
-        rows = connection.execute(
-            f"SELECT {COLUMNS} FROM client WHERE ref > ? AND kind = ? ORDER BY ref LIMIT ?",
-            (after_ref, int(kind), limit),
-        )
-        return [_client(row) for row in rows.fetchall()]
+        return [
+            _client(row)
+            for row in connection.execute(
+                f"SELECT {COLUMNS} FROM client WHERE ref > ? AND kind = ? ORDER BY ref LIMIT ?",
+                (after_ref, int(kind), limit),
+            ).fetchall()
+        ]
 
     async def count_clients(self, kind: ClientKind) -> int:
         return self._directory.count(kind)
@@ -72,8 +75,9 @@ def clients_of(
     connection: sqlite3.Connection, refs: Sequence[int], as_of: int | None = None
 ) -> list[Client]:
     """Return clients in the order of `refs`; unknown refs are left out."""
-    rows = connection.execute(AS_OF, (to_json(list(refs)), as_of))
-    return [_client(row) for row in rows.fetchall()]
+    return [
+        _client(row) for row in connection.execute(AS_OF, (to_json(list(refs)), as_of)).fetchall()
+    ]
 
 
 def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], sequence: int) -> None:

@@ -66,8 +66,10 @@ class SqliteRecords(SqliteLog):
         self, connection: sqlite3.Connection, changes: Sequence[ClientChange]
     ) -> Sequence[ClientOutcome]:
         refs = [self._directory.ref_now(change.key.kind, change.key.id) for change in changes]
-        stored = clients_of(connection, [ref for ref in refs if ref is not None])
-        known = {client.key: client for client in stored}
+        known = {
+            client.key: client
+            for client in clients_of(connection, [ref for ref in refs if ref is not None])
+        }
         created = {
             key: self._directory.add(key.kind, key.id) for key in keys_to_create(changes, known)
         }

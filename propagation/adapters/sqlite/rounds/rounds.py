@@ -202,24 +202,31 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
     def holders_of(
         self, connection: sqlite3.Connection, attributes: Sequence[str], limit: int
     ) -> Mapping[str, Sequence[int]]:
-        found = many(
-            connection,
-            "SELECT json_group_array(json_array(name, json(refs))) FROM (SELECT name,"
-            " json_group_array(ref) AS refs FROM (SELECT n.value AS name, h.ref, row_number() OVER"
-            " (PARTITION BY n.value ORDER BY h.ref) AS place FROM held h, json_each(h.names) n"
-            " WHERE n.value IN (SELECT value FROM json_each(?))) WHERE place <= ? GROUP BY name)",
-            to_json(list(attributes)),
-            limit,
-        )
-        return {name: sorted(refs) for name, refs in found}
+        return {
+            name: sorted(refs)
+            for name, refs in many(
+                connection,
+                "SELECT json_group_array(json_array(name, json(refs))) FROM (SELECT name,"
+                " json_group_array(ref) AS refs FROM (SELECT n.value AS name, h.ref, row_number()"
+                " OVER (PARTITION BY n.value ORDER BY h.ref) AS place FROM held h,"
+                " json_each(h.names) n WHERE n.value IN (SELECT value FROM json_each(?)))"
+                " WHERE place <= ? GROUP BY name)",
+                to_json(list(attributes)),
+                limit,
+            )
+        }
 
 
 def last_rounds(connection: sqlite3.Connection, limit: int) -> list[Round]:
     """Return the newest published rounds, oldest first."""
-    rows = connection.execute(
-        f"SELECT {ROUND} FROM round ORDER BY number DESC LIMIT ?", (limit,)
-    ).fetchall()
-    return [Round.from_row(row) for row in reversed(rows)]
+    return [
+        Round.from_row(row)
+        for row in connection.execute(
+            "SELECT * FROM"
+            f" (SELECT {ROUND} FROM round ORDER BY number DESC LIMIT ?) ORDER BY number",
+            (limit,),
+        )
+    ]
 
 
 def publish(connection: sqlite3.Connection, round_: Round, sequence: int, at: int) -> Round:
