@@ -84,7 +84,6 @@ def generate_town(seed: int) -> Town:
     ]
     waves = _waves(rng, plan, names)
     log = _events(rng, plan, names, waves)
-    homes = {name: QUARTERS[place] for name, place in zip(names, plan.homes.tolist(), strict=True)}
     dataset = assemble(
         f"generated town, seed {seed}",
         items={item.key.id: item for item in plan.items},
@@ -97,7 +96,13 @@ def generate_town(seed: int) -> Town:
         ],
         generated=True,
     )
-    return Town(dataset, homes, waves)
+    return Town(
+        dataset,
+        communities={
+            name: QUARTERS[place] for name, place in zip(names, plan.homes.tolist(), strict=True)
+        },
+        waves=waves,
+    )
 
 
 def _plan(rng: Generator) -> _Plan:

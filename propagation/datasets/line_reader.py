@@ -64,7 +64,6 @@ def split_list(
 
 
 MILLISECONDS_FROM = 1e11
-FIELD_LIMIT = 1 << 24
 SHOWN_CHARS = 40
 Raw = TypeVar("Raw")
 Checked = TypeVar("Checked")
@@ -246,7 +245,7 @@ def csv_rows(path: Path, fields: Sequence[str]) -> Iterator[tuple[Place, list[st
 
     Its columns may stand in any order.
     """
-    csv.field_size_limit(FIELD_LIMIT)
+    csv.field_size_limit(1 << 24)
     file = plain_name(path)
     with _open(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
         reader = csv.reader(text, strict=True)

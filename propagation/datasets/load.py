@@ -108,8 +108,10 @@ def _objects(folder: Path, file: str, kind: type[Kind]) -> Iterator[tuple[Place,
     for place, text in chain.from_iterable(map(lines_of, find_all(folder, file))):
         values = _parse(text, place)
         for name in values.keys() - kind.model_fields.keys():
-            known = ", ".join(sorted(kind.model_fields))
-            raise place.refusal(_printable(name), f"is not known here; the fields are {known}")
+            raise place.refusal(
+                _printable(name),
+                f"is not known here; the fields are {', '.join(sorted(kind.model_fields))}",
+            )
         try:
             row = kind.model_validate(values)
         except ValidationError as error:

@@ -177,9 +177,11 @@ def _users(rows: Rows, fields: Sequence[str], ids: IdChecker) -> dict[str, Clien
     users: dict[str, ClientChange] = {}
     for place, values in rows:
         user = ids.check_first(values[0], place, fields[0], users)
-        metadata = dict(zip(fields[1:4], values[1:4], strict=True))
         users[user] = place.client(
-            ClientChange(key=ClientKey(kind=ClientKind.USER, id=user), metadata=metadata)
+            ClientChange(
+                key=ClientKey(kind=ClientKind.USER, id=user),
+                metadata=dict(zip(fields[1:4], values[1:4], strict=True)),
+            )
         )
     return users
 
