@@ -270,12 +270,6 @@ def start_state(
     return state
 
 
-async def item_vectors(stream: Stream, embedder: FittableEmbedder, seed: int) -> tuple[F32, F32]:
-    """Fit the embedder on this catalogue and return (content, attributes) [I,D]."""
-    embedder.restore(embedder.fit(stream.item_texts, seed))
-    return await embedder.embed(stream.item_texts), await embedder.embed(stream.attribute_texts)
-
-
 class _PassCancelled(Exception):
     """The evaluation was cancelled."""
 
@@ -326,14 +320,22 @@ async def run_passes(
     try:
         for seed in settings.seeds:
             shuffled = stream.shuffle(seed)
-            content, attributes = await item_vectors(shuffled, embedder, seed)
+            embedder.restore(embedder.fit(shuffled.item_texts, seed))
+            content = await embedder.embed(shuffled.item_texts)
+            attributes = await embedder.embed(shuffled.attribute_texts)
             embedders.append(embedder.name)
             for schedule in plan(shuffled, seed):
                 await room.acquire()
                 _raise_failure(running)
-                heard = partial(report, len(running))
                 work = partial(
-                    run_pass, shuffled, schedule, content, attributes, settings, seed, heard
+                    run_pass,
+                    shuffled,
+                    schedule,
+                    content,
+                    attributes,
+                    settings,
+                    seed,
+                    partial(report, len(running)),
                 )
                 running.append(asyncio.create_task(run(work)))
         # Unlike gather, this cancels no pass: a thread runs on.

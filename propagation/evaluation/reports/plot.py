@@ -88,17 +88,16 @@ def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
         f"{len(report.settings.seeds)}",
     )
     for axes, size in zip(figure.axes, (10, 100), strict=True):
-        bars = [
-            [
-                setting.arm(name).n10 if size == 10 else setting.arm(name).n10_of_100
-                for setting in report.known
-            ]
-            for name in SHOWN
-        ]
         _bars(
             axes,
             SHOWN,
-            bars,
+            [
+                [
+                    setting.arm(name).n10 if size == 10 else setting.arm(name).n10_of_100
+                    for setting in report.known
+                ]
+                for name in SHOWN
+            ],
             [KNOWING[setting.name].replace(", ", ",\n") for setting in report.known],
         )
         axes.set_ylabel(f"N@10 of {size}")
