@@ -212,7 +212,6 @@ def _matrix(axes: "Axes", reach: Reach) -> None:
         counts, cmap="Blues", vmin=0, vmax=max(counts.max(initial=0.0), 1.0), aspect="equal"
     )
     for (row, column), count in np.ndenumerate(counts):
-        dark = count > 0.55 * max(counts.max(), 1.0)
         axes.text(
             column,
             row,
@@ -220,7 +219,7 @@ def _matrix(axes: "Axes", reach: Reach) -> None:
             ha="center",
             va="center",
             fontsize=9,
-            color="white" if dark else INK,
+            color="white" if count > 0.55 * max(counts.max(), 1.0) else INK,
         )
     names = [shorten(printable(name), LABEL_CHARS) for name in reach.order]
     axes.set_xticks(range(len(names)), names, rotation=40, ha="right", fontsize=9)

@@ -3,7 +3,7 @@
 The serialiser escapes all text; no other code writes markup.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from xml.etree.ElementTree import Element, tostring
 
 from services.runtime.console import printable_lines
@@ -61,16 +61,15 @@ def drawn_text(x: float, y: float, text: str, anchor: str, style: str = "quiet")
 
 
 def table(
-    headers: Iterable[str], rows: Iterable[Iterable[Child]], numbers: Iterable[int] = ()
+    headers: Iterable[str], rows: Iterable[Iterable[Child]], numbers: Collection[int] = ()
 ) -> Element:
     """Make a table; the columns in `numbers` are right-aligned."""
-    right = frozenset(numbers)
 
     def row(tag: str, cells: Iterable[Child]) -> Element:
         return element(
             "tr",
             (
-                element(tag, cell, class_="number" if column in right else None)
+                element(tag, cell, class_="number" if column in numbers else None)
                 for column, cell in enumerate(cells)
             ),
         )

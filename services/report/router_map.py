@@ -21,7 +21,6 @@ MIN_RADIUS, MAX_RADIUS = 4.0, 24.0
 MAX_NAMES, MAX_NAME_CHARS, LETTER_WIDTH = 18, 34, 6.6
 LABEL_HEIGHT = 17.0
 EXAMPLE_ITEMS = 4
-SEED = 7
 MIN_OPACITY = 0.12
 
 
@@ -98,7 +97,7 @@ def _overlap(one: frozenset[object], other: frozenset[object]) -> float:
 
 def _places(pulls: NDArray[np.float64]) -> NDArray[np.float64]:
     """Lay the routers out so that they fill the map in both directions."""
-    places = force_layout(pulls, SEED)
+    places = force_layout(pulls, seed=7)
     spread = np.maximum(places.max(axis=0) - places.min(axis=0), 1e-6)
     unit = (places - places.min(axis=0)) / spread
     if len(pulls) == 1:
