@@ -54,9 +54,6 @@ class Perception(Protocol):
 class RoutingPolicy(Perception, Protocol):
     """A way to route; a table names each (workflow/rounds/policies.py)."""
 
-    @property
-    def name(self) -> str: ...
-
     async def route(
         self, changed: Sequence[int], versions: Sequence[RouterVersion]
     ) -> RoutingTable:
