@@ -153,25 +153,24 @@ def ask(
         NotReady: It was starting all the time.
         Refused: It refused the call.
     """
-    from services.client.stub import connect, credentials_of
-
-    async def run() -> T:
-        async with connect(address, credentials_of(os.environ)) as stub:
-            return await call(stub)
-
     try:
-        return asyncio.run(_run_when_ready(run, wait))
+        return asyncio.run(_call_when_ready(address, call, wait))
     except KeyboardInterrupt:
         if goes_on:
             print("propagation:", goes_on, file=sys.stderr)
         raise
 
 
-async def _run_when_ready(run: "Callable[[], Awaitable[T]]", wait: float) -> T:
+async def _call_when_ready(
+    address: str, call: "Callable[[PropagationServiceAsyncStub], Awaitable[T]]", wait: float
+) -> T:
+    from services.client.stub import connect, credentials_of
+
     end, shown = time.monotonic() + wait, ""
     while True:
         try:
-            return await run()
+            async with connect(address, credentials_of(os.environ)) as stub:
+                return await call(stub)
         except NotReady as error:
             if time.monotonic() >= end:
                 raise
