@@ -149,7 +149,6 @@ EMBEDDERS: Mapping[str, Callable[[ModelPorts], Embedder]] = {
     "fitted": lambda ports: HashedEmbedder(ports.settings.workflow.seed),
     "openai": openai_embedder,
 }
-Around = Callable[[GraphStore, VectorIndex], tuple[GraphStore, VectorIndex]]
 
 
 def graph_store(settings: Settings, clock: Clock | None = None) -> GraphStore:
@@ -161,7 +160,7 @@ def build_engine(
     settings: Settings,
     yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
     clock: Clock | None = None,
-    around: Around | None = None,
+    around: Callable[[GraphStore, VectorIndex], tuple[GraphStore, VectorIndex]] | None = None,
 ) -> Engine:
     """Build the engine of one process from its settings, not opened.
 

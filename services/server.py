@@ -40,7 +40,6 @@ from services.worker.worker import Worker
 if TYPE_CHECKING:
     from services.monitoring.monitor import Monitor
 
-SLOW_START_SECONDS = 10.0
 log = structlog.get_logger()
 
 
@@ -210,7 +209,7 @@ async def _open(
     if settings.graph_file and not has_content:
         log.info("there is no graph yet: making one", database=str(database))
     slow_start = asyncio.get_running_loop().call_later(
-        SLOW_START_SECONDS,
+        10.0,
         log.info,
         "still opening: missing kernels are compiled, then the graph is read",
     )

@@ -65,9 +65,8 @@ def _path(nodes: Sequence[Any], relationships: Sequence[Any], steps: Sequence[in
 def _node(node: Any) -> str:
     _, labels, properties = node.fields
     named = next((label for label in sorted(labels) if label in SHOWN), None)
-    name = properties.get(SHOWN[named]) if named else None
     kind = next((label for label in sorted(labels) if label != "Client"), "?")
-    short = str(name)[:TEXT_CHARS] if name is not None else ""
+    short = str(properties.get(SHOWN[named], ""))[:TEXT_CHARS] if named else ""
     if "Client" in labels:
         return f"({kind.lower()}:{short})"
     return f"({kind} {short})" if short else f"({kind})"

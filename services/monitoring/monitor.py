@@ -32,8 +32,6 @@ MAX_HEAD_BYTES = 16 << 10
 REQUEST_SECONDS = 10.0
 MAX_DEAD_LETTERS = 100_000
 STORE_DEADLINE_SECONDS = 3.0
-# Metrics show what the status shows.
-PERMISSION = f"{SERVICE_PREFIX}GetStatus"
 # The exporter reads them from the environment itself.
 SECRET_HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 REFUSALS: Mapping[type[Exception], str] = {
@@ -102,7 +100,8 @@ async def _answer(
         for name, _, value in (line.partition(":") for line in head[1:] if line)
     ]
     try:
-        admission.admit(PERMISSION, headers, peer)
+        # Metrics show what the status shows.
+        admission.admit(f"{SERVICE_PREFIX}GetStatus", headers, peer)
     except tuple(REFUSALS) as error:
         await asyncio.sleep(delay_of(error))
         return REFUSALS[type(error)], f"{error}\n".encode()
@@ -233,7 +232,8 @@ def _traces(settings: MonitoringSettings, process: str) -> "Traces | None":
         from services.monitoring.traces import Traces
     except ImportError as error:
         raise NotInstalled("monitoring.traces", "telemetry") from error
-    exporter = OTLPSpanExporter(
-        endpoint=settings.traces, insecure=settings.traces.startswith("http://")
+    return Traces(
+        OTLPSpanExporter(endpoint=settings.traces, insecure=settings.traces.startswith("http://")),
+        settings.trace_share,
+        process,
     )
-    return Traces(exporter, settings.trace_share, process)

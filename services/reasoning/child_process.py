@@ -40,9 +40,9 @@ def main() -> None:
     collect_garbage_rarely()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with suppress(OSError):  # an answer is written whole while the service is busy
-            fcntl.fcntl(answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    # Room for a whole answer while the service is busy; only Linux has the setting.
+    with suppress(OSError, AttributeError):
+        fcntl.fcntl(answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     try:
         asyncio.run(_serve(sys.stdin.buffer, answers))
     except BrokenPipeError:

@@ -241,8 +241,12 @@ async def numbers_of(engine: "Engine") -> Finding:
     looked_at = "numbers against the log"
     if before <= applied <= learned:
         return Finding(looked_at, "")
-    problem = f"reach sequence {applied}, the log {learned}"
-    return Finding(looked_at, problem, "`propagation rebuild`", wrong=True)
+    return Finding(
+        looked_at,
+        f"reach sequence {applied}, the log {learned}",
+        "`propagation rebuild`",
+        wrong=True,
+    )
 
 
 def _disk(settings: "Settings") -> Finding:
@@ -254,5 +258,9 @@ def _disk(settings: "Settings") -> Finding:
     needed = max(FREE_LEAST, settings.database.stat().st_size)
     if free >= needed:
         return Finding("free disk", "")
-    short = f"{free >> 20:,} MiB free; {needed >> 20:,} MiB are wanted"
-    return Finding("free disk", short, "free some space, or move the file", wrong=True)
+    return Finding(
+        "free disk",
+        f"{free >> 20:,} MiB free; {needed >> 20:,} MiB are wanted",
+        "free some space, or move the file",
+        wrong=True,
+    )

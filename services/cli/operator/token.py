@@ -105,8 +105,11 @@ def revoke(
 
 
 def _document(token: Token) -> dict[str, Any]:
-    expires = token.expires.isoformat() if token.expires else None
-    return {"name": token.name, "roles": sorted(token.roles), "expires": expires}
+    return {
+        "name": token.name,
+        "roles": sorted(token.roles),
+        "expires": token.expires.isoformat() if token.expires else None,
+    }
 
 
 def _parse_end(text: str) -> datetime:
