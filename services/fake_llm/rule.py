@@ -136,10 +136,9 @@ def _answers(data: Mapping[str, Any]) -> dict[str, Any]:
         return _backward(data)
     if "candidates" in data:
         return {"ranking": {"order": _rank(data["user"], list(data["candidates"].values()))}}
-    first = next(iter(data), "")
-    if first.startswith("client_"):
+    if "client_1" in data:
         return {name: {"lines": _describe(own)} for name, own in data.items()}
-    if first.startswith("router_"):
+    if "router_1" in data:
         return {name: _summary(one) for name, one in data.items()}
     return _forward(data)
 

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from email import message_from_string
 from email.message import Message
-from hashlib import blake2b
 from http import HTTPStatus
 from random import Random
 from typing import Any
@@ -263,7 +262,7 @@ class FakeLLM:
         )
         vector = [1e-3] * dimension
         for word in text.lower().split():
-            random = Random(blake2b(word.encode(), digest_size=8).digest())
+            random = Random(word)
             vector = [value + random.gauss(0, 1) for value in vector]
         return [vector, vector] if "token_embeddings" in self.script.habits else vector
 

@@ -72,10 +72,6 @@ def _bucket(token: str) -> int:
     return zlib.crc32(token.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
-def _counts(text: str) -> dict[int, int]:
-    return Counter(_bucket(token) for token in TOKEN.findall(text.casefold()) if token not in STOP)
-
-
 def _frequencies(
     texts: Sequence[str],
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
@@ -85,7 +81,10 @@ def _frequencies(
         The parts of a sparse matrix [len, 2^15]: 1 + ln(count) of each token's bucket, the buckets,
         and [len + 1] where each text's begin.
     """
-    counts = [_counts(text) for text in texts]
+    counts = [
+        Counter(_bucket(token) for token in TOKEN.findall(text.casefold()) if token not in STOP)
+        for text in texts
+    ]
     starts = np.cumsum([0, *map(len, counts)])
     places = np.array([bucket for one in counts for bucket in one], np.int64)
     values = 1 + np.log(np.array([n for one in counts for n in one.values()], np.float64))

@@ -1,7 +1,6 @@
 """A client's own text as catalogue lines (eq. 1)."""
 
 import html
-from collections.abc import Sequence
 
 from propagation.adapters.offline.sentences import (
     fit_titles,
@@ -16,7 +15,7 @@ CATALOGUE_WEIGHT = 2.0
 LISTED = 5
 
 
-def extract_lines(client: Client) -> Sequence[Edit]:
+def extract_lines(client: Client) -> list[Edit]:
     """Write at most two lines: the categories, and how the description begins."""
     description = " ".join(html.unescape(client.description).split())
     texts = (_heading(client), shorten(description))

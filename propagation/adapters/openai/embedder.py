@@ -10,9 +10,8 @@ from cachetools import TTLCache
 from numpy.typing import NDArray
 
 from propagation.adapters.openai.blob_cache import BlobCache
-from propagation.adapters.openai.endpoint.client import TEXTS_PER_CALL
 from propagation.adapters.openai.endpoint.endpoint import PLAIN_TEXT, Endpoint, EndpointAdapter
-from propagation.adapters.openai.options import EmbeddingOptions
+from propagation.adapters.openai.options import TEXTS_PER_CALL, EmbeddingOptions
 from propagation.model import IncompatibleSettings, ReasonerGaveUp
 from propagation.ports import GraphStore, unit_rows
 

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 
 from propagation.model import Term
 
+TEXTS_PER_CALL = 64
 Period = Literal["hour", "day", "month", "run"]
 
 

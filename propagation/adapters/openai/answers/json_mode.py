@@ -5,7 +5,6 @@ Found out once by asking, and remembered for the endpoint and model.
 
 import asyncio
 import secrets
-import string
 import time
 from collections.abc import Mapping
 from enum import StrEnum
@@ -109,7 +108,7 @@ class JsonModeDetector:
         Bounds may be refused, and servers that take them need not keep to them.
         """
         for mode, bound in ((Mode.BOUNDED, BOUND), (Mode.SCHEMA, {})):
-            word = "".join(secrets.choice(string.ascii_lowercase) for _ in range(10))
+            word = secrets.token_hex(5)
             asked = {"word": {"type": "string", "const": word}, **bound}
             if (
                 await self._answer(

@@ -8,11 +8,10 @@ from typing import Any, NoReturn
 import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-from propagation.adapters.openai.options import OpenAIOptions
+from propagation.adapters.openai.options import TEXTS_PER_CALL, OpenAIOptions
 from propagation.adapters.shared.plain_secrets import is_plain_loopback, refuse_plain_secret
 from propagation.model import NO_USAGE, Usage
 
-TEXTS_PER_CALL = 64
 BODY_BYTES, NUMBER_BYTES = 8_000_000, 32
 TOKENS_MAX = 10_000_000
 ERROR_CHARS = 300

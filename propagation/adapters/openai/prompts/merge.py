@@ -3,7 +3,6 @@
 The filter memory is applied.
 """
 
-from collections.abc import Mapping
 from typing import Annotated
 
 from propagation.adapters.openai.prompting import (
@@ -67,7 +66,7 @@ def merge_of(party: Party, letters: Letters, answer: Reception) -> MergeAnswer:
     client's.
     """
     known = letters.heard_by(party)
-    used: Mapping[str, RouterVersion] = {}
+    used: dict[str, RouterVersion] = {}
     if answer.edits:
         used = {letter: known[letter] for name in answer.used if (letter := letter_in(name, known))}
         if answer.used and not used:
