@@ -75,7 +75,6 @@ STOP = frozenset(
         "shows",
     }
 )
-GRADIENT_WORDS = 12
 WHY = (
     "The profile of the reader speaks of {taste}; the candidate speaks of {item}, which shares more"
     " of these words than the other one does, and nothing that was heard around speaks against it,"
@@ -355,4 +354,4 @@ def _line(words: Sequence[str], least: int = 20, most: int = 25) -> str:
 
 
 def _gradient(words: Sequence[str]) -> str:
-    return _line(words, GRADIENT_WORDS, GRADIENT_WORDS)
+    return _line(words, least=12, most=12)

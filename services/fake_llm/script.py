@@ -25,6 +25,11 @@ WRAPPERS = (
     ("think", '<think>First, {"choice": 2} comes to mind. Or {"choice": 1}?</think>\n', ""),
     ("think_open", 'Hm, {"choice": 2} perhaps.\n</think>\n\n', ""),
 )
+UNREADABLE = {
+    "blank": " \n\t\n",
+    "not_json": "The first of the two would please this reader more, by what the profile says of "
+    "its taste.",
+}
 WRONG = {"choice": 999, "line": 999, "used": ["M999"], "order": [999], "op": "replace"}
 
 
@@ -35,13 +40,8 @@ def estimate_tokens(text: str) -> int:
 
 def write_answer(answer: Mapping[str, Any], fault: str | None, habits: frozenset[str]) -> str:
     """Write an answer."""
-    if fault == "blank":
-        return " \n\t\n"
-    if fault == "not_json":
-        return (
-            "The first of the two would please this reader more, by what the profile says of "
-            "its taste."
-        )
+    if fault in UNREADABLE:
+        return UNREADABLE[fault]
     value: Any = _with_wrong_ids(answer) if fault == "wrong_ids" else answer
     text = json.dumps(value, ensure_ascii=False)
     if fault == "malformed":
