@@ -80,7 +80,9 @@ class OfflineReasoner:
         ]
         if len(candidates) == 1:
             return ForwardAnswer(merges, None)
-        first, second = scores or (_overlap(user, candidates[0]), _overlap(user, candidates[1]))
+        first, second = scores or (
+            len(user.profile.attributes & item.profile.attributes) for item in candidates
+        )
         return ForwardAnswer(merges, first > second)
 
     async def backward(
@@ -128,7 +130,3 @@ class OfflineReasoner:
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
         return decide(case)
-
-
-def _overlap(user: Party, item: Party) -> float:
-    return float(len(user.profile.attributes & item.profile.attributes))
