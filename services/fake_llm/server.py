@@ -63,8 +63,6 @@ class FakeLLM:
     `script` may be exchanged while it runs. GET /seen returns the statistics.
     """
 
-    KEPT = 5_000
-
     def __init__(self, script: Script) -> None:
         self.script = script
         self.seen = RequestStatistics()
@@ -139,7 +137,7 @@ class FakeLLM:
         self.seen.faults[fault or "none"] += 1
         prompt = text_of(messages)
         self.seen.prompt_tokens[label] += estimate_tokens(prompt)
-        if len(self.seen.prompts) < self.KEPT:
+        if len(self.seen.prompts) < 5_000:
             self.seen.prompts.append(prompt)
         await self._delay()
         kind = (body.get("response_format") or {}).get("type")

@@ -152,8 +152,10 @@ def _attributes_in_text(
         Those apart from the community's name, and those in it.
     """
     in_text = names_in_text(attributes, text) or attributes
-    apart = tuple(one for one in in_text if one not in name)
-    return apart, tuple(one for one in in_text if one in name)
+    return (
+        tuple(one for one in in_text if one not in name),
+        tuple(one for one in in_text if one in name),
+    )
 
 
 def _group(found: Sequence[Heard]) -> list[list[Heard]]:

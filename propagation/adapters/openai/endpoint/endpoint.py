@@ -228,8 +228,14 @@ class Endpoint:
             "input": list(texts),
             "encoding_format": "float",
         }
-        tokens = sum(map(tokens_in, texts))
-        return Call("embed@1", tokens, 0, lambda _: parameters, self.client.embed, is_chat=False)
+        return Call(
+            "embed@1",
+            sum(map(tokens_in, texts)),
+            0,
+            lambda _: parameters,
+            self.client.embed,
+            is_chat=False,
+        )
 
     async def _try(self, call: Call) -> tuple[Response | Failure, Usage]:
         """Make one attempt and count it.

@@ -168,8 +168,9 @@ def check_part(answer: ParsedAnswer, name: str, part: ExpectedPart) -> AnswerPar
         What was asked for, or a failure that tells the model in words what is wrong.
     """
     if name not in answer.value:
-        missing = f"{name}: the answer is {answer.fault}" if answer.fault else f"{name} is missing"
-        return ReasonerFailed(missing)
+        return ReasonerFailed(
+            f"{name}: the answer is {answer.fault}" if answer.fault else f"{name} is missing"
+        )
     try:
         return part.read(part.model.model_validate(answer.value[name]))
     except ValidationError as error:

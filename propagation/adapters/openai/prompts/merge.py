@@ -86,10 +86,12 @@ def merge_of(party: Party, letters: Letters, answer: Reception) -> MergeAnswer:
     edits = heard_edits(
         party.profile, answer.edits, letters, sources, min(HEARD_WEIGHT * factor, 0.9)
     )
-    outcomes = {
-        (message.router, message.version): MERGED_OUTCOME
-        if edits and letter in used
-        else "declined"
-        for letter, message in known.items()
-    }
-    return MergeAnswer(edits=edits, outcomes=outcomes)
+    return MergeAnswer(
+        edits=edits,
+        outcomes={
+            (message.router, message.version): (
+                MERGED_OUTCOME if edits and letter in used else "declined"
+            )
+            for letter, message in known.items()
+        },
+    )
