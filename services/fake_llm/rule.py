@@ -175,10 +175,8 @@ def _reception(one: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any
 def _backward(data: Mapping[str, Any]) -> dict[str, Any]:
     if "client" in data:
         return {"client": _client(data["client"], data.get("it_met", {}), data), **_credit(data)}
-    chosen, user = data["chosen"], data["user"]
-    out = {"user": _client(user, chosen, data), "chosen": _client(chosen, user, data)}
-    if "passed" in data:
-        out["passed"] = _client(data["passed"], {}, data)
+    met = {"user": data["chosen"], "chosen": data["user"], "passed": {}}
+    out = {name: _client(data[name], other, data) for name, other in met.items() if name in data}
     return {**out, **_credit(data)}
 
 
