@@ -27,11 +27,6 @@ from propagation.adapters.shared.background import BackgroundWork
 from propagation.model import LeaseLost, StoreBusy
 from propagation.ports import Clock, Lease
 
-FIRST_RETRY_SECONDS = 0.05
-RETRY_GROWTH = 1.2
-"""Doubled pauses, the driver's own, soon outlast the deadlock, and then `retry_seconds`."""
-RETRIED = "transactions_retried_total"
-INDEX_EXISTS = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
@@ -168,8 +163,9 @@ class Neo4jDatabase:
             connection_timeout=seconds,
             connection_acquisition_timeout=seconds,
             max_transaction_retry_time=self.settings.retry_seconds,
-            initial_retry_delay=FIRST_RETRY_SECONDS,
-            retry_delay_multiplier=RETRY_GROWTH,
+            initial_retry_delay=0.05,
+            # Doubled pauses, the driver's own, soon outlast the deadlock, and then `retry_seconds`.
+            retry_delay_multiplier=1.2,
             max_connection_pool_size=connections,
             notifications_min_severity="OFF",
         )
@@ -259,7 +255,7 @@ class Neo4jDatabase:
 
     def _note_retries(self, times: int, statement: str) -> None:
         """Count and log that a transaction was begun again: one line instead of the driver's."""
-        self.retries[RETRIED, statement] += times
+        self.retries["transactions_retried_total", statement] += times
         log.warning(
             "a transaction was begun again, as the graph server asked (a deadlock, for example)",
             extra={"times": times, "first_at": statement},
@@ -285,7 +281,8 @@ class Neo4jDatabase:
         try:
             await self._run(work, writing=True)
         except Neo4jError as error:
-            if error.code != INDEX_EXISTS:  # another process may have made it at the same time
+            # Another process may have made it at the same time.
+            if error.code != "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists":
                 raise
 
     async def execute(self, name: str, /, *leases: Lease, **parameters: object) -> None:

@@ -5,7 +5,6 @@ from propagation.adapters.neo4j.connection.database import Neo4jDatabase
 from propagation.model import SchemaTooNew, StoreCorrupt, StoreForeign, StoreUnsupported
 
 SUPPORTED = "5.26"
-INDEX_SECONDS = 300
 
 
 def schema_steps() -> dict[int, list[str]]:
@@ -50,7 +49,7 @@ async def open_database(database: Neo4jDatabase) -> None:
         return
     for text in texts:
         await database.define(text)
-    await database.rows("connection/await_indexes", seconds=INDEX_SECONDS)
+    await database.rows("connection/await_indexes", seconds=300)
     await database.write(
         lambda transaction: transaction.execute("connection/set_schema_version", schema=newest)
     )

@@ -67,11 +67,14 @@ async def enqueue_messages(transaction: Transaction, messages: Iterable[RouterVe
 
     The transaction is the one that changes them.
     """
-    rows = sorted(
-        [*_row(Collection.ROUTERS, sent.router, sent.round, sent.version), sent.round]
-        for sent in messages
+    await transaction.execute(
+        "index/outbox/add_changes",
+        rows=sorted(
+            [*_row(Collection.ROUTERS, sent.router, sent.round, sent.version), sent.round]
+            for sent in messages
+        ),
+        now=transaction.now(),
     )
-    await transaction.execute("index/outbox/add_changes", rows=rows, now=transaction.now())
 
 
 def _row(collection: Collection, key: int | str, round_: int, version: int) -> list[object]:

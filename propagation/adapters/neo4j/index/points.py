@@ -12,7 +12,6 @@ from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.ports import Point
 
 DESCRIPTION = "vector_index"
-POINTS_PER_READ = 5_000
 
 
 class Neo4jPoints(StorePart):
@@ -40,7 +39,7 @@ class Neo4jPoints(StorePart):
         points: list[Point] = []
         last = ""
         while rows := await self._database.table(
-            "index/points/load_points", shelf=shelf, after=last, limit=POINTS_PER_READ
+            "index/points/load_points", shelf=shelf, after=last, limit=5_000
         ):
             points += [
                 Point(
@@ -71,8 +70,9 @@ class Neo4jPoints(StorePart):
         await self._database.execute("index/points/store_points", shelf=shelf, rows=rows)
 
     async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None:
-        ids = sorted(_id(shelf, key) for key in keys)
-        await self._database.execute("index/points/delete_points", ids=ids)
+        await self._database.execute(
+            "index/points/delete_points", ids=sorted(_id(shelf, key) for key in keys)
+        )
 
 
 def _id(shelf: str, key: int | str) -> str:

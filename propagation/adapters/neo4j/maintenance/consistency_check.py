@@ -3,7 +3,6 @@
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.errors import REBUILD
 
-FINDINGS_PER_QUERY = 5
 QUERIES = {
     "maintenance/check/double_sequences": (
         "sequence {} belongs to an interaction and to another log entry"
@@ -58,7 +57,7 @@ async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
     """
     found: list[str] = []
     for name, text in QUERIES.items():
-        rows = await database.rows(name, limit=FINDINGS_PER_QUERY)
+        rows = await database.rows(name, limit=5)
         found.extend(text.format(*row) for row in rows)
     counts = await database.write(_count_log)
     return found + [

@@ -106,14 +106,11 @@ def text_of(row: Sequence[Any]) -> ClientText:
         )
         for id_, text, weight, author in zip(ids, texts, weights, authors, strict=True)
     )
-    memory = (
-        FilterMemory(rules=tuple(rule_of(rule) for rule in orjson.loads(rules)))
-        if rules
-        else FilterMemory()
-    )
     return ClientText(
         profile=Profile(ref=ref, version=version, next_id=next_id, lines=lines),
-        filter_memory=memory,
+        filter_memory=FilterMemory(
+            rules=tuple(rule_of(rule) for rule in orjson.loads(rules or "[]"))
+        ),
         watermark=watermark,
         dropped=dropped,
     )
