@@ -105,7 +105,7 @@ def compose(
         (interactions.cache, reasoning.drafting, vectors.texts, recommender.texts),
     )
 
-    # Learning, stage 2, withdrawal.
+    # Learning and stage 2.
     learner = Learner(
         store, numbers, embedder, leases, data, catalogue, (cold_start.take, memory.take)
     )
@@ -120,9 +120,6 @@ def compose(
         leases,
         cold_start.through,
         yield_to_calls,
-    )
-    withdrawer = Withdrawer(
-        store, embedder, numbers, learner, vectors, index_maintenance, settings.min_support, leases
     )
     return Engine(
         settings=settings,
@@ -151,7 +148,21 @@ def compose(
             Planner(store, reasoner, settings),
             Publisher(store, numbers, vectors, index_maintenance, learner, leases, exclusion),
         ),
-        forgetting=Forgetting(store, withdrawer, memory, exclusion),
+        forgetting=Forgetting(
+            store,
+            Withdrawer(
+                store,
+                embedder,
+                numbers,
+                learner,
+                vectors,
+                index_maintenance,
+                settings.min_support,
+                leases,
+            ),
+            memory,
+            exclusion,
+        ),
         retention=Retention(store),
         refused_texts=RefusedTexts(store, embedder, numbers),
         stage0=Stage0(

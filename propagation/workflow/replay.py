@@ -11,7 +11,6 @@ from itertools import islice
 from propagation.model import ClientChange, NewInteraction, RecordStatus
 from propagation.workflow.engine import Engine
 
-CLIENTS_A_COMMIT = 2_000
 STEP = 512
 
 
@@ -56,7 +55,7 @@ async def replay(
     waiting_clients, waiting_events = iter(clients), iter(events)
     engine.reasoning.lockstep = True
     try:
-        while some := list(islice(waiting_clients, CLIENTS_A_COMMIT)):
+        while some := list(islice(waiting_clients, 2_000)):
             await engine.upsert_clients(some)
             report.clients += len(some)
         report.rounds += await engine.drain()

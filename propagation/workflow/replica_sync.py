@@ -10,9 +10,6 @@ from propagation.ports import Embedder, GraphStore
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.views import ClientMemory
 
-LOG_PART = 10_000
-TEXTS_A_STEP = 2_000
-
 
 @dataclass
 class ReplicaSync:
@@ -64,14 +61,14 @@ class ReplicaSync:
         gaps = self.memory.pending_events.gaps(await self.store.recorded_through())
         for after, through in gaps:
             while after < through:
-                part = await self.store.read_log(after, min(LOG_PART, through - after))
+                part = await self.store.read_log(after, min(10_000, through - after))
                 self.memory.pending_events.add_log(after, part)
                 after = part.through
         return sum(through - after for after, through in gaps)
 
     async def _follow_texts(self) -> int:
         found = 0
-        while page := await self.store.texts_after(self._text, TEXTS_A_STEP):
+        while page := await self.store.texts_after(self._text, limit=2_000):
             newest = {written.ref: written.version for written in page}
             foreign = sorted(
                 ref for ref, version in newest.items() if not self.vectors.has_version(ref, version)

@@ -53,8 +53,13 @@ def warm_up() -> None:
     block = _learn(view, events)
     _evolve(view)
     _withdraw(view, events, block)
-    sketch = up_to_date(None, view.state, EMPTY_ROWS)
-    follow_recent(sketch.recent, view.state.recent, view.state.recent_at, 0, SIZE)
+    follow_recent(
+        up_to_date(None, view.state, EMPTY_ROWS).recent,
+        view.state.recent,
+        view.state.recent_at,
+        0,
+        SIZE,
+    )
     view.taste_weights([ref_of(ClientKind.USER, 0), ref_of(ClientKind.ITEM, 0)], count=2)
     cores = CorePool(1)
     CatalogueScorer(cores).read(

@@ -63,8 +63,6 @@ LEARN_LEASE = "learn"
 """Held by the process that learns."""
 ROUND_LEASE = "round"
 """Held by the process that runs a round, or publishes an evolution or a withdrawal."""
-RENEWALS = 3
-"""How often a lease is renewed in the time for which it stands."""
 DESCRIBE_LEASE = "describe"
 """Held by the process that describes new and changed clients."""
 WAIT_SECONDS = 30.0
@@ -90,8 +88,8 @@ class Leases:
 
     @property
     def renewal_seconds(self) -> float:
-        """Return the time between two renewals."""
-        return self.seconds / RENEWALS
+        """Return the time between two renewals, a third of that for which a lease stands."""
+        return self.seconds / 3
 
     async def acquire(self, name: str) -> Lease | None:
         """Take or renew a lease; None while another process holds it."""

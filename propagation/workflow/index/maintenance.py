@@ -27,8 +27,6 @@ from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, VectorSync
 from propagation.workflow.views import NumbersOwner
 
 REINDEX_LEASE, FIND_LEASE = "reindex", "index"
-START_WAIT_SECONDS = 60.0
-"""How long a start waits for another process that fills an index which was empty."""
 MIN_AGE_MS = 5_000
 """A younger change is most likely being written by the process that committed it."""
 log = logging.getLogger(__name__)
@@ -70,7 +68,8 @@ class IndexMaintenance:
         An index that does not answer is found later by `step`; the view is then filled from texts.
         """
         try:
-            await self._join(START_WAIT_SECONDS)
+            # Another process may be filling an index which was empty.
+            await self._join(wait_seconds=60.0)
             await self._fill_view()
         except (IndexUnavailable, LeaseHeld) as error:
             self._feed.stop(error)

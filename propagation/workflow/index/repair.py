@@ -185,9 +185,10 @@ class IndexRepair:
         """
         existing = sorted(set(self.vectors.routers).intersection(routers))
         versions = await self._current_versions(existing)
-        centres = self.numbers.view.state.taste.centres
         unwritten = [
-            Point(key=router, version=UNWRITTEN, vector=centres[router])
+            Point(
+                key=router, version=UNWRITTEN, vector=self.numbers.view.state.taste.centres[router]
+            )
             for router in existing
             if router not in versions
         ]

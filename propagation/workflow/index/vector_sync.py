@@ -30,7 +30,6 @@ from propagation.workflow.index.text_cache import (
 )
 from propagation.workflow.views import NumbersOwner, NumbersView
 
-VERSIONS_KEPT = 65_536
 CLIENTS_A_CALL = 2_000
 TEXTS_A_PART = 8
 ATTRIBUTE_VERSION = 1
@@ -58,7 +57,7 @@ class VectorSync:
         self.feed = OutboxFeed(store, index)
         self._numbers = numbers
         self._lines = LineVectors(embedder)
-        self._versions: LruCache[int, int] = LruCache(VERSIONS_KEPT)
+        self._versions: LruCache[int, int] = LruCache(65_536)
         self.texts = indexed_text_cache(store)
         self.canonical = CanonicalNames(store)
 

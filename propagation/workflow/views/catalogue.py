@@ -17,15 +17,13 @@ from propagation.model import (
 )
 from propagation.ports import ClientStore
 
-ITEMS_A_READ = 10_000
-CACHED_LABELS = 1 << 16
 Label = tuple[str, str]
 
 
 async def scan_items(store: ClientStore) -> AsyncIterator[Sequence[Client]]:
     """Read every item of the store, by ref, some at a time."""
     after = -1
-    while items := await store.scan_clients(ClientKind.ITEM, after, ITEMS_A_READ):
+    while items := await store.scan_clients(ClientKind.ITEM, after, 10_000):
         yield items
         after = items[-1].ref
 
@@ -147,7 +145,7 @@ class Catalogue:
         return np.unique(np.concatenate(lists)) if lists else np.empty(0, np.int64)
 
 
-@lru_cache(maxsize=CACHED_LABELS)
+@lru_cache(maxsize=1 << 16)
 def _label(kind: str, name: str) -> Label:
     return kind, normalize_name(name)
 

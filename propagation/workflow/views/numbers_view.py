@@ -365,10 +365,9 @@ class NumbersView:
         routers, values = softmax_largest(
             logits, min(count, len(state.taste.centres)), ref, state.seed
         )
-        order = np.argsort(-values, kind="stable")
         return [
             (int(routers[place]), float(values[place]))
-            for place in order
+            for place in np.argsort(-values, kind="stable")
             if not is_retired[routers[place]]
         ]
 
