@@ -90,8 +90,14 @@ class FakeLLM:
 
     def statistics(self) -> dict[str, Any]:
         """Return what GET /seen answers."""
-        shown = ("calls", "faults", "prompt_tokens", "completion_tokens", "most_at_once", "seconds")
-        return {name: getattr(self.seen, name) for name in shown}
+        return {
+            "calls": self.seen.calls,
+            "faults": self.seen.faults,
+            "prompt_tokens": self.seen.prompt_tokens,
+            "completion_tokens": self.seen.completion_tokens,
+            "most_at_once": self.seen.most_at_once,
+            "seconds": self.seen.seconds,
+        }
 
     def observe(self, messages: Sequence[Mapping[str, Any]], answer: object) -> None:
         """Take in a prompt and its answer.

@@ -103,5 +103,8 @@ def _names(
 
 
 def _keywords(text: str) -> list[str]:
-    words = map(normalize_name, WORD.findall(text))
-    return [word for word in words if word not in COMMON and len(word) <= KEYWORD_MAX_CHARS]
+    return [
+        word
+        for word in map(normalize_name, WORD.findall(text))
+        if word not in COMMON and len(word) <= KEYWORD_MAX_CHARS
+    ]
