@@ -33,6 +33,11 @@ async def test_it_reads_what_it_wrote(client):
         left = {f"i{one}" for one in range(n + 1, 6)}
         assert {item.item_id for item in answer.recommendations} == left
     profile = await client.profile(item_key("i1"), min_sequence=client.written_through)
+    assert profile.reflects.applied_through >= client.written_through
+    async with asyncio.timeout(30):
+        while profile.reflects.reasoned_through < client.written_through:
+            await asyncio.sleep(0.05)
+            profile = await client.profile(item_key("i1"))
     assert profile.profile.lines
     await client.similar(item_key("i1"), limit=3)
 
