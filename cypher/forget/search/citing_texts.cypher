@@ -1,6 +1,6 @@
 // name: forget/search/citing_texts
-// purpose: the versions of texts that searches cover and that cite one of the sequences or messages, or hold a word: ref, version, whether it is the current one. A search is of one client, from `first` or from what was written at one of `at`, whichever is earlier; a text that cites a message needs one of `names` (null: none). `words` is the place of its words: as written, as JSON writes them, in lower case for texts that cite a message; `evidence` is the sequences as rules write them
-// parameters: searches, words, sequences, evidence, messages
+// purpose: the versions of texts that searches cover and that cite one of the sequences or messages, or hold a word: as reason/texts/current_texts returns them, and whether it is the current one. A search is of one client, from `first` or from what was written at one of `at`, whichever is earlier. `evidence` is the sequences as rules write them; `escaped` is the words as JSON writes them. `lost` has, by message, the attributes (null: any) and words (in lower case) of which a line that cites it needs one
+// parameters: searches, sequences, evidence, words, escaped, messages, lost, rule_routers, rule_words
 UNWIND $searches AS search
 CALL (search) {
   UNWIND search.at AS sequence
@@ -10,18 +10,25 @@ CALL (search) {
   WHERE w.sequence = at AND w.ref = search.ref
   RETURN min(w.version) AS written
 }
-WITH search, $words[search.words] AS words, CASE WHEN written < search.first OR search.first IS NULL THEN written ELSE search.first END AS first
+WITH search, CASE WHEN written < search.first OR search.first IS NULL THEN written ELSE search.first END AS first
 MATCH (p:ProfileVersion)
 WHERE p.ref = search.ref AND p.version >= first
   AND (search.all
     OR any(sequence IN p.source_sequences WHERE sequence IN $sequences)
-    OR p.rules IS NOT NULL AND any(token IN split(p.rules, [',', '[', ']']) WHERE token IN $evidence)
-    OR any(word IN words.written WHERE any(text IN p.line_texts WHERE text CONTAINS word) OR any(name IN p.attributes WHERE name CONTAINS word))
-    OR any(word IN words.escaped WHERE p.rules CONTAINS word)
+    OR size($evidence) > 0 AND p.rules IS NOT NULL AND any(token IN split(p.rules, [',', '[', ']']) WHERE token IN $evidence)
+    OR any(word IN $words WHERE any(text IN p.line_texts WHERE text CONTAINS word) OR any(name IN p.attributes WHERE name CONTAINS word))
+    OR any(word IN $escaped WHERE p.rules CONTAINS word)
     OR any(place IN range(0, size(p.source_routers) - 1)
-           WHERE p.source_routers[place] * 4294967296 + p.source_versions[place] IN $messages)
-      AND (search.names IS NULL
-        OR any(name IN p.attributes WHERE name IN search.names)
-        OR any(word IN words.lower WHERE any(text IN p.line_texts WHERE replace(toLower(text), 'ß', 'ss') CONTAINS word)
-          OR replace(toLower(p.rules), 'ß', 'ss') CONTAINS word)))
-RETURN collect([p.ref, p.version, EXISTS { MATCH (c:Client {ref: p.ref}) WHERE c.version = p.version }])
+           WHERE p.source_routers[place] * 4294967296 + p.source_versions[place] IN $messages
+             AND any(lost IN [$lost[toString(p.source_routers[place] * 4294967296 + p.source_versions[place])]]
+               WHERE lost.names IS NULL
+                 OR any(at IN range(0, size(p.attribute_lines) - 1) WHERE p.attribute_lines[at] = p.source_lines[place] AND p.attributes[at] IN lost.names)
+                 OR any(at IN range(0, size(p.line_ids) - 1) WHERE p.line_ids[at] = p.source_lines[place]
+                      AND any(word IN lost.words WHERE replace(toLower(p.line_texts[at]), 'ß', 'ss') CONTAINS word))))
+    OR any(router IN p.rule_routers WHERE router IN $rule_routers)
+      AND any(rule IN split(p.rules, '{"router":')
+              WHERE any(router IN $rule_routers WHERE rule STARTS WITH router + ',')
+                AND any(word IN $rule_words WHERE replace(toLower(rule), 'ß', 'ss') CONTAINS word)))
+RETURN collect([p.ref, p.version, p.next_id, p.watermark, p.dropped, p.line_ids, p.line_texts, p.line_weights, p.line_authors,
+  p.attribute_lines, p.attributes, p.source_lines, p.source_sequences, p.source_routers, p.source_versions, p.rules,
+  EXISTS { MATCH (c:Client {ref: p.ref}) WHERE c.version = p.version }])

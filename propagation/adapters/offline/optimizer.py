@@ -108,7 +108,8 @@ def learn_router_rules(
         fits = bool(chosen.intersection(line.attributes))
         if fits == bool(reward):
             new = FilterRule(router=message.router, factor=1.0, text="")
-            about = f"what the {message.name} community passes on"
+            # By its number: the name may change, and may have to go.
+            about = f"what the community of router {message.router} passes on"
             rules.append(_change_rule(work, party, new, RAISE if fits else LOWER, about))
     return rules
 

@@ -33,6 +33,11 @@ def ascii_word(name: str) -> str:
     return max((part for part in name.split() if part.isascii()), key=len, default="")
 
 
+def lower_words(words: Iterable[str]) -> list[str]:
+    """Return words that every database finds in lower-case text, each once."""
+    return sorted({ascii_word(word.casefold()) for word in words})
+
+
 def says(texts: Iterable[str], name: str) -> bool:
     """Return whether one of the texts holds the name."""
     return any(name in " ".join(normalize_name(part) for part in text.split()) for text in texts)

@@ -40,9 +40,10 @@ class ErasureStore(Protocol):
     async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
         """Find stored versions of texts that cite what a search names.
 
-        A version matches if it cites one of the sequences; if it cites one of the messages in a
-        line with one of its attributes; or if it holds one of the words as it is written (in
-        either case of letters where it cites one of the messages). Others may be returned too.
+        A version matches if it cites one of the sequences; if a line that cites one of the
+        messages has one of its attributes, or holds one of the words for messages; if a rule on
+        one of the routers holds one of the words for rules; or if it holds one of the other words.
+        Others may be returned too.
 
         Returns:
             Each version once, by ref, then version.

@@ -29,7 +29,6 @@ from propagation.workflow.forget.message_change_finder import (
     redact_reasons,
 )
 from propagation.workflow.forget.redaction import (
-    Key,
     LostNames,
     Redaction,
     Removal,
@@ -94,7 +93,7 @@ class TextChangeFinder(MessageChangeFinder):
         async with background_task(
             self._rule_searches(changes.renamed_routers, lost_words)
         ) as of_rules:
-            searches = await self._reader_searches(lost, lost_words | removal.quotes)
+            searches = await self._reader_searches(removal, lost_words)
             if unheld:
                 searches += self._searches(removal.words)
             if searches:
@@ -128,15 +127,23 @@ class TextChangeFinder(MessageChangeFinder):
         return searches
 
     async def _reader_searches(
-        self, lost: Mapping[Key, LostNames], words: frozenset[str]
+        self, removal: Removal, lost_words: frozenset[str]
     ) -> list[CitationSearch]:
         """Return searches of the texts that may cite a changed message.
 
         These are texts of clients that merged the message, from that version on.
         """
+        lost = removal.messages
         merges = await self.store.merges_of_messages(sorted(lost)) if lost else ()
+        routers = frozenset(router for router, _ in lost)
         citations = {
-            key: Citations(messages={key: None if one.emptied else one.names}, words=words)
+            key: Citations(
+                messages={key: None if one.emptied else one.names},
+                words=removal.words.search_words,
+                message_words=removal.words.search_words | one.names | removal.quotes,
+                rule_routers=routers,
+                rule_words=lost_words,
+            )
             for key, one in lost.items()
         }
         return [
@@ -157,7 +164,7 @@ class TextChangeFinder(MessageChangeFinder):
         """
         if not (routers and names):
             return []
-        citations = Citations(words=names)
+        citations = Citations(rule_routers=frozenset(routers), rule_words=names)
         refs = await self.store.clients_with_rules(sorted(routers))
         return [CitationSearch(ref, citations) for ref in refs]
 

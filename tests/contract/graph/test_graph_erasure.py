@@ -15,6 +15,8 @@ from propagation.model import (
     EvolutionChange,
     EvolutionKind,
     EvolutionRun,
+    FilterMemory,
+    FilterRule,
     IntegratedAttribute,
     LeaseLost,
     MessageMerge,
@@ -268,7 +270,7 @@ async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_howev
 
     async def found(names, *words):
         trail = CitationSearch(
-            BOB, Citations(messages={(3, 1): names}, words=frozenset(words)), from_version=2
+            BOB, Citations(messages={(3, 1): names}, message_words=frozenset(words)), from_version=2
         )
         return {
             (one.text.profile.version, one.current)
@@ -281,6 +283,29 @@ async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_howev
         (frozenset({"blues"}), ("opera nights",)),
     ):
         assert (2, False) in await found(names, *words)
+    assert await found(frozenset({"blues"}), "moved") == set()  # no line with it cites the message
+
+
+async def test_a_rule_on_a_router_is_found_by_a_word_however_it_is_written(store):
+    sequences = await lived(store)
+    rules = (
+        FilterRule(2.0, 'Trust the OPERA },{"router":3, lovers', router=5),
+        FilterRule(0.5, "Doubt the jazz lovers", attribute="jazz"),
+    )
+    ruled = replace(text(BOB, 2, "folk"), filter_memory=FilterMemory(rules=rules))
+    await store.commit_texts([ruled, text(BOB, 3, "moved on")], [], sequences[1])
+
+    async def found(router, word):
+        citations = Citations(rule_routers=frozenset({router}), rule_words=frozenset({word}))
+        return [
+            one.text.profile.version
+            for one in await store.find_citing_texts([CitationSearch(BOB, citations)])
+        ]
+
+    assert await found(5, "opera") == [2]
+    assert await found(5, "lovers") == [2]
+    for router, word in ((3, "opera"), (3, "lovers"), (5, "jazz"), (5, "folk"), (5, "doubt")):
+        assert await found(router, word) == [], (router, word)
 
 
 async def test_later_messages_that_stand_for_a_lost_attribute_are_affected(store):

@@ -7,10 +7,10 @@ from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of, write_marked_rows
 from propagation.adapters.neo4j.forget.withdrawal import withdraw
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.adapters.neo4j.reason.texts import stored_texts
+from propagation.adapters.neo4j.reason.texts import read_pages, text_of
 from propagation.adapters.neo4j.record.record import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
-from propagation.adapters.shared.erasure import ascii_word, says
+from propagation.adapters.shared.erasure import ascii_word, lower_words, says
 from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.reason_rows import interaction_of
 from propagation.graph_rules.withdrawal_order import counted_attributes
@@ -34,7 +34,7 @@ from propagation.model import (
 from propagation.ports import Lease
 from propagation.reception.message_buffer import MessageKey
 
-SEARCHES_PER_READ = 500
+SEARCHES_PER_READ = 25
 CLIENTS_PER_READ, VERSIONS_PER_READ = 10_000, 10_000
 
 
@@ -82,17 +82,18 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         return await learned_weights_of(self._database, sequences)
 
     async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
-        current: dict[MessageKey, bool] = {}
         asked, shared = _search_rows(searches)
-        for start in range(0, len(asked), SEARCHES_PER_READ):
-            for ref, version, is_current in await self._database.table(
-                "forget/search/citing_texts",
-                searches=asked[start : start + SEARCHES_PER_READ],
-                **shared,
-            ):
-                current[ref, version] = is_current
-        texts = await stored_texts(self._database, current)
-        return [StoredText(text, current[key]) for key, text in sorted(texts.items())]
+
+        async def read(
+            rows: Sequence[dict[str, object]],
+        ) -> dict[MessageKey, StoredText]:
+            found = await self._database.table(
+                "forget/search/citing_texts", searches=rows, **shared
+            )
+            return {(row[0], row[1]): StoredText(text_of(row), current) for *row, current in found}
+
+        texts = await read_pages(read, asked, SEARCHES_PER_READ)
+        return [texts[key] for key in sorted(texts)]
 
     async def names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
         used: set[str] = set()
@@ -239,44 +240,35 @@ def _search_rows(
     by_client: dict[int, list[CitationSearch]] = defaultdict(list)
     for search in searches:
         by_client[search.ref].append(search)
-    places: dict[frozenset[str], int] = {}
-    rows = [_search_row(ref, mine, places) for ref, mine in by_client.items()]
-    distinct = {id(one.citations): one.citations or Citations() for one in searches}.values()
-    sequences = sorted(frozenset[int]().union(*(one.sequences for one in distinct)))
-    return rows, {
+    distinct = list({id(one.citations): one.citations or Citations() for one in searches}.values())
+    sequences = sorted({sequence for one in distinct for sequence in one.sequences})
+    words = {word for one in distinct for word in one.words}
+    lost = {
+        str((router << 32) + version): {
+            "names": None if names is None else sorted(names),
+            "words": lower_words(one.message_words),
+        }
+        for one in distinct
+        for (router, version), names in one.messages.items()
+    }
+    return [_search_row(ref, mine) for ref, mine in by_client.items()], {
         "sequences": sequences,
         "evidence": list(map(str, sequences)),
-        "messages": sorted(
-            {(router << 32) + version for one in distinct for router, version in one.messages}
-        ),
-        "words": [
-            {
-                "written": sorted(words),
-                "escaped": escape_words(words),
-                "lower": sorted({ascii_word(word.casefold()) for word in words}),
-            }
-            for words in places
-        ],
+        "words": sorted(words),
+        "escaped": escape_words(words),
+        "messages": list(map(int, lost)),
+        "lost": lost,
+        "rule_routers": sorted({router for one in distinct for router in one.rule_routers}),
+        "rule_words": lower_words(word for one in distinct for word in one.rule_words),
     }
 
 
-def _search_row(
-    ref: int, searches: Sequence[CitationSearch], places: dict[frozenset[str], int]
-) -> dict[str, object]:
-    """Convert the searches of a client to one.
-
-    Args:
-        places: Places of the sets of words; a new set gets the next one.
-    """
-    citations = [one.citations or Citations() for one in searches]
-    names = [some for one in citations for some in one.messages.values()]
-    words = frozenset[str]().union(*{id(one.words): one.words for one in citations}.values())
+def _search_row(ref: int, searches: Sequence[CitationSearch]) -> dict[str, object]:
+    """Convert the searches of a client to one."""
     begins = [one.from_version or 0 for one in searches if one.at_sequence is None]
     return {
         "ref": ref,
         "at": sorted({one.at_sequence for one in searches if one.at_sequence is not None}),
         "first": min(begins, default=None),
         "all": any(one.citations is None for one in searches),
-        "names": None if None in names else sorted(frozenset[str]().union(*filter(None, names))),
-        "words": places.setdefault(words, len(places)),
     }

@@ -27,6 +27,8 @@ from propagation.model import (
 from propagation.ports import VersionClash
 
 Key = TypeVar("Key")
+Wanted = TypeVar("Wanted")
+Found = TypeVar("Found")
 NONE = -1
 """Stands for None in lists of numbers, which have no gaps on the server."""
 
@@ -246,7 +248,7 @@ async def create_gradients(
 
 async def current_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
     """Read the current text of each client that has one."""
-    return await _read_pages(partial(_newest, database), sorted(set(refs)))
+    return await read_pages(partial(_newest, database), sorted(set(refs)), TEXTS_PER_READ)
 
 
 async def stored_texts(
@@ -258,21 +260,23 @@ async def stored_texts(
         rows = await database.table("reason/texts/texts_of_versions", keys=list(map(list, keys)))
         return {(row[0], row[1]): text_of(row) for row in rows}
 
-    return await _read_pages(read, sorted(set(versions)))
+    return await read_pages(read, sorted(set(versions)), TEXTS_PER_READ)
 
 
-async def _read_pages(
-    read: Callable[[Sequence[Key]], Awaitable[dict[Key, ClientText]]], keys: Sequence[Key]
-) -> dict[Key, ClientText]:
+async def read_pages(
+    read: Callable[[Sequence[Wanted]], Awaitable[dict[Key, Found]]],
+    wanted: Sequence[Wanted],
+    size: int,
+) -> dict[Key, Found]:
     """Read pages concurrently: the server reads one while this process converts another."""
-    found: dict[Key, ClientText] = {}
+    found: dict[Key, Found] = {}
     semaphore = asyncio.Semaphore(CONCURRENT_READS)
 
     async def read_page(start: int) -> None:
         async with semaphore:
-            found.update(await read(keys[start : start + TEXTS_PER_READ]))
+            found.update(await read(wanted[start : start + size]))
 
-    await asyncio.gather(*(read_page(n) for n in range(0, len(keys), TEXTS_PER_READ)))
+    await asyncio.gather(*(read_page(start) for start in range(0, len(wanted), size)))
     return found
 
 

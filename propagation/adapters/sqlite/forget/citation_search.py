@@ -9,14 +9,14 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import orjson
 
 from propagation.adapters.shared.erasure import ascii_word, says
 from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.sqlite.connection import one
-from propagation.adapters.sqlite.reason.text_bodies import BodyReader, plain_body
+from propagation.adapters.sqlite.reason.text_bodies import RULE, BodyReader, plain_body
 from propagation.model import Citations, CitationSearch, ClientText, Profile, StoredText
 
 VERSIONS_A_READ = 10_000
@@ -42,39 +42,40 @@ class Needles:
     """Byte strings that a body's JSON holds if it cites certain things.
 
     These are numbers of sources or evidence, words, messages with an attribute (of None: with any)
-    or with a word in either case; None finds every body. A body may hold one without citing.
+    or with a word in either case, and routers of rules with a word in either case; None finds every
+    body. A body may hold one without citing.
     """
 
     numbers: frozenset[bytes]
     words: tuple[bytes, ...]
-    folded: tuple[bytes, ...]
-    messages: Mapping[bytes, frozenset[bytes] | None]
+    messages: Mapping[bytes, frozenset[bytes] | None] = field(default_factory=dict)
+    message_words: tuple[bytes, ...] = ()
+    rule_routers: frozenset[bytes] = frozenset()
+    rule_words: tuple[bytes, ...] = ()
 
     @classmethod
     def of(cls, citings: Iterable[Citations | None]) -> "Needles":
-        numbers, messages = set[int](), dict[bytes, frozenset[bytes] | None]()
-        shared = {}
-        for citing in citings:
-            if citing is None:
-                return cls(frozenset(), (b"",), (), {})
-            numbers |= citing.sequences
+        distinct = list({id(one): one for one in citings}.values())
+        known = [one for one in distinct if one is not None]
+        if len(known) < len(distinct):
+            return cls(frozenset(), (b"",))
+        messages = dict[bytes, frozenset[bytes] | None]()
+        for citing in known:
             for key, names in citing.messages.items():
-                cited, wanted = (
-                    b"[null,%d,%d]" % key,
-                    messages.get(b"[null,%d,%d]" % key, frozenset()),
-                )
+                cited = b"[null,%d,%d]" % key
+                wanted = messages.get(cited, frozenset())
                 messages[cited] = (
                     None
                     if names is None or wanted is None
                     else wanted.union(map(orjson.dumps, names))
                 )
-            shared[id(citing.words)] = citing.words
-        words = [word.encode() for word in escape_words(frozenset[str]().union(*shared.values()))]
         return cls(
-            frozenset(b"%d" % number for number in numbers),
-            tuple(words),
-            tuple(word.decode().casefold().encode() for word in words),
+            frozenset(b"%d" % number for one in known for number in one.sequences),
+            _encoded(one.words for one in known),
             messages,
+            _encoded((one.message_words for one in known), folded=True),
+            frozenset(b"%d" % router for one in known for router in one.rule_routers),
+            _encoded((one.rule_words for one in known), folded=True),
         )
 
     def messages_in(self, plain: bytes) -> Collection[bytes]:
@@ -99,13 +100,25 @@ class Needles:
             names = self.messages[key]
             if names is None or any(map(plain.__contains__, names)):
                 return True
-        if messages and any(map(_fold(plain).__contains__, self.folded)):
+        lines, *rules = plain.split(RULE) if messages or self.rule_routers else [plain]
+        if messages and any(map(_fold(lines).__contains__, self.message_words)):
             return True
+        for rule in rules:
+            if rule.partition(b",")[0] in self.rule_routers and any(
+                map(_fold(rule).__contains__, self.rule_words)
+            ):
+                return True
         if not self.numbers or (
             len(self.numbers) <= FEW and not any(map(plain.__contains__, self.numbers))
         ):
             return False
         return not self.numbers.isdisjoint(NUMBER.findall(plain))
+
+
+def _encoded(sets: Iterable[frozenset[str]], *, folded: bool = False) -> tuple[bytes, ...]:
+    """Return the words of all sets as JSON writes them."""
+    words = escape_words(frozenset[str]().union(*sets))
+    return tuple((word.casefold() if folded else word).encode() for word in words)
 
 
 def _fold(plain: bytes) -> bytes:

@@ -21,6 +21,8 @@ from propagation.adapters.shared.reason_rows import rule_of, rule_row
 from propagation.model import Author, FilterMemory, FilterRule, Line, Source
 
 ZSTD_LEVEL = 3
+RULE = b'{"router":'
+"""The beginning of a rule; no text holds it, as quotes in texts are escaped."""
 
 
 def body_of(lines: Sequence[Line], rules: Sequence[FilterRule], *version: int) -> bytes:

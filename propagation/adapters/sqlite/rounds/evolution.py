@@ -15,7 +15,6 @@ from propagation.adapters.sqlite.rounds.rounds import publish
 from propagation.model import EntryKind, EvolutionRun, LineageStep, RouterMaps
 from propagation.ports import Lease, Publication
 
-RULE = re.compile(rb'"router":(\d+)')
 CURRENT = (
     "SELECT v.ref, v.body FROM client c CROSS JOIN profile_version v ON v.ref = c.ref AND "
     "v.version ="
@@ -23,6 +22,7 @@ CURRENT = (
     "BY c.ref LIMIT ?"
 )
 CLIENTS_A_READ = 2_000
+RULE = re.compile(rb'"router":(\d+)')
 
 
 class SqliteEvolution(SqliteCheckpoints):
