@@ -1,6 +1,6 @@
 // name: forget/search/citing_texts
 // purpose: the versions of texts that searches cover and that cite one of the sequences or messages, or hold a word: as reason/texts/current_texts returns them, and whether it is the current one. A search is of one client, from `first` or from what was written at one of `at`, whichever is earlier. `evidence` is the sequences as rules write them; `escaped` is the words as JSON writes them. `lost` has, by message, the attributes (null: any) and words (in lower case) of which a line that cites it needs one
-// parameters: searches, sequences, evidence, words, escaped, messages, lost, rule_routers, rule_words
+// parameters: searches, sequences, evidence, words, escaped, message_routers, messages, lost, rule_routers, rule_words
 UNWIND $searches AS search
 CALL (search) {
   UNWIND search.at AS sequence
@@ -13,22 +13,27 @@ CALL (search) {
 WITH search, CASE WHEN written < search.first OR search.first IS NULL THEN written ELSE search.first END AS first
 MATCH (p:ProfileVersion)
 WHERE p.ref = search.ref AND p.version >= first
-  AND (search.all
-    OR any(sequence IN p.source_sequences WHERE sequence IN $sequences)
-    OR size($evidence) > 0 AND p.rules IS NOT NULL AND any(token IN split(p.rules, [',', '[', ']']) WHERE token IN $evidence)
-    OR any(word IN $words WHERE any(text IN p.line_texts WHERE text CONTAINS word) OR any(name IN p.attributes WHERE name CONTAINS word))
-    OR any(word IN $escaped WHERE p.rules CONTAINS word)
-    OR any(place IN range(0, size(p.source_routers) - 1)
-           WHERE p.source_routers[place] * 4294967296 + p.source_versions[place] IN $messages
-             AND any(lost IN [$lost[toString(p.source_routers[place] * 4294967296 + p.source_versions[place])]]
-               WHERE lost.names IS NULL
-                 OR any(at IN range(0, size(p.attribute_lines) - 1) WHERE p.attribute_lines[at] = p.source_lines[place] AND p.attributes[at] IN lost.names)
-                 OR any(at IN range(0, size(p.line_ids) - 1) WHERE p.line_ids[at] = p.source_lines[place]
-                      AND any(word IN lost.words WHERE replace(toLower(p.line_texts[at]), 'ß', 'ss') CONTAINS word))))
-    OR any(router IN p.rule_routers WHERE router IN $rule_routers)
-      AND any(rule IN split(p.rules, '{"router":')
-              WHERE any(router IN $rule_routers WHERE rule STARTS WITH router + ',')
-                AND any(word IN $rule_words WHERE replace(toLower(rule), 'ß', 'ss') CONTAINS word)))
+// Lists have names: the server would read a property again for each place of a list.
+WITH search, p, p.source_routers AS routers, p.source_versions AS versions
+WITH search, p, CASE WHEN any(router IN routers WHERE router IN $message_routers)
+  THEN [place IN range(0, size(routers) - 1) WHERE routers[place] * 4294967296 + versions[place] IN $messages
+    | [p.source_lines[place], $lost[toString(routers[place] * 4294967296 + versions[place])]]]
+  ELSE [] END AS cited
+WITH search, p, cited, CASE cited WHEN [] THEN [] ELSE p.attribute_lines END AS attribute_lines, CASE cited WHEN [] THEN [] ELSE p.attributes END AS attributes
+WHERE search.all
+  OR any(sequence IN p.source_sequences WHERE sequence IN $sequences)
+  OR any(one IN cited
+         WHERE one[1].names IS NULL
+           OR any(at IN range(0, size(attribute_lines) - 1) WHERE attribute_lines[at] = one[0] AND attributes[at] IN one[1].names)
+           OR any(at IN range(0, size(p.line_ids) - 1) WHERE p.line_ids[at] = one[0]
+                AND any(word IN one[1].words WHERE replace(toLower(p.line_texts[at]), 'ß', 'ss') CONTAINS word)))
+  OR size($evidence) > 0 AND p.rules IS NOT NULL AND any(token IN split(p.rules, [',', '[', ']']) WHERE token IN $evidence)
+  OR any(word IN $words WHERE any(text IN p.line_texts WHERE text CONTAINS word) OR any(name IN p.attributes WHERE name CONTAINS word))
+  OR any(word IN $escaped WHERE p.rules CONTAINS word)
+  OR any(router IN p.rule_routers WHERE router IN $rule_routers)
+    AND any(rule IN split(p.rules, '{"router":')
+            WHERE any(router IN $rule_routers WHERE rule STARTS WITH router + ',')
+              AND any(word IN $rule_words WHERE replace(toLower(rule), 'ß', 'ss') CONTAINS word))
 RETURN collect([p.ref, p.version, p.next_id, p.watermark, p.dropped, p.line_ids, p.line_texts, p.line_weights, p.line_authors,
   p.attribute_lines, p.attributes, p.source_lines, p.source_sequences, p.source_routers, p.source_versions, p.rules,
   EXISTS { MATCH (c:Client {ref: p.ref}) WHERE c.version = p.version }])

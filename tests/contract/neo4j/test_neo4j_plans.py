@@ -47,7 +47,7 @@ def faults(server):
     """What is wrong with each statement's plan on the database as it is."""
     found = []
     asked = [
-        (name, header(name).get("scans", ""), one.text)
+        (name, header(name).get("scans", ""), one.sent)
         for name, one in load_statements().items()
         if not name.startswith(NOT_EXPLAINED)
     ]
@@ -81,7 +81,7 @@ async def test_what_was_current_is_one_step_into_the_index_not_a_sort_of_all_tha
     store, tmp_path
 ):
     statements = load_statements()
-    plans = server_for(tmp_path).plans([statements[name].text for name in ONE_BY_THE_INDEX])
+    plans = server_for(tmp_path).plans([statements[name].sent for name in ONE_BY_THE_INDEX])
     for name, plan in zip(ONE_BY_THE_INDEX, plans, strict=True):
         found = list(above_seeks(plan))
         assert found, name

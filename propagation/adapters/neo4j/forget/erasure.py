@@ -256,6 +256,7 @@ def _search_rows(
         "evidence": list(map(str, sequences)),
         "words": sorted(words),
         "escaped": escape_words(words),
+        "message_routers": sorted({router for one in distinct for router, _ in one.messages}),
         "messages": list(map(int, lost)),
         "lost": lost,
         "rule_routers": sorted({router for one in distinct for router in one.rule_routers}),

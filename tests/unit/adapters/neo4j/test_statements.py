@@ -42,7 +42,7 @@ def test_a_statement_is_sent_without_its_header():
 
 def test_other_parameters_than_declared_are_not_sent():
     database = Neo4jDatabase(Neo4jSettings(), {"a/b": parse_statement(GOOD)})
-    assert "$ref" in database.query("a/b", {"ref": 1, "now": 2})
+    assert "$parameters.ref" in database.query("a/b", {"ref": 1, "now": 2})
     for given in ({"ref": 1}, {"ref": 1, "now": 2, "limit": 3}):
         with pytest.raises(TypeError, match="a/b takes"):
             database.query("a/b", given)
