@@ -50,7 +50,7 @@ async def test_a_right_prediction_confirms_the_router_that_spoke_of_the_choice()
     one = party(user(), line(1, "jazz"), heard(2, 3, "jazz"), messages=(message(3, "jazz"),))
     [rule] = (await after(one, party(item()), reward=1)).filter_memory.rules
     assert (rule.router, rule.factor, rule.evidence, rule.age) == (3, 1.25, (50,), 50)
-    assert rule.text.startswith("Welcome what the soul and funk")
+    assert rule.text.startswith("Welcome what the community of router 3")
 
 
 async def test_a_wrong_prediction_doubts_the_router_that_spoke_of_something_else():
