@@ -292,13 +292,12 @@ def _draws(
             for user, item in items.items()
             if user in fixed
         ]
-    return draws | {
-        f"seed {seed}": [
+    for seed in seeds:
+        draws[f"seed {seed}"] = [
             Target(user, item, _draw(f"{seed} {user}", catalogue, had[user]))
             for user, item in items.items()
         ]
-        for seed in seeds
-    }
+    return draws
 
 
 def _draw(seed: str, catalogue: Sequence[str], had: set[str]) -> list[str]:
