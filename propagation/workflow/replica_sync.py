@@ -38,11 +38,10 @@ class ReplicaSync:
         Returns:
             How many there were.
         """
-        return (
-            await self._follow_log()
-            + await self._follow_texts()
-            + await self.vectors.canonical.refresh()
-        )
+        followed = await self._follow_log() + await self._follow_texts()
+        if await self.vectors.canonical.refresh():
+            followed += 1
+        return followed
 
     def note_embedder(self) -> None:
         """Note that the view's profiles were all embedded with the present embedder."""

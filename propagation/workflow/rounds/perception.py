@@ -5,7 +5,7 @@ Attributes of changed clients are extracted (eq. 1), then each goes to a router 
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from propagation.model import Attribute
@@ -74,13 +74,13 @@ class AttributePerception:
         before = await self.store.client_attributes(clients)
         arrived = await asyncio.to_thread(_arrivals, texts, before, after, canonical)
         known = await self._load(
-            set[str]().union(*before.values(), *(text.attributes for text in texts.values()))
+            _names(before.values()) | _names(text.attributes for text in texts.values())
         )
         unseen = await asyncio.to_thread(_unseen_names, arrived, known)
         mapped = await self._map_to_canonical(unseen)
         names = {**canonical, **mapped}
         now = await asyncio.to_thread(_canonical_attributes, texts, names)
-        known |= await self._load({*names.values()} & set[str]().union(*now.values()))
+        known |= await self._load({*names.values()} & _names(now.values()))
         recounted = await asyncio.to_thread(recount_holders, known, before, now)
         new = [name for name in unseen if name not in mapped]
         least = self.settings.min_support
@@ -272,6 +272,10 @@ def _sequences_of(text: IndexedText, name: str, names: Mapping[str, str]) -> lis
     """Return the newest sequence of a canonical attribute in a text; none if it is not there."""
     found = [newest for raw, newest in text.attributes.items() if names.get(raw, raw) == name]
     return [max(found)] if found else []
+
+
+def _names(groups: Iterable[Iterable[str]]) -> set[str]:
+    return {name for names in groups for name in names}
 
 
 def _unseen_names(
