@@ -1,6 +1,7 @@
 """JSON objects in the text of a model's answer."""
 
 import json
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -153,7 +154,7 @@ def clean(value: Any, depth: int = 0) -> Any:
     if isinstance(value, dict):
         return {UNUSABLE.sub(" ", str(name)): clean(one, depth + 1) for name, one in value.items()}
     if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
-        return float("inf")
+        return math.inf
     return value
 
 

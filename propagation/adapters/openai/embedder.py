@@ -50,7 +50,7 @@ class OpenAIEmbedder(EndpointAdapter):
             ReasonerGaveUp: The server embeds nothing at all.
             IncompatibleSettings: The vectors have another length than the settings say.
         """
-        # a lone surrogate is no text on the wire
+        # A lone surrogate is no text on the wire.
         plain = [text[:TEXT_CHARS].encode("utf-8", "replace").decode() for text in texts]
         different = dict.fromkeys(plain)
         kept = await asyncio.gather(*map(self._look_up, different))
@@ -108,8 +108,8 @@ class OpenAIEmbedder(EndpointAdapter):
         """
         response = await self.endpoint.embeddings(part)
         by_place = {
-            place if told is None else told: vector
-            for place, (told, vector) in enumerate(response.vectors)
+            place if one.place is None else one.place: one.vector
+            for place, one in enumerate(response.vectors)
         }
         if len(response.vectors) != len(part) or by_place.keys() != set(range(len(part))):
             raise ReasonerGaveUp(f"{len(response.vectors)} embeddings came for {len(part)} texts")

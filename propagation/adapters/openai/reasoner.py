@@ -140,10 +140,10 @@ class OpenAIReasoner(EndpointAdapter):
         Raises:
             ReasonerUnavailable: Nothing is answered now.
         """
-        found = await self._ask_all(
-            [question(some) for some in self._share_out(things, question, most)]
-        )
-        return [part for one in found for part in one.parts.values()], total_usage(found)
+        calls = self._share_out(things, question, most)
+        found = await self._ask_all([question(some) for some in calls])
+        parts = [part for answered in found for part in answered.parts.values()]
+        return parts, total_usage(found)
 
     async def _ask_all(self, questions: Sequence[Question]) -> list[Answered]:
         """Ask several questions concurrently.

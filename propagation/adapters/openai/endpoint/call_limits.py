@@ -4,6 +4,7 @@ They decide when calls may begin and when they must end.
 """
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -36,7 +37,7 @@ class RateLimiter:
     ) -> None:
         self.concurrency = self._most = in_flight
         self._answers = 0
-        self._slower_at = -BURST
+        self._slower_at = -math.inf
         self._order = asyncio.Lock()
         self._freed = asyncio.Event()
         self._calls = calls_per_minute

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
@@ -21,6 +21,13 @@ class NoAnswer(ValueError):
     """A response without an answer, e.g. an error with status 200."""
 
 
+class Embedding(NamedTuple):
+    """A vector as the server sent it, with its text's place if the server tells it."""
+
+    place: object
+    vector: Any
+
+
 @dataclass(frozen=True)
 class Response:
     """The answer to a call.
@@ -28,8 +35,7 @@ class Response:
     Attributes:
         prompt_tokens: None if the server does not tell them; so are `completion_tokens`.
         text: Of a chat; None if the answer has none.
-        vectors: Of embeddings: each text's place, or None if the server does not tell it, and its
-            vector, both unchecked.
+        vectors: Of embeddings, unchecked.
         usage: What the call cost with all retries; the endpoint adds it.
     """
 
@@ -39,7 +45,7 @@ class Response:
     text: str | None = None
     finish: str | None = None
     refusal: str | None = None
-    vectors: Sequence[tuple[object, Any]] = ()
+    vectors: Sequence[Embedding] = ()
     usage: Usage = NO_USAGE
 
 
@@ -106,7 +112,8 @@ class ModelClient:
             0,
             response.headers,
             vectors=[
-                (getattr(one, "index", None), getattr(one, "embedding", None)) for one in data
+                Embedding(getattr(one, "index", None), getattr(one, "embedding", None))
+                for one in data
             ],
         )
 

@@ -319,8 +319,8 @@ class Endpoint:
         if outcome.slow:
             self.limiter.reduce()
         self._pause(outcome.pause, outcome.reason)
-        roles_unknown = outcome.unexplained and not self._takes_system
-        if outcome.counts and not (roles_unknown and has_system(parameters)):
+        may_refuse_system = outcome.unexplained and not self._takes_system
+        if outcome.counts and not (may_refuse_system and has_system(parameters)):
             self.breaker.record_failure(outcome.reason)
         if outcome.parameter and outcome.parameter != "response_format":
             self._refused.add(outcome.parameter)

@@ -93,6 +93,10 @@ def read_decision(answer: Decision, case: RouterCase) -> RouterDecision:
 
 
 def _show(case: RouterCase) -> dict[str, Any]:
+    halves = [
+        {"share": round(half.share, 2), "chose": show_counts(half.choices, NAMES)}
+        for half in case.halves or ()
+    ]
     return without_none(
         says=as_data(case.router.text, MESSAGE_CHARS),
         helped=case.praised,
@@ -100,11 +104,7 @@ def _show(case: RouterCase) -> dict[str, Any]:
         gradients=[as_data(one.text, MESSAGE_CHARS) for one in case.gradients[:GRADIENTS]],
         chose=show_counts(case.choices, NAMES),
         missing=case.missing,
-        halves=[
-            {"share": round(half.share, 2), "chose": show_counts(half.choices, NAMES)}
-            for half in case.halves or ()
-        ]
-        or None,
+        halves=halves or None,
         nearest=as_data(case.nearest.text, MESSAGE_CHARS) if case.nearest else None,
         likeness=round(case.similarity, 2) if case.nearest else None,
     )

@@ -179,16 +179,16 @@ def rules_of(
             if answer.weigh == "never"
             else (old.factor if old else 1.0) * FACTORS[answer.weigh]
         )
+        text = (
+            letters.spell(answer.text)
+            or f"Weigh what is said of {attribute or 'this'} {answer.weigh}."
+        )
         rules.append(
             FilterRule(
                 router=router,
                 attribute=attribute,
                 factor=factor,
-                text=words(
-                    letters.spell(answer.text)
-                    or f"Weigh what is said of {attribute or 'this'} {answer.weigh}.",
-                    RULE_WORDS,
-                ),
+                text=words(text, RULE_WORDS),
                 age=work.sequence,
                 evidence=(*(old.evidence if old else ()), work.sequence)[-EVIDENCE:],
             )
