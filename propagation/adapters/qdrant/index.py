@@ -55,12 +55,8 @@ class QdrantWriter:
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
         with translate_errors():
             for start in range(0, len(keys), POINTS_PER_CALL):
-                await self._client.delete(
-                    self._name(collection),
-                    models.PointIdsList(
-                        points=[id_of(key) for key in keys[start : start + POINTS_PER_CALL]]
-                    ),
-                )
+                ids = [id_of(key) for key in keys[start : start + POINTS_PER_CALL]]
+                await self._client.delete(self._name(collection), models.PointIdsList(points=ids))
 
     async def versions(self, collection: Collection) -> dict[int | str, int]:
         found: dict[int | str, int] = {}

@@ -215,11 +215,11 @@ async def put_in_use(
     Raises:
         IncompatibleSettings: The server has collections of other applications with this prefix.
     """
-    replaced = set((await collections_in_use(client, prefix)).values())
+    in_use = await collections_in_use(client, prefix)
     steps: list[models.AliasOperations] = [
         models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=found.alias_name))
         for found in (await client.get_aliases()).aliases
-        if found.collection_name in replaced
+        if found.collection_name in in_use.values()
     ]
     steps += [
         models.CreateAliasOperation(
