@@ -95,14 +95,15 @@ class Database:
                     "took away %s: a copy that a killed command had begun",
                     ", ".join(path.name for path in left),
                 )
+            self._place = self.path.stat()
+            writer = threading.Thread(
+                target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True
+            )
+            writer.start()
+            # Closed from the last to the first: the writer ends, and is waited for.
+            opened.callback(writer.join)
+            opened.callback(self._queue.put, None)
             self._opened = opened.pop_all()
-        self._place = self.path.stat()
-        writer = threading.Thread(
-            target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True
-        )
-        writer.start()
-        self._opened.callback(writer.join)
-        self._opened.callback(self._queue.put, None)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
 
     def close(self) -> None:
