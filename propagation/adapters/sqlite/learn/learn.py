@@ -160,9 +160,10 @@ def publish_epoch(
 ) -> int:
     """Open an epoch at a log entry of its own, with its barrier; return the sequence."""
     sequence = append_entry(connection, directory, kind, (), epoch.number)
+    opened = epoch.model_copy(update={"sequence": sequence})
     connection.execute(
         f"INSERT INTO epoch ({EPOCH}) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        tuple({**epoch.model_dump(), "sequence": sequence}.values()),
+        tuple(opened.model_dump().values()),
     )
     publish_checkpoint(connection, start.id)
     drop_trust(connection, start.sequence)

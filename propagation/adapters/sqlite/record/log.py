@@ -25,17 +25,17 @@ class SqliteLog(SqlitePart):
     @reads
     def read_log(self, connection: sqlite3.Connection, after: int, limit: int) -> LogSlice:
         through = min(after + limit, recorded_through(connection))
+        columns = many(
+            connection,
+            "SELECT json_array(json_group_array(sequence), json_group_array(user >> 1),"
+            " json_group_array(item >> 1), json_group_array(coalesce(negative >> 1, -1)),"
+            " json_group_array(seed), json_group_array(at / 86400000)) FROM"
+            " (SELECT * FROM interaction WHERE sequence > ? AND sequence <= ? ORDER BY sequence)",
+            after,
+            through,
+        )
         sequence, user, item, negative, seed, day = (
-            np.array(column, np.int64)
-            for column in many(
-                connection,
-                "SELECT json_array(json_group_array(sequence), json_group_array(user >> 1),"
-                " json_group_array(item >> 1), json_group_array(coalesce(negative >> 1, -1)),"
-                " json_group_array(seed), json_group_array(at / 86400000)) FROM (SELECT * FROM"
-                " interaction WHERE sequence > ? AND sequence <= ? ORDER BY sequence)",
-                after,
-                through,
-            )
+            np.array(column, np.int64) for column in columns
         )
         return LogSlice(
             interactions=Interactions(

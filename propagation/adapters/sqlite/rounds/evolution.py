@@ -97,16 +97,12 @@ class SqliteEvolution(SqliteCheckpoints):
 
     @reads
     def router_maps(self, connection: sqlite3.Connection) -> RouterMaps:
-        return RouterMaps(
-            [
-                map_of(*row)
-                for row in connection.execute(
-                    "SELECT m.run, m.from_epoch, m.to_epoch, m.body FROM router_map m JOIN epoch e"
-                    " ON e.number = m.to_epoch WHERE e.era = (SELECT era FROM epoch ORDER BY number"
-                    " DESC LIMIT 1) ORDER BY m.run"
-                )
-            ]
+        rows = connection.execute(
+            "SELECT m.run, m.from_epoch, m.to_epoch, m.body FROM router_map m JOIN epoch e"
+            " ON e.number = m.to_epoch"
+            " WHERE e.era = (SELECT era FROM epoch ORDER BY number DESC LIMIT 1) ORDER BY m.run"
         )
+        return RouterMaps([map_of(*row) for row in rows])
 
     @reads
     def router_lineage(self, connection: sqlite3.Connection) -> Sequence[LineageStep]:

@@ -163,16 +163,13 @@ def brief_versions(
     connection: sqlite3.Connection, keys: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], RouterVersion]:
     """Return published versions by (router, version), with `integrated` shortened."""
-    return {
-        (row[0], row[1]): _version(row)
-        for row in many(
-            connection,
-            f"SELECT json_group_array({VERSION}) FROM json_each(?) e CROSS JOIN router_version v ON"
-            " v.router = e.value->>0 AND v.version = e.value->>1 JOIN round r ON r.number ="
-            " v.round",
-            to_json(keys),
-        )
-    }
+    rows = many(
+        connection,
+        f"SELECT json_group_array({VERSION}) FROM json_each(?) e CROSS JOIN router_version v"
+        " ON v.router = e.value->>0 AND v.version = e.value->>1 JOIN round r ON r.number = v.round",
+        to_json(keys),
+    )
+    return {(row[0], row[1]): _version(row) for row in rows}
 
 
 def version_numbers(

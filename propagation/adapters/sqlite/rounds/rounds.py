@@ -202,19 +202,16 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
     def holders_of(
         self, connection: sqlite3.Connection, attributes: Sequence[str], limit: int
     ) -> Mapping[str, Sequence[int]]:
-        return {
-            name: sorted(refs)
-            for name, refs in many(
-                connection,
-                "SELECT json_group_array(json_array(name, json(refs))) FROM (SELECT name,"
-                " json_group_array(ref) AS refs FROM (SELECT n.value AS name, h.ref, row_number()"
-                " OVER (PARTITION BY n.value ORDER BY h.ref) AS place FROM held h,"
-                " json_each(h.names) n WHERE n.value IN (SELECT value FROM json_each(?)))"
-                " WHERE place <= ? GROUP BY name)",
-                to_json(list(attributes)),
-                limit,
-            )
-        }
+        found = many(
+            connection,
+            "SELECT json_group_array(json_array(name, json(refs))) FROM (SELECT name,"
+            " json_group_array(ref) AS refs FROM (SELECT n.value AS name, h.ref, row_number() OVER"
+            " (PARTITION BY n.value ORDER BY h.ref) AS place FROM held h, json_each(h.names) n"
+            " WHERE n.value IN (SELECT value FROM json_each(?))) WHERE place <= ? GROUP BY name)",
+            to_json(list(attributes)),
+            limit,
+        )
+        return {name: sorted(refs) for name, refs in found}
 
 
 def last_rounds(connection: sqlite3.Connection, limit: int) -> list[Round]:
