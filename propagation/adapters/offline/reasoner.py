@@ -80,9 +80,9 @@ class OfflineReasoner:
         ]
         if len(candidates) == 1:
             return ForwardAnswer(merges, None)
-        first, second = scores or (
+        first, second = scores or [
             len(user.profile.attributes & item.profile.attributes) for item in candidates
-        )
+        ]
         return ForwardAnswer(merges, first > second)
 
     async def backward(

@@ -62,7 +62,8 @@ class Neo4jClaims(StorePart):
                 "reason/claims/lock_claims", now=transaction.now()
             )
             claimed = frozenset(sequence for claim in held for sequence in claim)
-            sequences = await choose(transaction, reasoned, learned[0] if learned else 0, claimed)
+            learned_through = learned[0] if learned else 0
+            sequences = await choose(transaction, reasoned, learned_through, claimed)
             if not sequences:
                 return None
             token = last_token + 1
