@@ -154,15 +154,15 @@ class InteractionsHandler(Servicer):
         Returns:
             An outcome for each event, in order.
         """
-        outcomes = [
-            pb.InteractionOutcome(event_id=event.event_id[:ID_MAX_BYTES]) for event in events
-        ]
+        outcomes: list[pb.InteractionOutcome] = []
         valid: list[pb.InteractionOutcome] = []
         interactions: list[NewInteraction] = []
         now = SystemClock().now_ms()
-        for place, (event, outcome) in enumerate(zip(events, outcomes, strict=True)):
+        for place, event in enumerate(events):
             if place and place % EVENTS_A_TURN == 0:
                 await asyncio.sleep(0)
+            outcome = pb.InteractionOutcome(event_id=event.event_id[:ID_MAX_BYTES])
+            outcomes.append(outcome)
             try:
                 interactions.append(parse_interaction(event, now))
                 valid.append(outcome)
