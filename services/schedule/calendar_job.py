@@ -150,12 +150,13 @@ class CalendarJob:
                     job=self.name,
                 )
             await self._save(JobState(through=now), lease)
-        elif self._is_due(state) and self._is_too_late(state, now):
-            log.warning("missed by more than misfire_grace_time: left out", job=self.name)
-            self._failures.counters["jobs_missed_total", self.name] += 1
-            await self._save(state.model_copy(update={"through": now}), lease)
         elif self._is_due(state):
-            await self._try(lease, state, now)
+            if self._is_too_late(state, now):
+                log.warning("missed by more than misfire_grace_time: left out", job=self.name)
+                self._failures.counters["jobs_missed_total", self.name] += 1
+                await self._save(state.model_copy(update={"through": now}), lease)
+            else:
+                await self._try(lease, state, now)
 
     def _is_due(self, state: JobState) -> bool:
         """Tell whether the job, or its retry, is due.
