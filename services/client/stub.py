@@ -79,10 +79,5 @@ async def list_routers(
     stub: Stub, bank: "pb.Bank.ValueType", as_of: pb.AsOf | None = None
 ) -> list[pb.Router]:
     """Fetch the routers of all pages."""
-    return [
-        router
-        async for page in pages(
-            stub.ListRouters, pb.ListRoutersRequest(bank=bank, page_size=PAGE_SIZE, as_of=as_of)
-        )
-        for router in page.routers
-    ]
+    request = pb.ListRoutersRequest(bank=bank, page_size=PAGE_SIZE, as_of=as_of)
+    return [router async for page in pages(stub.ListRouters, request) for router in page.routers]

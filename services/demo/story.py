@@ -206,11 +206,8 @@ class TracedPath:
 
 def traced_path(story: Story) -> TracedPath | None:
     """Return the path that the story told, over its own router."""
-    routers = [
-        hop.attribute.router
-        for hop in (story.path.hops if story.path else ())
-        if hop.HasField("attribute")
-    ]
+    hops = story.path.hops if story.path else ()
+    routers = [hop.attribute.router for hop in hops if hop.HasField("attribute")]
     messages = [source.message for source in story.line.sources if source.HasField("message")]
     if not messages:
         return None

@@ -36,6 +36,7 @@ def router_map(data: ReportData) -> Element:
         MIN_RADIUS + (MAX_RADIUS - MIN_RADIUS) * np.sqrt(router.members / most_members)
         for router in routers
     ]
+    opacities = [MIN_OPACITY + (1 - MIN_OPACITY) * clients / most_reached for clients in reached]
     dots = [
         element(
             "circle",
@@ -44,10 +45,10 @@ def router_map(data: ReportData) -> Element:
             cy=f"{y:.1f}",
             r=f"{radius:.1f}",
             class_="router",
-            fill_opacity=f"{MIN_OPACITY + (1 - MIN_OPACITY) * clients / most_reached:.2f}",
+            fill_opacity=f"{opacity:.2f}",
         )
-        for router, clients, radius, (x, y) in zip(
-            routers, reached, radii, places.tolist(), strict=True
+        for router, clients, radius, opacity, (x, y) in zip(
+            routers, reached, radii, opacities, places.tolist(), strict=True
         )
     ]
     return drawing(
