@@ -140,21 +140,11 @@ class Learner:
             await self.reload()
 
     async def _follow_on(self) -> bool:
-        """Follow the blocks; return whether the view reached their end.
-
-        Raises:
-            DamagedNumbers: Neither the blocks nor a checkpoint lead on.
-        """
+        """Follow the blocks; return whether the view reached their end."""
         view = self.numbers.view
         async for part, blocks in read_blocks(self.store, view.applied_through):
             if not can_follow(blocks[0][1], view.epoch, view.applied_through):
-                newest = await self.store.newest_checkpoint()
-                if newest is None or (
-                    newest.sequence <= view.applied_through and newest.epoch == view.epoch
-                ):  # no checkpoint covers what the blocks lack
-                    raise DamagedNumbers(
-                        f"learned numbers after sequence {view.applied_through} are incomplete"
-                    )
+                await self._check_gap(view)
                 return False
             if self._is_overtaken(part.entries):
                 return False
@@ -162,6 +152,16 @@ class Learner:
             await self.numbers.run(NumbersView.follow_all, blocks)
         self._behind = False
         return True
+
+    async def _check_gap(self, view: NumbersView) -> None:
+        """Raise DamagedNumbers unless a checkpoint covers what the blocks lack."""
+        newest = await self.store.newest_checkpoint()
+        if newest is None or (
+            newest.sequence <= view.applied_through and newest.epoch == view.epoch
+        ):
+            raise DamagedNumbers(
+                f"learned numbers after sequence {view.applied_through} are incomplete"
+            )
 
     async def step(self) -> int:
         """Learn and commit the next entries of the log.
