@@ -57,20 +57,23 @@ def neo4j_points(store: "Neo4jStore") -> PointStore:
     return Neo4jPoints(store.database)
 
 
-STORES: Mapping[str, Callable[[Settings, Clock | None], GraphStore]] = {
-    "sqlite": sqlite_store,
-    "neo4j": neo4j_store,
-}
-# Where each store keeps the vectors of the NumPy index.
-POINTS: Mapping[str, Callable[[Any], PointStore]] = {
-    "sqlite": lambda store: SqlitePoints(store.database),
-    "neo4j": neo4j_points,
+@dataclass(frozen=True)
+class StoreRow:
+    """A graph store, and where it keeps the NumPy index's vectors."""
+
+    build: Callable[[Settings, Clock | None], GraphStore]
+    points: Callable[[Any], PointStore]
+
+
+STORES: Mapping[str, StoreRow] = {
+    "sqlite": StoreRow(sqlite_store, lambda store: SqlitePoints(store.database)),
+    "neo4j": StoreRow(neo4j_store, neo4j_points),
 }
 
 
 def numpy_index(settings: Settings, store: GraphStore) -> VectorIndex:
     """Build the exact index, whose vectors are in the graph's store."""
-    return NumpyIndex(POINTS[settings.store](store))
+    return NumpyIndex(STORES[settings.store].points(store))
 
 
 def qdrant_index(settings: Settings, store: GraphStore) -> VectorIndex:
@@ -153,7 +156,7 @@ EMBEDDERS: Mapping[str, Callable[[ModelPorts], Embedder]] = {
 
 def graph_store(settings: Settings, clock: Clock | None = None) -> GraphStore:
     """Build the store alone, not opened; `clock` is the system's by default."""
-    return STORES[settings.store](settings, clock)
+    return STORES[settings.store].build(settings, clock)
 
 
 def build_engine(
