@@ -59,13 +59,11 @@ class SqliteClients(SqlitePart):
     def scan_clients(
         self, connection: sqlite3.Connection, kind: ClientKind, after_ref: int, limit: int
     ) -> Sequence[Client]:
-        return [
-            _client(row)
-            for row in connection.execute(
-                f"SELECT {COLUMNS} FROM client WHERE ref > ? AND kind = ? ORDER BY ref LIMIT ?",
-                (after_ref, int(kind), limit),
-            ).fetchall()
-        ]
+        rows = connection.execute(
+            f"SELECT {COLUMNS} FROM client WHERE ref > ? AND kind = ? ORDER BY ref LIMIT ?",
+            (after_ref, int(kind), limit),
+        )
+        return [_client(row) for row in rows.fetchall()]
 
     async def count_clients(self, kind: ClientKind) -> int:
         return self._directory.count(kind)
