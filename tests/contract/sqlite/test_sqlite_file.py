@@ -5,7 +5,9 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -133,6 +135,14 @@ async def test_an_opening_that_fails_leaves_no_lock_file(path):
     with pytest.raises(StoreCorrupt):
         await new(path).open()
     assert not path.with_name("graph.db.lock").exists()
+
+
+async def test_an_opening_that_fails_at_its_last_step_frees_the_file(path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", Mock(side_effect=RuntimeError("no new thread")))
+        with pytest.raises(RuntimeError, match="no new thread"):
+            await new(path).open()
+    await opening(path)
 
 
 async def test_another_programs_database_is_left_alone(path):
