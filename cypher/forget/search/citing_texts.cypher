@@ -1,6 +1,6 @@
 // name: forget/search/citing_texts
-// purpose: the versions of texts that searches cover and that cite one of the sequences or messages, or hold a word: as reason/texts/current_texts returns them, and whether it is the current one. A search is of one client, from `first` or from what was written at one of `at`, whichever is earlier. `evidence` is the sequences as rules write them; `escaped` is the words as JSON writes them. `lost` has, by message, the attributes (null: any) and words (in lower case) of which a line that cites it needs one
-// parameters: searches, sequences, evidence, words, escaped, message_routers, messages, lost, rule_routers, rule_words
+// purpose: the versions of texts that searches cover and that cite one of the sequences or messages, or hold a word: as reason/texts/current_texts returns them, and whether it is the current one. A search is of one client, from `first` or from what was written at one of `at`, whichever is earlier, for as long as the texts cite or hold something, and at least to `last` and those; an endless one is of all versions. `evidence` is the sequences as rules write them; `escaped` is the words as JSON writes them. `lost` has, by message, the attributes (null: any) and words (in lower case) of which a line that cites it needs one
+// parameters: searches, sequences, evidence, words, escaped, message_routers, lost, rule_routers, rule_words
 UNWIND $searches AS search
 CALL (search) {
   UNWIND search.at AS sequence
@@ -8,15 +8,30 @@ CALL (search) {
   WITH search, coalesce(i.reasoned, sequence) AS at
   MATCH (w:ProfileVersion)
   WHERE w.sequence = at AND w.ref = search.ref
-  RETURN min(w.version) AS written
+  RETURN min(w.version) AS written, max(w.version) AS rewritten
 }
-WITH search, CASE WHEN written < search.first OR search.first IS NULL THEN written ELSE search.first END AS first
+WITH search, CASE WHEN written < search.first OR search.first IS NULL THEN written ELSE search.first END AS first,
+  CASE WHEN search.endless THEN null WHEN rewritten > search.last OR search.last IS NULL THEN rewritten ELSE search.last END AS last
+// The first version after `last` that neither cites nor holds anything: what left a text does not come back.
+CALL (search, last) {
+  MATCH (p:ProfileVersion)
+  WHERE p.ref = search.ref AND p.version > last AND NOT any(sequence IN p.source_sequences WHERE sequence IN $sequences)
+  WITH p, p.source_routers AS routers, p.source_versions AS versions
+  WHERE NOT any(place IN range(0, size(routers) - 1) WHERE $lost[toString(routers[place] * 4294967296 + versions[place])] IS NOT NULL)
+    AND NOT (size($evidence) > 0 AND p.rules IS NOT NULL AND any(token IN split(p.rules, [',', '[', ']']) WHERE token IN $evidence))
+    AND NOT any(word IN $words WHERE any(text IN p.line_texts + p.attributes WHERE text CONTAINS word))
+    AND NOT (p.rules IS NOT NULL AND any(word IN $escaped WHERE p.rules CONTAINS word))
+    AND NOT (any(router IN p.rule_routers WHERE router IN $rule_routers)
+      AND any(word IN $rule_words WHERE replace(toLower(p.rules), 'ß', 'ss') CONTAINS word))
+  WITH p ORDER BY p.ref, p.version LIMIT 1
+  RETURN min(p.version) AS stop
+}
 MATCH (p:ProfileVersion)
-WHERE p.ref = search.ref AND p.version >= first
+WHERE p.ref = search.ref AND p.version >= first AND p.version < coalesce(stop, 4611686018427387904)
 // Lists have names: the server would read a property again for each place of a list.
 WITH search, p, p.source_routers AS routers, p.source_versions AS versions
 WITH search, p, CASE WHEN any(router IN routers WHERE router IN $message_routers)
-  THEN [place IN range(0, size(routers) - 1) WHERE routers[place] * 4294967296 + versions[place] IN $messages
+  THEN [place IN range(0, size(routers) - 1) WHERE $lost[toString(routers[place] * 4294967296 + versions[place])] IS NOT NULL
     | [p.source_lines[place], $lost[toString(routers[place] * 4294967296 + versions[place])]]]
   ELSE [] END AS cited
 WITH search, p, cited, CASE cited WHEN [] THEN [] ELSE p.attribute_lines END AS attribute_lines, CASE cited WHEN [] THEN [] ELSE p.attributes END AS attributes
@@ -28,7 +43,7 @@ WHERE search.all
            OR any(at IN range(0, size(p.line_ids) - 1) WHERE p.line_ids[at] = one[0]
                 AND any(word IN one[1].words WHERE replace(toLower(p.line_texts[at]), 'ß', 'ss') CONTAINS word)))
   OR size($evidence) > 0 AND p.rules IS NOT NULL AND any(token IN split(p.rules, [',', '[', ']']) WHERE token IN $evidence)
-  OR any(word IN $words WHERE any(text IN p.line_texts WHERE text CONTAINS word) OR any(name IN p.attributes WHERE name CONTAINS word))
+  OR any(word IN $words WHERE any(text IN p.line_texts + p.attributes WHERE text CONTAINS word))
   OR any(word IN $escaped WHERE p.rules CONTAINS word)
   OR any(router IN p.rule_routers WHERE router IN $rule_routers)
     AND any(rule IN split(p.rules, '{"router":')

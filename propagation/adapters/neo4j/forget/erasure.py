@@ -257,7 +257,6 @@ def _search_rows(
         "words": sorted(words),
         "escaped": escape_words(words),
         "message_routers": sorted({router for one in distinct for router, _ in one.messages}),
-        "messages": list(map(int, lost)),
         "lost": lost,
         "rule_routers": sorted({router for one in distinct for router in one.rule_routers}),
         "rule_words": lower_words(word for one in distinct for word in one.rule_words),
@@ -271,5 +270,7 @@ def _search_row(ref: int, searches: Sequence[CitationSearch]) -> dict[str, objec
         "ref": ref,
         "at": sorted({one.at_sequence for one in searches if one.at_sequence is not None}),
         "first": min(begins, default=None),
+        "last": max(begins, default=None),
+        "endless": 0 in begins,
         "all": any(one.citations is None for one in searches),
     }
