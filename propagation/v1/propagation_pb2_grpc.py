@@ -181,7 +181,7 @@ class PropagationServiceServicer:
 
         INVALID_ARGUMENT: an id is malformed, or there are more than 1,000. ABORTED (LEASE_LOST,
         VERSION_CLASH): another process took over, or wrote the same texts first; nothing was changed,
-        try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot retract.
+        try again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -336,7 +336,6 @@ class PropagationServiceServicer:
         Role: admin.
 
         INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client.
-        UNIMPLEMENTED (UNSUPPORTED): the graph store cannot export.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -350,7 +349,7 @@ class PropagationServiceServicer:
 
         INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
         (LEASE_LOST, VERSION_CLASH): another process took over, or wrote the same texts first; nothing
-        was changed, try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot erase.
+        was changed, try again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

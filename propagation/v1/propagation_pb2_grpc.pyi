@@ -107,7 +107,7 @@ class PropagationServiceStub:
 
     INVALID_ARGUMENT: an id is malformed, or there are more than 1,000. ABORTED (LEASE_LOST,
     VERSION_CLASH): another process took over, or wrote the same texts first; nothing was changed,
-    try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot retract.
+    try again.
     """
     GetProfile: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.GetProfileRequest, _propagation_pb2.GetProfileResponse]
     """Read a client's profile: its lines with their sources, filter memory and waiting messages.
@@ -218,7 +218,6 @@ class PropagationServiceStub:
     Role: admin.
 
     INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client.
-    UNIMPLEMENTED (UNSUPPORTED): the graph store cannot export.
     """
     ForgetClient: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.ForgetClientRequest, _propagation_pb2.ForgetClientResponse]
     """Forget a client: its events, its texts, and what rests on them elsewhere. See docs/erasure.md.
@@ -228,7 +227,7 @@ class PropagationServiceStub:
 
     INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
     (LEASE_LOST, VERSION_CLASH): another process took over, or wrote the same texts first; nothing
-    was changed, try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot erase.
+    was changed, try again.
     """
     GetStatus: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.GetStatusRequest, _propagation_pb2.GetStatusResponse]
     """Read how far the service has come, how it fares, and what it cost.
@@ -280,7 +279,7 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
 
     INVALID_ARGUMENT: an id is malformed, or there are more than 1,000. ABORTED (LEASE_LOST,
     VERSION_CLASH): another process took over, or wrote the same texts first; nothing was changed,
-    try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot retract.
+    try again.
     """
     GetProfile: _aio.UnaryUnaryMultiCallable[_propagation_pb2.GetProfileRequest, _propagation_pb2.GetProfileResponse]  # type: ignore[assignment]
     """Read a client's profile: its lines with their sources, filter memory and waiting messages.
@@ -391,7 +390,6 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     Role: admin.
 
     INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client.
-    UNIMPLEMENTED (UNSUPPORTED): the graph store cannot export.
     """
     ForgetClient: _aio.UnaryUnaryMultiCallable[_propagation_pb2.ForgetClientRequest, _propagation_pb2.ForgetClientResponse]  # type: ignore[assignment]
     """Forget a client: its events, its texts, and what rests on them elsewhere. See docs/erasure.md.
@@ -401,7 +399,7 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
 
     INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
     (LEASE_LOST, VERSION_CLASH): another process took over, or wrote the same texts first; nothing
-    was changed, try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot erase.
+    was changed, try again.
     """
     GetStatus: _aio.UnaryUnaryMultiCallable[_propagation_pb2.GetStatusRequest, _propagation_pb2.GetStatusResponse]  # type: ignore[assignment]
     """Read how far the service has come, how it fares, and what it cost.
@@ -474,7 +472,7 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
 
         INVALID_ARGUMENT: an id is malformed, or there are more than 1,000. ABORTED (LEASE_LOST,
         VERSION_CLASH): another process took over, or wrote the same texts first; nothing was changed,
-        try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot retract.
+        try again.
         """
 
     @_abc_1.abstractmethod
@@ -651,7 +649,6 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         Role: admin.
 
         INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client.
-        UNIMPLEMENTED (UNSUPPORTED): the graph store cannot export.
         """
 
     @_abc_1.abstractmethod
@@ -667,7 +664,7 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
 
         INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
         (LEASE_LOST, VERSION_CLASH): another process took over, or wrote the same texts first; nothing
-        was changed, try again. UNIMPLEMENTED (UNSUPPORTED): the graph store cannot erase.
+        was changed, try again.
         """
 
     @_abc_1.abstractmethod

@@ -190,7 +190,7 @@ async def test_a_body_that_was_written_by_hand_is_found(store):
     await store.database.write(
         lambda connection: connection.execute(
             "UPDATE profile_version SET body = ? WHERE ref = ? AND version = 1",
-            (body_of((line,), ()) + b"sign", ANN),
+            (body_of((line,), (), BOB, 1), ANN),
         )
     )
     assert f"client {ANN}: version 1 of its profile is not what was written" in await store.check()

@@ -58,7 +58,7 @@ AS_JSON = orjson.dumps(
 
 
 def test_a_body_comes_back_and_is_a_fraction_of_its_json():
-    written = body_of(LINES, RULES)
+    written = body_of(LINES, RULES, 1, 1)
     assert plain_body(written) == AS_JSON
     assert len(written) < len(AS_JSON) / 2
     assert parts_of(written) == (LINES, FilterMemory(rules=RULES))
@@ -67,7 +67,7 @@ def test_a_body_comes_back_and_is_a_fraction_of_its_json():
 
 def test_a_text_that_sqlite_would_cut_is_refused():
     with pytest.raises(InvalidInput, match=r"U\+0000"):
-        body_of((Line(id=1, text="a\0b"),), ())
+        body_of((Line(id=1, text="a\0b"),), (), 1, 1)
 
 
 def test_bodies_are_packed_and_read_by_several_threads_at_once():
@@ -76,7 +76,7 @@ def test_bodies_are_packed_and_read_by_several_threads_at_once():
         for number in range(400)
     ]
     with ThreadPoolExecutor(8) as threads:
-        bodies = list(threads.map(lambda line: body_of(line, ()), lines))
+        bodies = list(threads.map(lambda line: body_of(line, (), 1, 1), lines))
         assert list(threads.map(lambda body: parts_of(body)[0], bodies)) == lines
 
 
@@ -93,9 +93,9 @@ def test_a_reader_of_versions_gives_what_each_holds_and_shares_what_stayed():
         id=2, text="Heard of opera again.", sources=(Source(sequence=2), Source(sequence=4))
     )
     versions = [
-        body_of([stayed, before], [rule]),
-        body_of([stayed, after], [rule]),
-        body_of([after], [replace(rule, age=9)]),
+        body_of([stayed, before], [rule], 1, 1),
+        body_of([stayed, after], [rule], 1, 2),
+        body_of([after], [replace(rule, age=9)], 1, 3),
     ]
     reader = BodyReader()
     found = [reader.parts_of(plain_body(body)) for body in versions]

@@ -25,11 +25,11 @@ RULE = b'{"router":'
 """The beginning of a rule; no text holds it, as quotes in texts are escaped."""
 
 
-def body_of(lines: Sequence[Line], rules: Sequence[FilterRule], *version: int) -> bytes:
+def body_of(lines: Sequence[Line], rules: Sequence[FilterRule], ref: int, version: int) -> bytes:
     """Encode lines and rules.
 
     Args:
-        version: See pack_body.
+        ref: See pack_body.
 
     Raises:
         InvalidInput: A text holds U+0000.
@@ -38,15 +38,16 @@ def body_of(lines: Sequence[Line], rules: Sequence[FilterRule], *version: int) -
         without_nul(
             orjson.dumps([[_line_row(line) for line in lines], [rule_row(rule) for rule in rules]])
         ),
-        *version,
+        ref,
+        version,
     )
 
 
-def is_body_of(body: bytes, *version: int) -> bool:
-    """Return whether a body was written for this version; one without a digest may be."""
+def is_body_of(body: bytes, ref: int, version: int) -> bool:
+    """Return whether a body was written for this version."""
     reader = _zstd().unpack.decompressobj()
     reader.decompress(body)
-    return reader.unused_data in (b"", digest_of(body[:-DIGEST_BYTES], *version))
+    return reader.unused_data == digest_of(body[:-DIGEST_BYTES], ref, version)
 
 
 def parts_of(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
@@ -101,15 +102,14 @@ def plain_body(body: bytes) -> bytes:
     return _zstd().unpack.decompress(body)
 
 
-def pack_body(plain: bytes, *version: int) -> bytes:
+def pack_body(plain: bytes, ref: int, version: int) -> bytes:
     """Compress the JSON of a body.
 
     Args:
-        version: The client's ref and the number of the version, for a digest that no other
-            version's body has.
+        ref: The client and the number of the version: no other version's body has this digest.
     """
     body = _zstd().pack.compress(plain)
-    return body + digest_of(body, *version) if version else body
+    return body + digest_of(body, ref, version)
 
 
 def _line_row(line: Line) -> list[object]:
