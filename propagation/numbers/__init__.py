@@ -28,9 +28,7 @@ from propagation.numbers.holdout import (
 )
 from propagation.numbers.learn import (
     CONTENT_DECAY,
-    RECORDED,
     apply_block,
-    draw_negatives,
     increments_of,
     learn_arms,
     learn_block,
@@ -38,6 +36,7 @@ from propagation.numbers.learn import (
     relearn_block,
 )
 from propagation.numbers.limits import LEAST_SUPPORT, MASS_A_DAY, NO_LIMITS, withheld
+from propagation.numbers.negatives import RECORDED, draw_negatives
 from propagation.numbers.seeded_hash import mixed
 from propagation.numbers.state import (
     BY_ITEM,

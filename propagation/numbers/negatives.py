@@ -1,0 +1,74 @@
+"""Negatives: items that the user of an interaction did not choose, drawn for the prediction.
+
+Source: RecNet 2.4; docs/numbers.md.
+"""
+
+import numpy as np
+from numba import njit
+
+from propagation.numbers.rules import has_seen
+from propagation.numbers.seeded_hash import mixed
+
+DRAWS_A_PLACE = 64
+RECORDED = -2
+
+
+@njit(cache=True)
+def _drawable(visible, seen_set, user, item, candidate, drawn, count):
+    if candidate == item or not visible[candidate] or has_seen(seen_set, user, candidate):
+        return False
+    for place in range(count):
+        if drawn[place] == candidate:
+            return False
+    return True
+
+
+@njit(cache=True)
+def draw_negatives(visible, seen_set, items, user, item, given, seed, out):
+    """Draw distinct visible items that the user has not had.
+
+    At most len(out) items are drawn.
+
+    A caller's negative takes the first place; -1 fills places without an item. The seed is the
+    event's alone.
+    """
+    out[:] = -1
+    count = 0
+    if given >= 0:
+        out[0] = given
+        count = 1
+    draw = np.uint64(0)
+    while count < len(out):
+        found = False
+        for _ in range(DRAWS_A_PLACE):
+            draw += np.uint64(1)
+            candidate = np.int64(mixed(draw, seed) % np.uint64(items))
+            if _drawable(visible, seen_set, user, item, candidate, out, count):
+                out[count] = candidate
+                count += 1
+                found = True
+                break
+        if not found:
+            left = np.empty(items, np.int64)
+            size = 0
+            for candidate in range(items):
+                if _drawable(visible, seen_set, user, item, candidate, out, count):
+                    left[size] = candidate
+                    size += 1
+            if size == 0:
+                return count
+            out[count] = left[np.int64(mixed(draw, seed) % np.uint64(size))]
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def recorded_negatives(negatives):
+    """Count the negatives that an earlier learner recorded.
+
+    These are the places before the first -1.
+    """
+    count = 0
+    while count < len(negatives) and negatives[count] >= 0:
+        count += 1
+    return count
