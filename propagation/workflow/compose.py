@@ -15,13 +15,13 @@ from propagation.workflow.evolve.publication import Publisher
 from propagation.workflow.forget.erasure import Forgetting
 from propagation.workflow.forget.retention import Retention
 from propagation.workflow.forget.withdrawal import Withdrawer
-from propagation.workflow.history.profile_reader import ProfileReader
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.item_embedding import RefusedTexts
 from propagation.workflow.learn.learner import Learner
+from propagation.workflow.read.profile_reader import ProfileReader
 from propagation.workflow.read.recommend import Recommender
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.drafting import TextDrafter
@@ -180,9 +180,7 @@ def compose(
             exclusion,
         ),
         recommender=recommender,
-        profile_reader=ProfileReader(
-            store, reasoner, settings, vectors, time_travel, exclusion.merging
-        ),
+        profile_reader=ProfileReader(store, reasoner, settings, vectors, exclusion.merging),
         time_travel=time_travel,
         tracer=Tracer(store, numbers),
         reasoned_watermark=ReasonedWatermark(store),

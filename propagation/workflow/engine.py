@@ -34,7 +34,6 @@ from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.forget.client_export import export_lines
 from propagation.workflow.forget.erasure import ErasureResult, Forgetting, RetractionResult
 from propagation.workflow.forget.retention import Retention
-from propagation.workflow.history.profile_reader import ProfileReader, ProfileReading
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
@@ -43,6 +42,7 @@ from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.item_embedding import RefusedTexts
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild
+from propagation.workflow.read.profile_reader import ProfileReader
 from propagation.workflow.read.reasoner_ranking import rerank
 from propagation.workflow.read.recommend import Recommendations, Recommender, RecommendRequest
 from propagation.workflow.read.similar_clients import By, Neighbours, find_similar
@@ -55,6 +55,7 @@ from propagation.workflow.views import (
     ClientMemory,
     NumbersOwner,
     NumbersView,
+    ProfileReading,
     ReasonedWatermark,
 )
 from propagation.workflow.warm_up import warm_up
@@ -373,7 +374,7 @@ class Engine:
             TooOld: Retention dropped something meanwhile.
         """
         if as_of is not None:
-            return await self.profile_reader.read_at(ref, as_of)
+            return await self.time_travel.profile(ref, as_of)
         if merge:
             return await self.profile_reader.read_merged(ref)
         return await self.profile_reader.read_current(ref)

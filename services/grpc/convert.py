@@ -28,7 +28,7 @@ from propagation.model import (
 )
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
-from propagation.workflow.history.profile_reader import ProfileReading
+from propagation.workflow.views import ProfileReading
 from services.security.roles import Caller
 
 AUTHORS = {

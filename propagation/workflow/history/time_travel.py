@@ -1,4 +1,4 @@
-"""Time travel: sequences that can be shown, and routers as they were.
+"""Time travel: sequences that can be shown, and profiles and routers as they were.
 
 Source: docs/design.md, Guarantees.
 """
@@ -7,9 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from propagation.model import LineageStep, RouterVersion, RoutingEdge, TooNew, TooOld
+from propagation.model import (
+    ClientText,
+    LineageStep,
+    NotFound,
+    RouterVersion,
+    RoutingEdge,
+    TooNew,
+    TooOld,
+)
 from propagation.ports import GraphStore
 from propagation.workflow.data_settings import DataSettings, data_settings_blob
+from propagation.workflow.views import ProfileReading
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,23 @@ class TimeTravel:
         oldest = await self.store.oldest_kept()
         if sequence < oldest:
             raise TooOld(sequence, oldest)
+
+    async def profile(self, ref: int, sequence: int) -> ProfileReading:
+        """Return a client's profile at a sequence.
+
+        Returns:
+            An empty one before its first version.
+
+        Raises:
+            NotFound: The client was erased since its ref was found.
+            TooOld: Retention dropped something meanwhile.
+        """
+        found = await self.store.get_clients([ref], sequence)
+        if not found:
+            raise NotFound("client", str(ref))
+        text = await self.store.text_at(ref, sequence)
+        await self.check_kept(sequence)
+        return ProfileReading(found[0], text or ClientText.empty(ref))
 
     async def routers(self, sequence: int) -> Sequence[PastRouter]:
         """Return the taste routers of the epoch open at a sequence.
