@@ -156,7 +156,7 @@ class Reach:
     flows: Counter[tuple[str, int, str]]
 
     def carried(self) -> Counter[int]:
-        """Lines by router."""
+        """Count the lines that each router carried."""
         total: Counter[int] = Counter()
         for (_, router, _), lines in self.flows.items():
             total[router] += lines

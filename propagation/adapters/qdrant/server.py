@@ -143,7 +143,10 @@ def upsert_operations(points: Sequence[Point]) -> list[models.UpdateOperation]:
 
 
 def sharing_one_of(names: Iterable[str]) -> models.Filter:
-    """Eq. 4's test: shares an attribute."""
+    """Return the filter for clients that share an attribute.
+
+    Source: RecNet eq. 4.
+    """
     return models.Filter(
         must=[models.FieldCondition(key=ATTRIBUTES, match=models.MatchAny(any=sorted(names)))]
     )

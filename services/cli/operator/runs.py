@@ -208,7 +208,11 @@ def _print_runs(runs: Sequence[pb.EvolutionRun], *, json: bool) -> None:
 
 
 def _status(run: pb.EvolutionRun, undone: dict[int, int]) -> str:
-    """`undone`: by which run, of those that were."""
+    """Say whether a run is published or undone.
+
+    Args:
+        undone: Numbers of the runs that undid others, by the other's number.
+    """
     if not run.published:
         return "no"
     return f"undone by run {undone[run.run]}" if run.run in undone else "yes"

@@ -59,7 +59,7 @@ class Decision(Answer):
 
 
 def build_question(case: RouterCase) -> Question:
-    """One part: decision."""
+    """Ask for one part, the decision."""
     return Question(
         PROMPT,
         {"router": _show(case)},

@@ -44,7 +44,7 @@ class Reception(Answer, stands_for="edits"):
 
 
 def build_question(party: Party) -> Question:
-    """One part: client."""
+    """Ask for one part, what the client takes in."""
     letters = Letters([party])
     return Question(
         PROMPT,

@@ -33,7 +33,7 @@ class Choice(Answer, stands_for="choice"):
 
 
 def build_question(user: Party, first: Party, second: Party) -> Question:
-    """One part: prediction."""
+    """Ask for one part, the prediction."""
     return Question(
         PROMPT,
         {

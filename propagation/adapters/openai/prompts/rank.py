@@ -48,7 +48,7 @@ class Ranking(Answer, stands_for="order"):
 
 
 def build_question(user: Party, candidates: Sequence[Party]) -> Question:
-    """One part: ranking."""
+    """Ask for one part, the ranking."""
     return Question(
         PROMPT,
         {
