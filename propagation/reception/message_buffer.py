@@ -4,9 +4,9 @@ Source: RecNet 2.3.1.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from propagation.model import RouterVersion
+from propagation.model import Author, Client, ClientText, RouterVersion
 
 RouterRound = tuple[int, int]
 """A router and the number of a round."""
@@ -23,6 +23,26 @@ class Buffer:
 
     kept: Sequence[RouterVersion]
     dropped: Sequence[RouterVersion]
+
+
+@dataclass(frozen=True)
+class ProfileReading:
+    """A client with its text.
+
+    Attributes:
+        waiting: Messages in its buffer, newest first.
+    """
+
+    client: Client
+    text: ClientText
+    waiting: Sequence[RouterVersion] = ()
+
+    def without_messages(self) -> "ProfileReading":
+        """Leave out what came by propagation: reception's lines, and waiting messages."""
+        profile = self.text.profile
+        own = tuple(line for line in profile.lines if line.author != Author.RECEPTION)
+        text = replace(self.text, profile=replace(profile, lines=own))
+        return replace(self, text=text, waiting=())
 
 
 def fill_buffer(waiting: Sequence[RouterVersion], capacity: int) -> Buffer:

@@ -27,6 +27,7 @@ from propagation.model import (
     index_of,
 )
 from propagation.ports import Embedder, GraphStore, Reasoner, RecordResult, VectorIndex
+from propagation.reception.message_buffer import ProfileReading
 from propagation.workflow.bootstrap.stage0 import OnStep, Stage0
 from propagation.workflow.concurrency import Activity, Exclusion, Leases
 from propagation.workflow.data_settings import OpenData
@@ -55,7 +56,6 @@ from propagation.workflow.views import (
     ClientMemory,
     NumbersOwner,
     NumbersView,
-    ProfileReading,
     ReasonedWatermark,
 )
 from propagation.workflow.warm_up import warm_up

@@ -26,9 +26,9 @@ from propagation.model import (
     Source,
     kind_of,
 )
+from propagation.reception.message_buffer import ProfileReading
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
-from propagation.workflow.views import ProfileReading
 from services.security.roles import Caller
 
 AUTHORS = {

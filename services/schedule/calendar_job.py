@@ -51,14 +51,12 @@ class JobState(Term):
         through: All times up to this one are done (ms since 1970, as all times here).
         finished: End of the last successful run; 0 before the first.
         failures: Failed attempts at the run that is due now.
-        failed: Time of the last failure, with its `error`.
         retry_at: Time of the next attempt.
     """
 
     through: int
     finished: int = 0
     failures: int = 0
-    failed: int = 0
     retry_at: int = 0
     error: str = ""
 
@@ -211,7 +209,6 @@ class CalendarJob:
             through=state.through,
             finished=state.finished,
             failures=failures,
-            failed=now,
             error=self._failures.record("job", self.name, error, failures=failures),
             retry_at=now + retry_delay_ms(self._schedule, failures),
         )

@@ -89,6 +89,12 @@ async def test_a_silent_server_is_noticed_in_time_and_nothing_is_lost(tmp_path, 
         }[fault]
         silence()
         assert await seconds_until_health(channel, Status.NOT_SERVING) < RETRY_SECONDS
+        begun = time.monotonic()
+        with pytest.raises(grpc.aio.AioRpcError, match="no answer within"):
+            await stub.ForgetClient(
+                pb.ForgetClientRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="u0"))
+            )
+        assert time.monotonic() - begun < RETRY_SECONDS + SLACK_SECONDS
         while not all(writer.refused for writer in writers):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         await asyncio.sleep(2 * RETRY_SECONDS)

@@ -18,13 +18,11 @@ class Lease:
         holder: Name of the process.
         token: Fencing token; grows with every change of holder. A commit with an older token
             raises LeaseLost.
-        expires: Milliseconds of the store's clock.
     """
 
     name: str
     holder: str
     token: int
-    expires: int
 
 
 class LeaseStore(Protocol):

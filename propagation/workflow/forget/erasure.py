@@ -92,6 +92,7 @@ class Forgetting:
         Raises:
             LeaseLost: Another process learns, evolves or runs a round for too long.
         """
+        await self._check_store()
         async with self.exclusion.run(Activity.WITHDRAW):
             events: list[EventRetraction] = []
             rows: dict[str, InteractionRow] = {}
@@ -132,6 +133,7 @@ class Forgetting:
 
         Source: docs/erasure.md.
         """
+        await self._check_store()
         async with self.exclusion.run(Activity.ERASE):
             async with self.exclusion.run(Activity.WITHDRAW):
                 erased = await self._erased_client(key)
@@ -149,6 +151,14 @@ class Forgetting:
         return ErasureResult(
             client, result.sequence, result.interactions, withdrawn.changes.lines_dropped
         )
+
+    async def _check_store(self) -> None:
+        """Fail now if the store does not answer.
+
+        Each lock may be held by somebody whom the store keeps waiting: to wait for all of them
+        takes several times as long.
+        """
+        await self.store.last_withdrawal()
 
     async def _erased_client(self, key: ClientKey) -> ErasedClient:
         (ref,) = await self.store.find_refs([key])

@@ -17,8 +17,8 @@ from propagation.model import (
     TooOld,
 )
 from propagation.ports import GraphStore
+from propagation.reception.message_buffer import ProfileReading
 from propagation.workflow.data_settings import DataSettings, data_settings_blob
-from propagation.workflow.views import ProfileReading
 
 
 @dataclass(frozen=True)

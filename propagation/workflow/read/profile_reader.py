@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from propagation.model import Client, NotFound
 from propagation.ports import GraphStore, Reasoner, VersionClash
 from propagation.reception.merge import receive
-from propagation.reception.message_buffer import fill_buffer
+from propagation.reception.message_buffer import ProfileReading, fill_buffer
 from propagation.workflow.concurrency import ReadersWriterLock
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views import ProfileReading
 
 ATTEMPTS = 5
 

@@ -11,7 +11,6 @@ from propagation.workflow.views.numbers_view import (
     seeded_directions,
 )
 from propagation.workflow.views.pending_events import PendingEvents
-from propagation.workflow.views.profile_reading import ProfileReading
 from propagation.workflow.views.reasoned_watermark import ReasonedWatermark
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "NumbersOwner",
     "NumbersView",
     "PendingEvents",
-    "ProfileReading",
     "ReasonedWatermark",
     "erased_clients",
     "scan_items",

@@ -18,7 +18,7 @@ class Neo4jLeases(StorePart):
                 now=transaction.now(),
             )
         )
-        return None if row is None else Lease(name, holder, token=row[0], expires=row[1])
+        return None if row is None else Lease(name, holder, token=row[0])
 
     async def lease_holder(self, name: str) -> str | None:
         holder: str | None = await self._database.value(

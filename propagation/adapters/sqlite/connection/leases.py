@@ -34,7 +34,7 @@ class SqliteLeases(SqlitePart):
         connection.execute(
             "INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?)", (name, holder, token, now + ttl_ms)
         )
-        return Lease(name=name, holder=holder, token=token, expires=now + ttl_ms)
+        return Lease(name=name, holder=holder, token=token)
 
     async def lease_holder(self, name: str) -> str | None:
         now = self._clock.now_ms()

@@ -117,8 +117,10 @@ class Needles:
 
 def _encoded(sets: Iterable[frozenset[str]], *, folded: bool = False) -> tuple[bytes, ...]:
     """Return the words of all sets as JSON writes them."""
-    words = escape_words(frozenset[str]().union(*sets))
-    return tuple((word.casefold() if folded else word).encode() for word in words)
+    return tuple(
+        (word.casefold() if folded else word).encode()
+        for word in escape_words(frozenset[str]().union(*sets))
+    )
 
 
 def _fold(plain: bytes) -> bytes:

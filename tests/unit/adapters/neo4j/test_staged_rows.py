@@ -13,7 +13,7 @@ from propagation.adapters.neo4j.rounds.staged_rows import (
 from propagation.ports import Lease
 from tests.contract.graph_store import edge
 
-LEASE = Lease(name="round", holder="test", token=1, expires=0)
+LEASE = Lease(name="round", holder="test", token=1)
 PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), unique=True, max_size=30)
 
 
