@@ -301,9 +301,9 @@ async def test_what_is_wrong_with_the_file_is_told_as_here(engine, monkeypatch):
     await push(engine, 100, 10)
     await engine.reason(limit=5)
     drafting = engine.reasoning.drafting
-    broken = drafting._begin.database.with_name("broken.db")
+    broken = drafting.begin.database.with_name("broken.db")
     broken.write_bytes(b"not a database" * 1_000)
     await drafting.close()
-    monkeypatch.setattr(drafting, "_begin", type(drafting._begin)(broken, drafting._begin.workflow))
+    monkeypatch.setattr(drafting, "begin", type(drafting.begin)(broken, drafting.begin.workflow))
     with pytest.raises(StoreCorrupt, match=r"broken\.db"):
         await engine.reason()
