@@ -1,41 +1,64 @@
-"""Perception at a bootstrap (RecNet 2.2.1): each attribute goes to the nearest centre.
+"""Perception: which router an attribute goes to.
 
-No router has a profile yet. Afterwards the routing policy perceives: eq. 2, the most similar
-router, is `SemanticPolicy.perceive`; the default is `AdoptionPolicy.perceive`.
+At a bootstrap no router has a profile yet, and the nearest centre takes it (RecNet 2.2.1). Later
+the routing policy perceives: the most similar router in semantic routing (RecNet eq. 2); the
+default is `AdoptionPolicy.perceive`.
 """
 
-from collections.abc import Sequence
+import asyncio
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from propagation.arrays import F32
-from propagation.ports import Embedder
+from propagation.ports import Collection, Embedder, VectorIndex
 from propagation.routing.policy import Arrival
 
 
 @dataclass
-class CentrePerception:
-    """Sends each attribute to the router of its nearest centre (RecNet 2.2.1).
+class NearestPerception:
+    """Sends each attribute to the router that is nearest to it."""
+
+    embedder: Embedder
+
+    async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
+        routers = await self.routers_of({arrival.attribute for arrival in arrivals})
+        return [routers[arrival.attribute] for arrival in arrivals]
+
+    async def routers_of(self, attributes: Iterable[str]) -> dict[str, list[int]]:
+        """Find the router of each attribute; none for one without a vector."""
+        names = sorted(attributes)
+        vectors = await self.embedder.embed(names)
+        nearest = await asyncio.gather(*map(self.nearest, vectors))
+        return dict(zip(names, nearest, strict=True))
+
+    @abstractmethod
+    async def nearest(self, vector: F32) -> list[int]:
+        """Find the router of an attribute's vector [D]; none for a vector of zeros."""
+
+
+@dataclass
+class CentrePerception(NearestPerception):
+    """Finds the nearest centre (RecNet 2.2.1).
 
     Args:
         centres: Unit rows [K, D]; row k is router k of the taste bank.
     """
 
-    embedder: Embedder
     centres: F32
 
-    async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
-        names = sorted({arrival.attribute for arrival in arrivals})
-        routers = dict(zip(names, await self.nearest(names), strict=True))
-        return [
-            [] if (router := routers[arrival.attribute]) is None else [router]
-            for arrival in arrivals
-        ]
+    async def nearest(self, vector: F32) -> list[int]:
+        return [int(np.argmax(self.centres @ vector))] if vector.any() else []
 
-    async def nearest(self, names: Sequence[str]) -> list[int | None]:
-        """Find the router of each attribute; None for one without a vector."""
-        return [
-            int(np.argmax(self.centres @ vector)) if vector.any() else None
-            for vector in await self.embedder.embed(names)
-        ]
+
+@dataclass
+class SimilarityPerception(NearestPerception):
+    """Finds R* = argmax_R cos(e_a, e_R); of equal ones the first (RecNet eq. 2)."""
+
+    index: VectorIndex
+
+    async def nearest(self, vector: F32) -> list[int]:
+        hits = await self.index.nearest(Collection.ROUTERS, vector, 1) if vector.any() else ()
+        return [int(hit.key) for hit in hits]

@@ -10,39 +10,21 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from propagation.arrays import F32
 from propagation.model import RouterVersion
-from propagation.ports import Collection, Embedder, VectorIndex
 from propagation.routing.multicast import Threshold, clients_above_threshold
-from propagation.routing.policy import Arrival
+from propagation.routing.perception import SimilarityPerception
 from propagation.routing.routing_table import RoutingTable
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
-class SemanticPolicy:
-    """Sends attributes to nearest routers, and messages to clients above tau."""
+class SemanticPolicy(SimilarityPerception):
+    """Sends attributes to the most similar routers, and messages to clients above tau."""
 
     name = "semantic"
 
-    embedder: Embedder
-    index: VectorIndex
     threshold: Threshold
-
-    async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
-        """Find R* = argmax_R cos(e_a, e_R); of equal ones the first.
-
-        An attribute without a vector goes nowhere.
-
-        Source: RecNet eq. 2.
-        """
-        names = sorted({arrival.attribute for arrival in arrivals})
-        found = await asyncio.gather(
-            *(self._nearest_router(vector) for vector in await self.embedder.embed(names))
-        )
-        routers = dict(zip(names, found, strict=True))
-        return [routers[arrival.attribute] for arrival in arrivals]
 
     async def route(
         self, changed: Sequence[int], versions: Sequence[RouterVersion]
@@ -66,8 +48,3 @@ class SemanticPolicy:
                 tau,
             )
         return RoutingTable(scores=scores, routers=[version.router for version in versions])
-
-    async def _nearest_router(self, vector: F32) -> list[int]:
-        if not vector.any():
-            return []
-        return [int(hit.key) for hit in await self.index.nearest(Collection.ROUTERS, vector, 1)]

@@ -132,9 +132,11 @@ class AttributePerception:
         self, recounted: Mapping[str, Attribute], new: Sequence[str]
     ) -> list[Attribute]:
         """Give each new attribute the taste router of its nearest centre."""
-        routers = dict(zip(new, await self.by_centres().nearest(new), strict=True))
+        routers = await self.by_centres().routers_of(new)
         return [
-            attribute.model_copy(update={"router": routers[name]}) if name in routers else attribute
+            attribute.model_copy(update={"router": next(iter(routers[name]), None)})
+            if name in routers
+            else attribute
             for name, attribute in recounted.items()
         ]
 
