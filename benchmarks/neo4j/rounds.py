@@ -102,7 +102,7 @@ async def _timed_first_round(engine: Engine) -> tuple[float, Round]:
             found.append((time.monotonic() - started, done))
         return done
 
-    engine.rounds.run = timed  # type: ignore[method-assign]
+    engine.rounds.run = timed  # type: ignore[method-assign]  # for the time of each round
     await engine.drain()
     return max(found, key=lambda one: one[1].edges_opened)
 

@@ -6,7 +6,7 @@ default is `AdoptionPolicy.perceive`.
 """
 
 import asyncio
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ from propagation.routing.policy import Arrival
 
 
 @dataclass
-class NearestPerception:
+class NearestPerception(ABC):
     """Sends each attribute to the router that is nearest to it."""
 
     embedder: Embedder
@@ -30,13 +30,12 @@ class NearestPerception:
     async def routers_of(self, attributes: Iterable[str]) -> dict[str, list[int]]:
         """Find the router of each attribute; none for one without a vector."""
         names = sorted(attributes)
-        vectors = await self.embedder.embed(names)
-        nearest = await asyncio.gather(*map(self.nearest, vectors))
+        nearest = await self.nearest(await self.embedder.embed(names))
         return dict(zip(names, nearest, strict=True))
 
     @abstractmethod
-    async def nearest(self, vector: F32) -> list[int]:
-        """Find the router of an attribute's vector [D]; none for a vector of zeros."""
+    async def nearest(self, vectors: F32) -> list[list[int]]:
+        """Find the router of each vector of an attribute [n, D]; none for a vector of zeros."""
 
 
 @dataclass
@@ -49,8 +48,10 @@ class CentrePerception(NearestPerception):
 
     centres: F32
 
-    async def nearest(self, vector: F32) -> list[int]:
-        return [int(np.argmax(self.centres @ vector))] if vector.any() else []
+    async def nearest(self, vectors: F32) -> list[list[int]]:
+        return [
+            [int(np.argmax(self.centres @ vector))] if vector.any() else [] for vector in vectors
+        ]
 
 
 @dataclass
@@ -59,6 +60,9 @@ class SimilarityPerception(NearestPerception):
 
     index: VectorIndex
 
-    async def nearest(self, vector: F32) -> list[int]:
+    async def nearest(self, vectors: F32) -> list[list[int]]:
+        return await asyncio.gather(*map(self._most_similar, vectors))
+
+    async def _most_similar(self, vector: F32) -> list[int]:
         hits = await self.index.nearest(Collection.ROUTERS, vector, 1) if vector.any() else ()
         return [int(hit.key) for hit in hits]

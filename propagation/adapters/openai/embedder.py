@@ -50,7 +50,7 @@ class OpenAIEmbedder(EndpointAdapter):
             ReasonerGaveUp: The server embeds nothing at all.
             IncompatibleSettings: The vectors have another length than the settings say.
         """
-        # A lone surrogate is no text on the wire.
+        # UTF-8, which is sent, has no lone surrogates.
         plain = [text[:TEXT_CHARS].encode("utf-8", "replace").decode() for text in texts]
         different = dict.fromkeys(plain)
         kept = await asyncio.gather(*map(self._look_up, different))

@@ -28,7 +28,7 @@ def pieces_of(array: NDArray[np.generic], most: int) -> Iterator[tuple[int, byte
 
 
 def array_of(name: str, dtype: str, shape: Sequence[int], pieces: Iterable[bytes]) -> NDArray[Any]:
-    """Return the array of its pieces.
+    """Put an array together from its pieces, whose last one is the digest.
 
     Raises:
         DamagedNumbers: Pieces are missing or damaged.

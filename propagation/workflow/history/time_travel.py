@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from propagation.model import (
     ClientText,
     LineageStep,
-    NotFound,
     RouterVersion,
     RoutingEdge,
     TooNew,
@@ -19,6 +18,7 @@ from propagation.model import (
 from propagation.ports import GraphStore
 from propagation.reception.message_buffer import ProfileReading
 from propagation.workflow.data_settings import DataSettings, data_settings_blob
+from propagation.workflow.views import load_client
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,10 @@ class TimeTravel:
             NotFound: The client was erased since its ref was found.
             TooOld: Retention dropped something meanwhile.
         """
-        found = await self.store.get_clients([ref], sequence)
-        if not found:
-            raise NotFound("client", str(ref))
+        client = await load_client(self.store, ref, sequence)
         text = await self.store.text_at(ref, sequence)
         await self.check_kept(sequence)
-        return ProfileReading(found[0], text or ClientText.empty(ref))
+        return ProfileReading(client, text or ClientText.empty(ref))
 
     async def routers(self, sequence: int) -> Sequence[PastRouter]:
         """Return the taste routers of the epoch open at a sequence.

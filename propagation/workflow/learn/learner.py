@@ -140,7 +140,14 @@ class Learner:
             await self.reload()
 
     async def _follow_on(self) -> bool:
-        """Follow the blocks; return whether the view reached their end."""
+        """Apply all stored blocks that the view does not reflect yet.
+
+        Returns:
+            Whether the view reflects the newest one; otherwise it must be loaded again.
+
+        Raises:
+            DamagedNumbers: Neither the blocks nor a checkpoint lead on.
+        """
         view = self.numbers.view
         async for part, blocks in read_blocks(self.store, view.applied_through):
             if not can_follow(blocks[0][1], view.epoch, view.applied_through):

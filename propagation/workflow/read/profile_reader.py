@@ -6,13 +6,13 @@ Source: RecNet 2.3, eq. 5, outside an interaction.
 from contextlib import suppress
 from dataclasses import dataclass
 
-from propagation.model import Client, NotFound
 from propagation.ports import GraphStore, Reasoner, VersionClash
 from propagation.reception.merge import receive
 from propagation.reception.message_buffer import ProfileReading, fill_buffer
 from propagation.workflow.concurrency import ReadersWriterLock
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.settings import WorkflowSettings
+from propagation.workflow.views import load_client
 
 ATTEMPTS = 5
 
@@ -33,7 +33,7 @@ class ProfileReader:
         Raises:
             NotFound: The client was erased since its ref was found.
         """
-        client = await self._client(ref)
+        client = await load_client(self.store, ref)
         text = (await self.store.load_texts([ref]))[ref]
         if not self.settings.propagate:
             return ProfileReading(client, text)
@@ -57,7 +57,7 @@ class ProfileReader:
     async def _merge(self, ref: int) -> ProfileReading:
         last = await self.store.last_round() if self.settings.propagate else None
         last_withdrawal = await self.store.last_withdrawal()
-        client = await self._client(ref)
+        client = await load_client(self.store, ref)
         text = (await self.store.load_texts([ref]))[ref]
         if last is None or text.watermark >= last.number:
             return ProfileReading(client, text)
@@ -81,9 +81,3 @@ class ProfileReader:
             )
             await self.vectors.publish([reception.text])
         return ProfileReading(client, reception.text)
-
-    async def _client(self, ref: int) -> Client:
-        found = await self.store.get_clients([ref])
-        if not found:
-            raise NotFound("client", str(ref))
-        return found[0]

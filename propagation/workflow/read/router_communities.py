@@ -58,7 +58,7 @@ def session_community(
     state, bank = view.state, view.state.session
     least = max(state.limits[LEAST_SUPPORT], least_users, 1.0)
     rows = np.flatnonzero(state.adoptions[: view.items] >= least)
-    shares = share_of.py_func(state.adoptions[rows], state.totals)  # type: ignore[no-untyped-call]
+    shares = share_of.py_func(state.adoptions[rows], state.totals)  # type: ignore[no-untyped-call]  # numba has no types
     lifts = lift.py_func(bank.mass[rows, router], bank.total[router], shares)  # type: ignore[no-untyped-call]
     order = np.argsort(-lifts, kind="stable")[:limit]
     items = [(ref_of(ClientKind.ITEM, int(rows[place])), float(lifts[place])) for place in order]

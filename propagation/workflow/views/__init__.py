@@ -1,6 +1,6 @@
 """Views that a process holds in memory, fed by the log."""
 
-from propagation.workflow.views.catalogue import Catalogue, scan_items
+from propagation.workflow.views.catalogue import Catalogue, load_client, scan_items
 from propagation.workflow.views.client_memory import ClientMemory, erased_clients
 from propagation.workflow.views.numbers_owner import CorePool, NumbersOwner, usable_cores
 from propagation.workflow.views.numbers_view import (
@@ -25,6 +25,7 @@ __all__ = [
     "PendingEvents",
     "ReasonedWatermark",
     "erased_clients",
+    "load_client",
     "scan_items",
     "seeded_directions",
     "usable_cores",

@@ -1,4 +1,4 @@
-"""The catalogue in memory: items, with attributes and categories."""
+"""The catalogue in memory: items with attributes and categories; and one client, stored now."""
 
 from array import array
 from collections import defaultdict
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from propagation.model import (
     Client,
     ClientKind,
+    NotFound,
     index_of,
     kind_of,
     normalize_name,
@@ -26,6 +27,21 @@ async def scan_items(store: ClientStore) -> AsyncIterator[Sequence[Client]]:
     while items := await store.scan_clients(ClientKind.ITEM, after, 10_000):
         yield items
         after = items[-1].ref
+
+
+async def load_client(store: ClientStore, ref: int, as_of: int | None = None) -> Client:
+    """Load a client.
+
+    Args:
+        as_of: As it was at this sequence; None means now.
+
+    Raises:
+        NotFound: The client was erased since its ref was found.
+    """
+    found = await store.get_clients([ref], as_of)
+    if not found:
+        raise NotFound("client", str(ref))
+    return found[0]
 
 
 class Catalogue:

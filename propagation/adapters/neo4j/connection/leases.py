@@ -8,8 +8,8 @@ class Neo4jLeases(StorePart):
     """Leases by the server's clock, which all processes share; tokens by count."""
 
     async def acquire_lease(self, name: str, holder: str, ttl_ms: int) -> Lease | None:
-        row = await self._database.write(
-            lambda transaction: transaction.row(
+        token = await self._database.write(
+            lambda transaction: transaction.value(
                 "connection/acquire_lease",
                 name=name,
                 holder=holder,
@@ -18,7 +18,7 @@ class Neo4jLeases(StorePart):
                 now=transaction.now(),
             )
         )
-        return None if row is None else Lease(name, holder, token=row[0])
+        return None if token is None else Lease(name, holder, token)
 
     async def lease_holder(self, name: str) -> str | None:
         holder: str | None = await self._database.value(

@@ -68,7 +68,7 @@ def check_version(agent: str, uri: str) -> None:
     Raises:
         StoreUnsupported: The release is not SUPPORTED.
     """
-    # With a point at the end, so that 5.26 itself is one and 5.260 is none.
+    # The point at the end lets 5.26 and 5.26.25 pass, but not 5.260.
     if not f"{agent}.".startswith(f"Neo4j/{SUPPORTED}."):
         raise StoreUnsupported(f"{uri} is {agent}; this release works with Neo4j {SUPPORTED} (LTS)")
 

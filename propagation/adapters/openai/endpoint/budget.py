@@ -81,7 +81,7 @@ class BudgetLedger:
         self._holder = f"{holder}:spending"
         self._now = now
         self._grants = [
-            BudgetGrant(name, name.rsplit("_", 1)[1], name.split("_")[0], limit)  # type: ignore[arg-type]
+            BudgetGrant(name, name.rsplit("_", 1)[1], name.split("_")[0], limit)  # type: ignore[arg-type]  # the settings have no other names
             for name, limit in options.budget
             if limit is not None
         ]

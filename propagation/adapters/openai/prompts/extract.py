@@ -45,7 +45,7 @@ class Profile(Answer, stands_for="lines"):
 
 
 def build_question(clients: Sequence[Client]) -> Question:
-    """Ask for a part for each client: client_1, client_2, ... in order."""
+    """Ask for one part for each client, in order: client_1, client_2, ..."""
     return Question(
         PROMPT,
         {f"client_{place}": own_text(client) for place, client in enumerate(clients, 1)},

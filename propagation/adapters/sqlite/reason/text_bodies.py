@@ -22,7 +22,7 @@ from propagation.model import Author, FilterMemory, FilterRule, Line, Source
 
 ZSTD_LEVEL = 3
 RULE = b'{"router":'
-"""The beginning of a rule; no text holds it, as quotes in texts are escaped."""
+"""The beginning of a rule, before its router; no text holds it, as quotes in texts are escaped."""
 
 
 def body_of(lines: Sequence[Line], rules: Sequence[FilterRule], ref: int, version: int) -> bytes:

@@ -1,6 +1,5 @@
 """EvolutionStore on SQLite: one transaction publishes; barrier and round were staged before."""
 
-import re
 import sqlite3
 from collections.abc import Sequence
 from functools import partial
@@ -9,7 +8,7 @@ from propagation.adapters.shared.router_map_bytes import map_body, map_of
 from propagation.adapters.sqlite.connection import next_number, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.adapters.sqlite.learn.learn import publish_epoch
-from propagation.adapters.sqlite.reason.text_bodies import plain_body
+from propagation.adapters.sqlite.reason.text_bodies import RULE, plain_body
 from propagation.adapters.sqlite.reason.texts import bodies_of, put_texts, text_rows
 from propagation.adapters.sqlite.rounds.rounds import publish
 from propagation.model import EntryKind, EvolutionRun, LineageStep, RouterMaps
@@ -22,7 +21,6 @@ CURRENT = (
     "BY c.ref LIMIT ?"
 )
 CLIENTS_A_READ = 2_000
-RULE = re.compile(rb'"router":(\d+)')
 
 
 class SqliteEvolution(SqliteCheckpoints):
@@ -119,7 +117,11 @@ class SqliteEvolution(SqliteCheckpoints):
         def read(connection: sqlite3.Connection, after: int) -> tuple[int | None, list[int]]:
             rows = connection.execute(CURRENT, (after, CLIENTS_A_READ)).fetchall()
             matching = [
-                ref for ref, body in rows if not wanted.isdisjoint(RULE.findall(plain_body(body)))
+                ref
+                for ref, body in rows
+                if any(
+                    rule.partition(b",")[0] in wanted for rule in plain_body(body).split(RULE)[1:]
+                )
             ]
             return rows[-1][0] if rows else None, matching
 

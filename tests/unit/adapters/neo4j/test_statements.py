@@ -29,6 +29,7 @@ def test_every_file_says_its_name_purpose_and_parameters():
         assert said["name"] == name
         assert said["purpose"]
         assert statement.parameters == used_parameters(statement.text), name
+        assert used_parameters(statement.sent) <= {"parameters"}, name
 
 
 def test_what_looks_like_a_parameter_in_a_text_or_a_comment_is_none():
