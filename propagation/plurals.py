@@ -14,6 +14,4 @@ def pluralize(number: int, one: str, many: str = "") -> str:
 
 def join_names(names: Sequence[str]) -> str:
     """Join names as in a sentence: a, b and c."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)

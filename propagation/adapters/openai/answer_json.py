@@ -153,9 +153,7 @@ def clean(value: Any, depth: int = 0) -> Any:
         return [clean(one, depth + 1) for one in value]
     if isinstance(value, dict):
         return {UNUSABLE.sub(" ", str(name)): clean(one, depth + 1) for name, one in value.items()}
-    if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
-        return math.inf
-    return value
+    return math.inf if isinstance(value, int) and abs(value) > LARGEST_NUMBER else value
 
 
 def _remove_thoughts(text: str) -> str | None:

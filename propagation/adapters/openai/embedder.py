@@ -59,8 +59,7 @@ class OpenAIEmbedder(EndpointAdapter):
         for start in range(0, len(missing), TEXTS_PER_CALL):
             part = missing[start : start + TEXTS_PER_CALL]
             vectors.update(zip(part, await self._embed_call(part), strict=True))
-        rows = [vectors[text] for text in plain]
-        return np.array(rows, np.float32).reshape(len(texts), self.dimension)
+        return np.array([vectors[text] for text in plain], np.float32).reshape(-1, self.dimension)
 
     async def _embed_call(self, part: Sequence[str]) -> NDArray[np.float32]:
         """Embed and keep one call's texts.

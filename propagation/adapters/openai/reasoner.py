@@ -59,6 +59,10 @@ class OpenAIReasoner(EndpointAdapter):
         self.concurrency = endpoint.options.in_flight
         self._asker = QuestionAsker(endpoint, store)
 
+    async def close(self) -> None:
+        await self._asker.keep_all()
+        await super().close()
+
     @property
     def pause_reason(self) -> str:
         return self.endpoint.pause

@@ -1,7 +1,6 @@
 """Ask questions, check the answers, and ask once more for unusable parts."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,10 +27,10 @@ from propagation.adapters.openai.prompting import (
     match_parts,
     tokens_in,
 )
+from propagation.adapters.shared.background import BackgroundWork
 from propagation.model import (
     NO_USAGE,
     PromptCost,
-    PropagationError,
     ReasonerFailed,
     ReasonerGaveUp,
     ReasonerUnavailable,
@@ -99,7 +98,13 @@ class QuestionAsker:
         self._endpoint = endpoint
         self._json_modes = JsonModeDetector(endpoint, store)
         self._cache = BlobCache(store, "answer", endpoint.options.cached_answers)
+        # Nobody waits for its commit: an answer that is not kept costs one call.
+        self._keeping = BackgroundWork()
         self._for_thoughts = 0
+
+    async def keep_all(self) -> None:
+        """Wait until every answer is in the cache."""
+        await self._keeping.finish()
 
     async def ask(self, question: Question) -> Answered:
         """Ask a question.
@@ -122,12 +127,15 @@ class QuestionAsker:
             raise type(error)(str(error), exchange.usage + error.usage) from error
         failed = [part for part in exchange.parts.values() if isinstance(part, ReasonerFailed)]
         if not failed:
-            with suppress(PropagationError):  # an answer that is not kept costs one call
-                await self._cache.put(asked, orjson.dumps(exchange.raw), after_withdrawal)
+            self._keeping.start(
+                "keeping an answer",
+                lambda: self._cache.put(asked, orjson.dumps(exchange.raw), after_withdrawal),
+            )
         elif len(failed) == len(exchange.parts):
-            hopeless = any(isinstance(part, ReasonerGaveUp) for part in failed)
-            kind = ReasonerGaveUp if hopeless else ReasonerFailed
-            raise kind("; ".join(dict.fromkeys(map(str, failed))), exchange.usage)
+            gave_up = any(isinstance(part, ReasonerGaveUp) for part in failed)
+            raise (ReasonerGaveUp if gave_up else ReasonerFailed)(
+                "; ".join(dict.fromkeys(map(str, failed))), exchange.usage
+            )
         else:
             exchange.usage += ledger.note(Usage(((label, PromptCost(lost=len(failed))),)))
         return Answered(exchange.parts, exchange.usage)

@@ -10,7 +10,6 @@ from propagation.adapters.sqlite.connection.json_rows import (
 )
 from propagation.adapters.sqlite.connection.transactions import (
     SqlitePart,
-    reads,
     writes,
 )
 from propagation.ports import LONGEST_LEASE_MS, Lease
@@ -55,9 +54,8 @@ class SqliteLeases(SqlitePart):
             "UPDATE lease SET expires = 0 WHERE name = ? AND token = ?", (lease.name, lease.token)
         )
 
-    @reads
-    def get_blob(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        return fact_of(connection, name)
+    async def get_blob(self, name: str) -> bytes | None:
+        return await self._database.read(lambda connection: fact_of(connection, name), rows=1)
 
     async def put_blob(self, name: str, value: bytes, lease: Lease | None = None) -> None:
         leases = [] if lease is None else [lease]
