@@ -1,6 +1,6 @@
 // name: forget/withdrawal/clear_failures
-// purpose: clear the reports of failed reasoning that contain one of the words, in either case of letters
-// parameters: words
+// purpose: clear reports of failed reasoning
+// parameters: sequences
 MATCH (i:DeadLetter)
-WHERE i.sequence > 0 AND any(word IN $words WHERE toLower(i.failure) CONTAINS toLower(word))
+WHERE i.sequence IN $sequences
 SET i.failure = ''

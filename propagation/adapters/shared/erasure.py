@@ -41,3 +41,8 @@ def lower_words(words: Iterable[str]) -> list[str]:
 def says(texts: Iterable[str], name: str) -> bool:
     """Return whether one of the texts holds the name."""
     return any(name in " ".join(normalize_name(part) for part in text.split()) for text in texts)
+
+
+def contains_one(text: str, words: Iterable[str]) -> bool:
+    """Return whether a text contains one of the words, in either case of letters."""
+    return any(word.casefold() in text.casefold() for word in words)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from propagation.model import (
+    Attribute,
     Citations,
     CitationSearch,
     ClientKind,
@@ -535,19 +536,63 @@ async def test_messages_that_quote_a_title_are_found(store):
 
 @pytest.mark.parametrize("erases", [True, False])
 async def test_reasons_of_dead_letters_lose_words_however_they_are_written(store, erases):
-    sequences = await recorded(store, ("ann", "blue"), ("bob", "blue"), ("bob", "red"))
+    sequences = await recorded(
+        store, ("ann", "blue"), ("bob", "blue"), ("bob", "red"), ("bob", "green"), ("bob", "jade")
+    )
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 1_000)
-    failures = [None, "no JSON: likes FREE Jazz", "no answer"]
+    failures = [
+        None,
+        "no JSON: likes FREE Jazz",
+        "no answer",
+        "hears STRASSENMUSIK",
+        "reads Σίσυφος",
+    ]
     await store.commit_reasoned(
         claim,
         [replace(reasoned(one), failure=why) for one, why in zip(sequences, failures, strict=True)],
     )
     rows = await store.interactions_of_clients([ANN])
     made = erasure(ANN, rows) if erases else retraction(rows)
-    made = replace(made, words=frozenset({"free jazz", "ann"}))
+    greek = "ΣΙΣΥΦΟΣ".replace("Ι", "Ί")
+    made = replace(made, words=frozenset({"free jazz", "ann", "Straßenmusik", greek}))
     await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
-    assert list(await store.dead_letters(9)) == [(sequences[1], ""), (sequences[2], "no answer")]
+    reasons = ["", "no answer", "", ""]
+    assert list(await store.dead_letters(9)) == list(zip(sequences[1:], reasons, strict=True))
+
+
+@pytest.mark.parametrize("lost", ["everywhere", "by a message"])
+async def test_gradients_lose_an_attribute_in_either_case_of_letters(store, lost):
+    sequences = await lived(store)
+    (late,) = await recorded(store, ("ann", "green"))
+    await learn_all(store)
+    claim = await store.claim_reason("w", 9, 1_000)
+    texts = ("say more of Straßenmusik", "of strassenmusik", "of Straßen")
+    given = tuple(replace(gradient(late, 3), text=words, attributes=()) for words in texts)
+    merge = MessageMerge(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged")
+    await store.commit_reasoned(claim, [reasoned(late, gradients=given, merges=(merge,))])
+    fields = (
+        {"recounted": (Attribute(name="strassenmusik", holders=0, users=0),)}
+        if lost == "everywhere"
+        else {"reduced_messages": {(3, 1): frozenset({"strassenmusik"})}}
+    )
+    rows = [row for row in await store.interactions_of_clients([ANN]) if row.sequence < late]
+    made = retraction(rows[:1], **fields)
+    await withdraw(store, await lease_of(store), made, checkpoint(4, barrier=True))
+    left = {one.text for one in await store.gradients(Module.ROUTER, 3, sequences[1] + 1, 9)}
+    assert left == {"of Straßen"}
+
+
+async def test_evidence_of_a_rule_is_not_mistaken_for_a_number_that_has_its_digits(store):
+    (first, _, third) = await lived(store)
+    rules = (FilterRule(1.0, "Trust jazz", router=10 * first + 2, evidence=(10 + third, third)),)
+    ruled = replace(text(BOB, 2, cites=(9, 9)), filter_memory=FilterMemory(rules=rules))
+    await store.commit_texts([ruled], [], third)
+    rows = await store.interactions_of_clients([ANN])
+    await withdraw(store, await lease_of(store), retraction(rows[:1]), checkpoint(3, barrier=True))
+    made = retraction(rows[1:])
+    with pytest.raises(VersionClash):
+        await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
 
 
 async def test_the_attributes_that_some_clients_brought(store):

@@ -21,6 +21,7 @@ from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, 
 from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.record.record import store_forgotten_events
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
+from propagation.adapters.shared.erasure import contains_one
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
     held_attributes,
@@ -146,10 +147,12 @@ class WithdrawalCommit:
         withdrawal = self.withdrawal
         await lock_clients(self.transaction, withdrawal.texts)
         await self.transaction.execute("reason/texts/lock_commit_numbers")
+        sequences = [row.sequence for row in withdrawal.interactions]
         ref = await self.transaction.value(
             "forget/search/cited_since",
             number=withdrawal.texts_read_through,
-            sequences=[row.sequence for row in withdrawal.interactions],
+            sequences=sequences,
+            evidence=[str(sequence) for sequence in sequences],
             messages=[[message.router, message.version] for message in withdrawal.messages],
         )
         if ref is not None:
@@ -242,8 +245,9 @@ class WithdrawalCommit:
             await self.transaction.execute(
                 "forget/withdrawal/reduce_messages", rows=rows, sequences=self.sequences
             )
-            await self.transaction.execute(
-                "forget/withdrawal/delete_gradients_of_readers", rows=rows
+            found = await self.transaction.value("forget/search/gradients_of_readers", rows=rows)
+            await self._delete_gradients(
+                [id for id, text, names in found if contains_one(text, names)]
             )
 
     async def _change_attributes(self) -> None:
@@ -260,16 +264,26 @@ class WithdrawalCommit:
             await transaction.execute("forget/withdrawal/update_holders", rows=rows)
         if gone := lost_attributes(withdrawal):
             await transaction.execute("forget/withdrawal/remove_unused_attributes", names=gone)
-            await transaction.execute(
-                "forget/client/delete_gradients",
+            found = await transaction.value(
+                "forget/search/gradients_with_words",
                 modules=[module.value for module in Module],
                 words=gone,
+            )
+            await self._delete_gradients(
+                [
+                    id
+                    for id, text, attributes in found
+                    if contains_one(text, gone) or not {*attributes}.isdisjoint(gone)
+                ]
             )
             await self._dequeue(Collection.ATTRIBUTES, gone)
         if gone or withdrawal.unmapped:
             await transaction.execute(
                 "forget/client/delete_attributes", gone=gone, unmapped=sorted(withdrawal.unmapped)
             )
+
+    async def _delete_gradients(self, ids: Sequence[str]) -> None:
+        await self.transaction.execute("forget/withdrawal/delete_gradients", ids=ids)
 
     async def _dequeue(self, collection: Collection, keys: Sequence[int | str]) -> None:
         """Delete changes for the vector index from the outbox."""
@@ -313,9 +327,13 @@ class WithdrawalCommit:
                 rows=[[run.run, run.model_dump_json()] for run in withdrawal.reports],
             )
         if withdrawal.words:
-            await self.transaction.execute(
-                "forget/withdrawal/clear_failures", words=sorted(withdrawal.words)
-            )
+            failures = await self.transaction.value("forget/search/failures")
+            sequences = [
+                sequence
+                for sequence, failure in failures
+                if contains_one(failure, withdrawal.words)
+            ]
+            await self.transaction.execute("forget/withdrawal/clear_failures", sequences=sequences)
 
     async def _publish_barrier(self) -> None:
         await publish_checkpoint(self.transaction, self.barrier.id)
