@@ -75,7 +75,9 @@ class Credentials:
         """
         host, _, port = address.rpartition(":")
         if not (HOST.fullmatch(host) and port.isdecimal() and 0 < int(port) <= LAST_PORT):
-            raise ValueError(f"{address!r} is no address; give HOST:PORT, such as 127.0.0.1:50051")
+            raise ValueError(
+                f"{address!r} is not an address; give HOST:PORT, such as 127.0.0.1:50051"
+            )
         if self.token and not self.encrypted and not _is_loopback(host):
             raise ValueError(
                 f"the token would cross the network to {address} in clear: name the authority of"

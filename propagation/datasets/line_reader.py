@@ -131,7 +131,7 @@ class Place(NamedTuple):
         except ValueError:
             raise self.refusal(
                 field,
-                f"{value[:SHOWN_CHARS]!r} is no time; give seconds since 1970, 2026-01-31 or"
+                f"{value[:SHOWN_CHARS]!r} is not a time; give seconds since 1970, 2026-01-31 or"
                 " 2026-01-31T12:00:00Z",
             ) from None
         aware = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

@@ -25,7 +25,7 @@ OUR_WORDS = {  # for pydantic's
     "match pattern": "match",
     ", unable to .*": "",
     "^Field required": "is missing",
-    "^invalid timezone: .*": "is no time zone; give a name such as UTC or Europe/Berlin",
+    "^invalid timezone: .*": "is not a time zone; give a name such as UTC or Europe/Berlin",
 }
 
 
@@ -131,6 +131,6 @@ def _refuse_surrogates(value: str, field: str) -> None:
     if not value.isascii() and SURROGATE.search(value):
         raise InvalidInput(
             field,
-            "holds half of a surrogate pair (\\ud800 to \\udfff alone), which is no character;"
+            "holds half of a surrogate pair (\\ud800 to \\udfff alone), which is not a character;"
             " remove it",
         )

@@ -58,7 +58,7 @@ def check_output_file(path: Path | None) -> Path | None:
         )
     if path is not None and not path.absolute().parent.is_dir():
         raise typer.BadParameter(
-            f"{path.absolute().parent} is no folder; make it, or name another file"
+            f"{path.absolute().parent} is not a folder; create it, or name another file"
         )
     return path
 

@@ -210,7 +210,7 @@ def _refuse_unknown(entries: Mapping[str, Entry]) -> None:
         if key not in setting_fields():
             near = difflib.get_close_matches(key, [*setting_fields(), PRESET], 1)
             hint = f"did you mean {near[0]}?" if near else "`propagation settings` lists all"
-            raise SettingsError(f"{key} ({entry.source}) is no setting; {hint}")
+            raise SettingsError(f"{key} ({entry.source}) is not a setting; {hint}")
 
 
 def _validate(entries: Mapping[str, Entry]) -> Settings:

@@ -29,7 +29,7 @@ def refuse_open_address(server: ServerSettings, host: str | None = None) -> None
         raise NotLoopback(
             f"server.host is {host!r}, which is not loopback: anybody who reaches it could read and"
             " write. Set server.tls.certificate, server.tls.key and server.tokens, use 127.0.0.1,"
-            " or say --insecure if the network is trusted"
+            " or add --insecure if the network is trusted"
         )
 
 

@@ -125,7 +125,9 @@ def _parse_line(line: str, place: str) -> Token:
     try:
         expires = parse_moment(parts[3]) if len(parts) == 4 else None
     except ValueError as error:
-        raise BrokenTokens(f"{place}: {parts[3]!r} is no time as 2027-01-31T00:00:00Z") from error
+        raise BrokenTokens(
+            f"{place}: {parts[3]!r} is not a time such as 2027-01-31T00:00:00Z"
+        ) from error
     return Token(parts[0], frozenset(Role(role) for role in roles), parts[2], expires)
 
 

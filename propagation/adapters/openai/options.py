@@ -17,7 +17,9 @@ Period = Literal["hour", "day", "month", "run"]
 def _is_address(value: str) -> str:
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
-        raise ValueError("base_url is no address of a server: give one as http://127.0.0.1:8080/v1")
+        raise ValueError(
+            "base_url is not the address of a server: give one as http://127.0.0.1:8080/v1"
+        )
     return value
 
 

@@ -156,7 +156,7 @@ class IndexMaintenance:
     async def reindex(self, progress: OnProgress = no_progress) -> int:
         """Make all of the index again from the graph, and serve it.
 
-        Other processes' commits of the meantime are made good after that.
+        What other processes commit meanwhile is indexed after that.
 
         Returns:
             How many points it has.
@@ -235,7 +235,7 @@ class IndexMaintenance:
             await self._repair.carry_over(self._index, some)
         if self.repaired:
             log.info(
-                "%d points of the vector index differed from the graph and were made good",
+                "%d points of the vector index differed from the graph and were repaired",
                 self.repaired,
             )
         self._feed.problem = ""

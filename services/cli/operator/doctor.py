@@ -56,7 +56,7 @@ def doctor(
         bool,
         typer.Option(
             "--mend",
-            help="Repair what is derived, remove what a killed process left; say what was done.",
+            help="Repair what is derived, remove what a killed process left; report what was done.",
         ),
     ] = False,
     database: Database = None,
@@ -128,8 +128,8 @@ def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
     schema = files.older()
     if schema is not None and not mend:
         raise UsageProblem(
-            f"it is of an older release (schema {schema}), and to look it over is to migrate it,"
-            " after which that release cannot read it: copy it first, then say --mend (the service"
+            f"it is of an older release (schema {schema}), and checking it would migrate it,"
+            " after which that release cannot read it: copy it first, then add --mend (the service"
             " migrates it, too, when it starts)"
         )
     if schema is not None:
@@ -218,13 +218,13 @@ def _index(engine: "Engine") -> Finding:
         return Finding(
             looked_at,
             engine.index_problem,
-            "start it; a running service then makes it good by itself",
+            "start it; a running service then repairs it by itself",
             wrong=True,
         )
     return Finding(
         looked_at,
         f"{stale:,} points of other versions" if stale else "",
-        done=f"{stale:,} made good" if stale else "",
+        done=f"{stale:,} repaired" if stale else "",
     )
 
 

@@ -146,10 +146,10 @@ def _open_output(output: Path, force: bool) -> AbstractContextManager[TextIO]:
         return output.open("w", encoding="utf-8")
     if output.exists() and not force:
         raise PropagationError(
-            f"{output} is there already and would be overwritten; name another file, or say --force"
+            f"{output} already exists; name another file, or use --force to replace it"
         )
     if not output.parent.is_dir():
-        raise UsageProblem(f"{output.parent} is no folder; make it, or name another file")
+        raise UsageProblem(f"{output.parent} is not a folder; create it, or name another file")
     return write_atomically(output)
 
 
@@ -173,5 +173,5 @@ def _confirm(question: str, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise UsageProblem("there is nobody to ask; say --yes if this is meant")
+        raise UsageProblem("there is no terminal to ask on; add --yes")
     typer.confirm(question, abort=True, err=True)

@@ -53,7 +53,7 @@ def new(
     path = _file(tokens, config, assignments)
     if not NAME.fullmatch(name):
         raise UsageProblem(
-            f"{name!r} is no name for a token; give small letters, digits and hyphens, at most 63"
+            f"{name!r} is not a valid token name; give at most 63 small letters, digits and hyphens"
         )
     standing = read_tokens(path) if path.exists() else {}
     if name in standing:
@@ -127,7 +127,7 @@ def _parse_end(text: str) -> datetime:
         end = now
     if end <= now:
         raise UsageProblem(
-            f"--expires is {text!r}, which is no time to come; give 90d, 12h or"
+            f"--expires is {text!r}, which is not a time in the future; give 90d, 12h or"
             " 2027-01-31T00:00:00Z"
         )
     return end

@@ -134,7 +134,9 @@ def evaluate(
             f"--vary is measured on the prequential stream; leave out --protocol {protocol}"
         )
     if vary and results:
-        raise UsageProblem("--results is of one setting, and --vary measures several")
+        raise UsageProblem(
+            "--results cannot be used with --vary: it keeps passes of one setting, not of several"
+        )
     if candidates and protocol != "leave-one-out":
         raise UsageProblem(
             "--candidates are of each user's last event: give --protocol leave-one-out"
@@ -195,5 +197,7 @@ def _arms(text: str | None) -> set[str]:
     names = {name.strip() for name in text.split(",")}
     unknown = sorted(names - LABELS.keys())
     if unknown:
-        raise UsageProblem(f"--arms: {unknown[0]!r} is no arm; there are {', '.join(LABELS)}")
+        raise UsageProblem(
+            f"--arms: {unknown[0]!r} is not an arm; choose among {', '.join(LABELS)}"
+        )
     return names

@@ -103,7 +103,7 @@ def _parse(vary: str) -> tuple[str, list[float | None]]:
         try:
             value = None if text.strip() == NONE_MEANS.get(of) else float(text)
         except ValueError:
-            raise UsageProblem(f"--vary {of}: {text!r} is no number") from None
+            raise UsageProblem(f"--vary {of}: {text!r} is not a number") from None
         if value is not None and not (
             LEAST[of] <= value <= MOST[of] and (of == "tau" or value == int(value))
         ):

@@ -221,7 +221,7 @@ async def test_a_copy_into_no_folder_is_refused_before_anything_is_made(path, tm
     await store.open()
     await store.close()
     copy = getattr(SqliteFiles(path), command)
-    with pytest.raises(PropagationError, match="nofolder is no folder"):
+    with pytest.raises(PropagationError, match="nofolder is not a folder"):
         copy(tmp_path / "nofolder" / "copy", silent)
     assert not (tmp_path / "nofolder").exists()
 
@@ -405,7 +405,7 @@ async def test_a_back_up_is_opened_by_no_command_before_it_is_restored(kept, tmp
 HARMS = {
     "ends before its last line": lambda lines: lines[:-1],
     "lines were lost": lambda lines: lines[:-5] + lines[-1:],
-    "no table": lambda lines: [*lines[:3], b'{"nothing": {}}\n', *lines[4:]],
+    "not a table": lambda lines: [*lines[:3], b'{"nothing": {}}\n', *lines[4:]],
     "not JSON": lambda lines: [*lines[:3], b"{\n", *lines[4:]],
     "not whole": lambda lines: [lines[0], b'{"client": {"ref": 1}}\n', *lines[2:]],
     "UNIQUE": lambda lines: [*lines[:2], *lines[1:]],
@@ -499,7 +499,7 @@ async def test_what_is_no_file_is_never_replaced(tmp_path, way):
     folder.mkdir()
     for target in (pipe, folder):
         for replace in (False, True):
-            with pytest.raises(PropagationError, match="is no file"):
+            with pytest.raises(PropagationError, match="is not a regular file"):
                 getattr(SqliteFiles(tmp_path / "graph.db"), way)(target, silent, replace=replace)
     assert (pipe.is_fifo(), folder.is_dir()) == (True, True)
 
@@ -514,7 +514,7 @@ async def test_what_a_link_leads_to_is_replaced_and_the_link_stays(tmp_path):
     files = SqliteFiles(tmp_path / "graph.db")
     files.backup(link, silent)
     assert kept.is_file()
-    with pytest.raises(PropagationError, match="is there already"):
+    with pytest.raises(PropagationError, match="already exists"):
         files.backup(link, silent)
     files.backup(link, silent, replace=True)
     SqliteFiles(tmp_path / "graph.db").backup(tmp_path / "other.db", silent)

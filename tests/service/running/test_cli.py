@@ -479,7 +479,7 @@ def test_a_client_is_exported_to_a_new_file_or_with_force(at, tmp_path):
     assert (refused.returncode, "--force" in refused.stderr) == (3, True)
     assert to.read_text() == "theirs", "without --force nothing is overwritten"
     nowhere = run("export-client", "--user", "cid", "-o", str(tmp_path / "none" / "x"), *at)
-    assert (nowhere.returncode, "is no folder" in nowhere.stderr) == (2, True)
+    assert (nowhere.returncode, "is not a folder" in nowhere.stderr) == (2, True)
     assert run("export-client", "--user", "cid", "-o", str(to), "--force", *at).returncode == 0
     assert [json.loads(line) for line in to.read_text().splitlines()] == lines
     nobody = run("export-client", "--user", "nobody", "-o", str(to), "--force", *at)
@@ -501,7 +501,7 @@ def test_a_dash_is_stdout_or_refused_and_never_a_file(at, tmp_path, monkeypatch)
         ("evaluate", ".", "--save"),
         ("evaluate", ".", "--plot"),
     ):
-        for file, problem in (("-", "name a file"), ("gone/x.png", "is no folder")):
+        for file, problem in (("-", "name a file"), ("gone/x.png", "is not a folder")):
             refused = run(*command, file)
             assert (refused.returncode, problem in refused.stderr) == (2, True)
             assert f"'{command[-1]}'" in refused.stderr or "'FILE'" in refused.stderr

@@ -574,8 +574,8 @@ async def test_unusable_tls_files_are_refused_at_start(tmp_path, pki):
         ("ann read\n", "line 1"),
         ("ann read,cook " + "0" * 64 + "\n", "cook"),
         ("ann read nothash\n", "line 1"),
-        ("ann read " + "0" * 64 + " tomorrow\n", "'tomorrow' is no time"),
-        ("ann read " + "0" * 64 + " 90d\n", "'90d' is no time"),
+        ("ann read " + "0" * 64 + " tomorrow\n", "'tomorrow' is not a time"),
+        ("ann read " + "0" * 64 + " 90d\n", "'90d' is not a time"),
         ("a read " + "0" * 64 + "\na read " + "0" * 64 + "\n", "twice"),
     ],
 )

@@ -24,13 +24,13 @@ def write_atomically(final: Path, *, replace: bool) -> Iterator[Path]:
     """
     final = final.resolve()
     if final.exists() and not final.is_file():
-        raise PropagationError(f"{final} is no file and is left alone; name a file")
+        raise PropagationError(f"{final} is not a regular file; name another one")
     if final.exists() and not replace:
         raise PropagationError(
-            f"{final} is there already and would be overwritten; name another file, or say --force"
+            f"{final} already exists; name another file, or use --force to replace it"
         )
     if not final.parent.is_dir():
-        raise PropagationError(f"{final.parent} is no folder; make it, or name another file")
+        raise PropagationError(f"{final.parent} is not a folder; create it, or name another file")
     drop_partial_files(final)
     partial = final.with_name(final.name + PARTIAL)
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT, 0o600))

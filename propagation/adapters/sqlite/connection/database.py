@@ -92,7 +92,7 @@ class Database:
                 free_all(connection)
             if left := drop_partial_files(self.path):
                 log.warning(
-                    "took away %s: a copy that a killed command had begun",
+                    "deleted %s: a copy that a killed command had begun",
                     ", ".join(path.name for path in left),
                 )
             self._place = self.path.stat()

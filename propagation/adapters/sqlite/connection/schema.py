@@ -89,7 +89,7 @@ def make_file(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise PropagationError(
-            f"database {path} cannot be made ({error.strerror}); name a file in a folder that"
+            f"database {path} cannot be created ({error.strerror}); name a file in a folder that"
             " exists and may be written"
         ) from error
 

@@ -180,7 +180,7 @@ class _Lines:
                     )
                 return
             if table not in tables:
-                raise self.refusal(table, "is no table of this schema")
+                raise self.refusal(table, "is not a table of this schema")
             try:
                 values = [_to_stored(table, column, row) for column in tables[table]]
             except (KeyError, TypeError, ValueError) as error:

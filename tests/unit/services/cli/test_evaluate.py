@@ -38,7 +38,7 @@ def test_a_picture_of_no_known_kind_is_refused_before_anything_is_measured(tmp_p
     [
         ({"results": Path("targets.parquet")}, r"^--results targets.parquet: .*\.csv, \.npz"),
         ({"candidates": True}, "give --protocol leave-one-out"),
-        ({"vary": "k=2,4", "results": Path("targets.csv")}, "measures several"),
+        ({"vary": "k=2,4", "results": Path("targets.csv")}, "cannot be used with --vary"),
     ],
 )
 def test_options_that_mean_nothing_are_refused_before_anything_is_measured(tmp_path, how, reason):

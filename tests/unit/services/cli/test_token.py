@@ -75,15 +75,15 @@ def test_a_token_is_given_an_end(run, given, seconds):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("new", "Shop!", "--role", "read"), "no name"),
+        (("new", "Shop!", "--role", "read"), "not a valid token name"),
         (("new", "desk", "--role", "cook"), "not one of"),
         (("new", "shop", "--role", "read"), "revoke shop"),
         (
             ("new", "desk", "--role", "read", "--expires", "soon"),
-            "'soon', which is no time to come",
+            "'soon', which is not a time in the future",
         ),
         (("new", "desk", "--role", "read", "--expires", "0d"), "give 90d, 12h or"),
-        (("new", "desk", "--role", "read", "--expires", "2001-01-01T00:00:00Z"), "to come"),
+        (("new", "desk", "--role", "read", "--expires", "2001-01-01T00:00:00Z"), "in the future"),
         (("revoke", "nobody"), "no token named nobody"),
     ],
 )

@@ -79,7 +79,7 @@ def test_a_preset_may_come_from_anywhere(load):
         ("[server]\nport = true", {}, [], ["server.port", "True", "propagation.toml"]),
         ("policy = 'magic'", {}, [], ["policy", "'magic'", "propagation.toml", "adoption"]),
         ("preset = 'pape'", {}, [], ["preset", "'pape'", "paper"]),
-        ("taste = 3", {}, [], ["taste", "no setting"]),
+        ("taste = 3", {}, [], ["taste", "not a setting"]),
         ("taste.k = ", {}, [], ["propagation.toml", "not TOML"]),
         ("", {}, ["taste.k"], ["--set taste.k", "KEY=VALUE"]),
         ("", {}, ["taste.k=nan"], ["taste.k", "'nan'", "integer"]),
@@ -200,7 +200,7 @@ def test_the_buffer_in_force_is_shown_with_a_language_model(load):
         ("store=paper", "must be 'sqlite' or 'neo4j'"),
         (
             "schedule.time_zone=Mars/Base",
-            "is no time zone; give a name such as UTC or Europe/Berlin",
+            "is not a time zone; give a name such as UTC or Europe/Berlin",
         ),
     ],
 )
