@@ -58,7 +58,7 @@ from propagation.numbers.state_arrays import (
     unpack_neighbours,
     with_room,
 )
-from propagation.numbers.subtract import (
+from propagation.numbers.subtraction import (
     add_together,
     drop_keys,
     drop_neighbour,

@@ -13,7 +13,7 @@ from propagation.arrays import F32, F64, Bools
 from propagation.model import RouterHalf, RouterVersion, index_of
 from propagation.routing import largest_weights
 
-STARTS, ROUNDS = 3, 25
+STARTS, MAX_ITERATIONS = 3, 25
 LEAST_WRITERS = 4
 
 
@@ -144,7 +144,7 @@ def _from_start(vectors: F32, weights: F64, rng: np.random.Generator) -> F32:
     apart = weights * np.maximum(1 - vectors @ first, 0)
     centres = np.stack([first, vectors[_draw(apart, rng)] if apart.sum() > 0 else first])
     before = nearer_second(vectors, centres)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ITERATIONS):
         for place, mine in enumerate((~before, before)):
             centre = weights[mine] @ vectors[mine]
             norm = np.linalg.norm(centre)

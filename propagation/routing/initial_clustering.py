@@ -12,7 +12,7 @@ import numpy as np
 
 from propagation.arrays import F32, I64
 
-ROUNDS = 25
+MAX_ITERATIONS = 25
 SETTLED = 1e-4
 SAME = 1e-6
 BLOCK = 8_192
@@ -44,7 +44,7 @@ def spherical_kmeans(vectors: F32, k: int, seed: int) -> F32:
         )
     centres = _spread_start(points, k, rng)
     before = -np.inf
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ITERATIONS):
         nearest, cosines = nearest_centres(points, centres)
         total = float(cosines.mean(dtype=np.float64))
         if total - before < SETTLED:

@@ -118,7 +118,7 @@ def compose(
         vectors,
         settings,
         leases,
-        cold_start.through,
+        cold_start.described_through,
         yield_to_calls,
     )
     return Engine(

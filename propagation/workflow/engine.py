@@ -185,7 +185,7 @@ class Engine:
         """Record interactions; they are durable when this returns."""
         recorded = await self.store.record(events, auto_create=self.settings.auto_create)
         self.memory.pending_events.add_recorded(
-            events, recorded.outcomes, entries=bool(recorded.created)
+            events, recorded.outcomes, has_clients_entry=bool(recorded.created)
         )
         return recorded
 

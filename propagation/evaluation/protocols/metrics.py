@@ -113,8 +113,8 @@ def arm_report(name: str, ranked: Ranked) -> ArmReport:
         n10_of_100=arm_level(name, N10_OF_100, ranked),
         n10_fixed=arm_level(name, FIXED_N10, ranked),
         n10_of_all_fixed=arm_level(name, ALL_FIXED_N10, ranked),
-        against_off=None if name == "off" else against(name, "off", ranked),
-        against_offk=None if name == "offk" else against(name, "offk", ranked),
+        against_off=None if name == "off" else paired_difference(name, "off", ranked),
+        against_offk=None if name == "offk" else paired_difference(name, "offk", ranked),
     )
 
 
@@ -125,9 +125,9 @@ def arm_level(name: str, measure: int, ranked: Ranked) -> float | None:
     return level(ranked.values[:, RANKINGS.index(name), measure])
 
 
-def against(name: str, base: str, ranked: Ranked) -> Paired | None:
+def paired_difference(arm: str, base: str, ranked: Ranked) -> Paired | None:
     """Return the paired user mean of one arm minus another."""
-    one, other = RANKINGS.index(name), RANKINGS.index(base)
+    one, other = RANKINGS.index(arm), RANKINGS.index(base)
     return pair_up(ranked.values[:, one, N10], ranked.values[:, other, N10], ranked.user)
 
 
@@ -243,6 +243,6 @@ def _slice(of: str, least: int, most: int, ranked: Ranked, counts: I64) -> Slice
         adoption=arm_level("adoption", N10, kept),
         offk=arm_level("offk", N10, kept),
         offk_adoption=arm_level("offk_adoption", N10, kept),
-        gain=against("adoption", "off", kept),
-        gain_knn=against("offk_adoption", "offk", kept),
+        gain=paired_difference("adoption", "off", kept),
+        gain_knn=paired_difference("offk_adoption", "offk", kept),
     )

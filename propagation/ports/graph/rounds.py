@@ -208,13 +208,13 @@ class RoundStore(Protocol):
         """
 
     async def parts_carrying(
-        self, keys: Sequence[tuple[int, int]], attributes: Sequence[str], but: int
+        self, keys: Sequence[tuple[int, int]], attributes: Sequence[str], except_ref: int
     ) -> Mapping[tuple[int, int], Sequence[IntegratedAttribute]]:
         """Return the parts of messages with one of these attributes, in order.
 
         Args:
             keys: Published versions (router, version); those without such parts are left out.
-            but: A client whose parts are left out.
+            except_ref: A client whose parts are left out.
         """
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:

@@ -277,19 +277,21 @@ def _remove_places(state: State, places: Sequence[int]) -> None:
         return
     count = int(state.clock[SEEN])
     before = state.seen_before[:count]
-    kept_place = np.arange(count)  # the place itself, or the nearest kept one before it in its list
+    nearest_kept = np.arange(
+        count
+    )  # the place itself, or the nearest kept one before it in its list
     for place in places:
-        kept_place[place] = kept_place[before[place]] if before[place] >= 0 else -1
+        nearest_kept[place] = nearest_kept[before[place]] if before[place] >= 0 else -1
     kept = np.ones(count, np.bool_)
     kept[places] = False
     number = np.append(np.cumsum(kept) - 1, -1)
-    moved = number[np.append(kept_place, -1)]  # the place -1, the end of a list, stays -1
+    new_place_of = number[np.append(nearest_kept, -1)]  # the place -1, the end of a list, stays -1
     remaining = int(kept.sum())
     users = int(state.clock[USERS])
-    state.seen_before[:remaining] = moved[before[kept]]
+    state.seen_before[:remaining] = new_place_of[before[kept]]
     state.seen_item[:remaining] = state.seen_item[:count][kept]
     state.seen_router[:remaining] = state.seen_router[:count][kept]
-    state.seen_last[:users] = moved[state.seen_last[:users]]
+    state.seen_last[:users] = new_place_of[state.seen_last[:users]]
     state.clock[SEEN] = remaining
 
 

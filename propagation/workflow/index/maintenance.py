@@ -69,7 +69,7 @@ class IndexMaintenance:
         """
         try:
             # Another process may be filling an index which was empty.
-            await self._join(wait_seconds=60.0)
+            await self._attach_index(wait_seconds=60.0)
             await self._fill_view()
         except (IndexUnavailable, LeaseHeld) as error:
             self._feed.stop(error)
@@ -97,7 +97,7 @@ class IndexMaintenance:
         """
         try:
             if self._feed.problem:
-                await self._join()
+                await self._attach_index()
             changes = await self._store.pending_changes(MIN_AGE_MS, CLIENTS_A_CALL)
             await self._repair.carry_over(self._index, changes)
         except IndexUnavailable as error:
@@ -210,7 +210,7 @@ class IndexMaintenance:
                 return await self.repair()
         return await self.repair()
 
-    async def _join(self, wait_seconds: float = 0.0) -> None:
+    async def _attach_index(self, wait_seconds: float = 0.0) -> None:
         """Find and repair the index.
 
         Carry over the changes that a comparison does not show. If its embedder is not the

@@ -83,13 +83,13 @@ class ColdStart:
                 self._taken_through = entry.sequence
                 self.changes += len(entry.refs)
 
-    def through(self, most: int) -> int:
+    def described_through(self, limit: int) -> int:
         """Return the sequence up to which every client is described.
 
         Args:
-            most: The sequence is at most this one.
+            limit: The sequence is at most this one.
         """
-        return min(self._waiting[0].sequence - 1, most) if self._waiting else most
+        return min(self._waiting[0].sequence - 1, limit) if self._waiting else limit
 
     async def describe(self, *, welcome: bool = True, wait_seconds: float = 0.0) -> int | None:
         """Describe the next clients that have text.

@@ -31,14 +31,14 @@ class PendingEvents:
         events: Sequence[NewInteraction],
         outcomes: Sequence[RecordOutcome],
         *,
-        entries: bool = False,
+        has_clients_entry: bool = False,
     ) -> None:
         """Add events that this process has recorded.
 
         Args:
             events: The events.
             outcomes: What became of each.
-            entries: Whether an entry for created clients stands just before the events.
+            has_clients_entry: Whether an entry for created clients stands just before the events.
         """
         new = [
             (outcome.sequence, event.user_id, event.item_id)
@@ -55,14 +55,14 @@ class PendingEvents:
                 self._order.append((sequence, user))
             elif not self._knows(sequence):
                 self._note(sequence, user, item)
-        self._know(new[0][0] - 1 - entries, new[-1][0])
+        self._mark_range_known(new[0][0] - (2 if has_clients_entry else 1), new[-1][0])
 
     def note_entry(self, sequence: int) -> None:
         """Note an entry of this process that is no interaction.
 
         It is then no gap.
         """
-        self._know(sequence - 1, sequence)
+        self._mark_range_known(sequence - 1, sequence)
 
     def add_log(self, after: int, part: LogSlice) -> None:
         """Add a part of the log that begins after a sequence."""
@@ -74,7 +74,7 @@ class PendingEvents:
         ):
             if not self._knows(sequence):
                 self._note(sequence, user, item)
-        self._know(after, part.through)
+        self._mark_range_known(after, part.through)
 
     def gaps(self, through: int) -> list[tuple[int, int]]:
         """Return the unread parts of the log up to a sequence.
@@ -136,7 +136,7 @@ class PendingEvents:
             place < len(self._known) and self._known[place][0] < sequence
         )
 
-    def _know(self, after: int, through: int) -> None:
+    def _mark_range_known(self, after: int, through: int) -> None:
         """Add a known part (after, through], and join parts that touch."""
         if through <= self._learned:
             return

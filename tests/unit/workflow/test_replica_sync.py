@@ -241,7 +241,9 @@ async def test_a_new_client_is_described_by_one_of_them_alone(two):
     through = await two[0].store.learned_through()
     for engine in two:
         assert await engine.reason() == 0
-        assert engine.cold_start.through(through) == through, "no client waits to be described"
+        assert engine.cold_start.described_through(through) == through, (
+            "no client waits to be described"
+        )
 
 
 async def test_clients_are_described_when_the_process_that_began_with_them_has_died(two):
@@ -252,7 +254,7 @@ async def test_clients_are_described_when_the_process_that_began_with_them_has_d
     assert await there.reason() == 0, "the other one describes them"
     await asyncio.sleep(0.4)
     assert await there.reason() > 0
-    assert there.cold_start.through(1_000) == 1_000
+    assert there.cold_start.described_through(1_000) == 1_000
 
 
 async def test_one_of_them_runs_a_round_at_a_time(two):

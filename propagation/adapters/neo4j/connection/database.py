@@ -21,7 +21,7 @@ from propagation.adapters.neo4j.connection.errors import (
     translate,
 )
 from propagation.adapters.neo4j.connection.probe import ServerProbe
-from propagation.adapters.neo4j.connection.statements import TOGETHER, Statement
+from propagation.adapters.neo4j.connection.statements import PARAMETER_MAP, Statement
 from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.shared.background import BackgroundWork
 from propagation.model import LeaseLost, StoreBusy
@@ -79,7 +79,7 @@ class Transaction:
     async def _run(self, name: str, parameters: dict[str, Any]) -> AsyncResult:
         self.last_statement = name
         query = self._database.query(name, parameters)
-        return await self.driver_transaction.run(query, {TOGETHER: parameters})
+        return await self.driver_transaction.run(query, {PARAMETER_MAP: parameters})
 
     async def check_lease(self, lease: Lease) -> None:
         """Check that a lease is still held.

@@ -1,7 +1,11 @@
 """Checks of the server and the database, and updates of the schema."""
 
-from propagation.adapters.neo4j.connection import statements
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase
+from propagation.adapters.neo4j.connection.statements import (
+    SUFFIX,
+    cypher_folder,
+    split_statements,
+)
 from propagation.model import SchemaTooNew, StoreCorrupt, StoreForeign, StoreUnsupported
 
 SUPPORTED = "5.26"
@@ -13,11 +17,11 @@ def schema_steps() -> dict[int, list[str]]:
     Returns:
         The statements that lead to each schema version, in ascending order.
     """
-    files = statements.cypher_folder().joinpath("schema").iterdir()
+    files = cypher_folder().joinpath("schema").iterdir()
     return {
-        int(file.name[:4]): statements.split_statements(file.read_text(encoding="utf-8"))
+        int(file.name[:4]): split_statements(file.read_text(encoding="utf-8"))
         for file in sorted(files, key=lambda file: file.name)
-        if file.name.endswith(statements.SUFFIX)
+        if file.name.endswith(SUFFIX)
     }
 
 
@@ -44,16 +48,16 @@ async def open_database(database: Neo4jDatabase) -> None:
         raise SchemaTooNew(
             f"{uri} has schema {stored}, and this release knows up to {newest}; upgrade the service"
         )
-    texts = [text for step in steps.values() for text in step]
-    if stored == newest and not await _missing_indexes(database, texts):
+    statements = [statement for step in steps.values() for statement in step]
+    if stored == newest and not await _missing_indexes(database, statements):
         return
-    for text in texts:
-        await database.define(text)
+    for statement in statements:
+        await database.define(statement)
     await database.rows("connection/await_indexes", seconds=300)
     await database.write(
         lambda transaction: transaction.execute("connection/set_schema_version", schema=newest)
     )
-    if missing := await _missing_indexes(database, texts):
+    if missing := await _missing_indexes(database, statements):
         raise StoreCorrupt(
             f"{uri} did not create the indexes {', '.join(missing)}; look at its log"
         )
@@ -97,11 +101,11 @@ async def _stored_version(database: Neo4jDatabase) -> int | None:
     return stored
 
 
-async def _missing_indexes(database: Neo4jDatabase, texts: list[str]) -> list[str]:
+async def _missing_indexes(database: Neo4jDatabase, statements: list[str]) -> list[str]:
     """List our indexes that are absent or not online.
 
     Indexes of constraints are included.
     """
     states = dict(await database.rows("connection/list_indexes"))
-    names = [text.split()[2] for text in texts if text.startswith("CREATE")]
+    names = [text.split()[2] for text in statements if text.startswith("CREATE")]
     return sorted(name for name in names if states.get(name) != "ONLINE")

@@ -16,7 +16,7 @@ SUFFIX = ".cypher"
 OTHER_FOLDERS = frozenset({"schema", "inspect"})
 PARAMETERS = re.compile(r"^// parameters: (.+)$", re.MULTILINE)
 USE = re.compile(r"\$(\w+)")
-TOGETHER = "parameters"
+PARAMETER_MAP = "parameters"
 """The one parameter that is sent: a map of all."""
 
 
@@ -34,7 +34,7 @@ class Statement:
         The server plans a statement once for each combination of its lists' magnitudes, which took
         0.5 s for the longest one. It does not look for lists inside a map.
         """
-        return USE.sub(rf"${TOGETHER}.\1", self.text)
+        return USE.sub(rf"${PARAMETER_MAP}.\1", self.text)
 
 
 def load_statements() -> Mapping[str, Statement]:

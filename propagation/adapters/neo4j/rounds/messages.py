@@ -69,7 +69,7 @@ class Neo4jMessages(StorePart):
         return replace(brief, integrated=tuple(IntegratedAttribute(*part) for part in parts))
 
     async def parts_carrying(
-        self, keys: Sequence[MessageKey], attributes: Sequence[str], but: int
+        self, keys: Sequence[MessageKey], attributes: Sequence[str], except_ref: int
     ) -> Mapping[MessageKey, Sequence[IntegratedAttribute]]:
         parts: dict[MessageKey, list[IntegratedAttribute]] = {}
         if keys and attributes:
@@ -77,7 +77,7 @@ class Neo4jMessages(StorePart):
                 "rounds/messages/parts_with_attributes",
                 keys=[list(key) for key in sorted(set(keys))],
                 attributes=sorted(set(attributes)),
-                but=but,
+                except_ref=except_ref,
             ):
                 parts.setdefault((router, version), []).append(IntegratedAttribute(*part))
         return parts

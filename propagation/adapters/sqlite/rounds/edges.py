@@ -42,17 +42,17 @@ MEMBERS = (
 OF_ROUTERS = STANDING.format("router IN (SELECT value FROM json_each(?2))")
 # An edge that is opened anew ends as it was, whichever part of the round's change comes first; a
 # part that comes twice changes nothing.
-END = (
+CLOSE_EDGES = (
     "INSERT INTO edge_past (router, ref, score, opened, closed) SELECT e.router, e.ref, e.score, "
     "e.opened, ?1"
     " FROM json_each(?2) j CROSS JOIN edge e ON e.ref = j.value->>0 AND e.router = j.value->>1 "
     "WHERE e.opened < ?1"
 )
-GO = (
+DELETE_EDGES = (
     "DELETE FROM edge WHERE (ref, router) IN (SELECT value->>0, value->>1 FROM json_each(?2)) "
     "AND opened < ?1"
 )
-STAND = (
+OPEN_EDGES = (
     f"INSERT INTO edge (ref, router, score, opened) SELECT {fields(3)}, ?1 FROM json_each(?2) "
     "WHERE true"
     " ON CONFLICT (ref, router) DO UPDATE SET score = excluded.score, opened = excluded.opened"
@@ -73,9 +73,11 @@ class SqliteEdges(SqlitePart):
         stand = sorted((edge.ref, edge.router, edge.score) for edge in opened)
         anew = {row[:2] for row in stand}
         ended = sorted((ref, router) for router, ref in closed)
-        connection.execute(END, (round_.number, to_json(sorted({*anew, *ended}))))
-        connection.execute(GO, (round_.number, to_json([key for key in ended if key not in anew])))
-        connection.execute(STAND, (round_.number, to_json(stand)))
+        connection.execute(CLOSE_EDGES, (round_.number, to_json(sorted({*anew, *ended}))))
+        connection.execute(
+            DELETE_EDGES, (round_.number, to_json([key for key in ended if key not in anew]))
+        )
+        connection.execute(OPEN_EDGES, (round_.number, to_json(stand)))
 
     @reads
     def edges_of(

@@ -95,7 +95,7 @@ class SqliteMessages(SqlitePart):
         connection: sqlite3.Connection,
         keys: Sequence[tuple[int, int]],
         attributes: Sequence[str],
-        but: int,
+        except_ref: int,
     ) -> Mapping[tuple[int, int], Sequence[IntegratedAttribute]]:
         parts: dict[tuple[int, int], list[IntegratedAttribute]] = {}
         for router, version, *part in many(
@@ -105,7 +105,7 @@ class SqliteMessages(SqlitePart):
             " e.value->>0 AND i.version = e.value->>1 WHERE i.ref <> ? AND i.attribute IN (SELECT"
             " value FROM json_each(?)) ORDER BY i.rowid)",
             to_json(sorted(set(keys))),
-            but,
+            except_ref,
             to_json(list(attributes)),
         ):
             parts.setdefault((router, version), []).append(IntegratedAttribute(*part))

@@ -344,7 +344,7 @@ async def test_clients_without_text_keep_nobody_behind_them_from_being_described
     )
     await engine.learn()
     assert await engine.reason(0) == 1
-    assert engine.cold_start.through(1_000) == 1_000, "no client waits to be described"
+    assert engine.cold_start.described_through(1_000) == 1_000, "no client waits to be described"
 
 
 async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even_after_a_restart(

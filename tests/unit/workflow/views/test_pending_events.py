@@ -43,7 +43,7 @@ def test_what_is_recorded_elsewhere_is_a_gap_until_it_is_read():
     unlearned = PendingEvents()
     assert unlearned.gaps(0) == [], "an empty log has no gap"
     assert unlearned.gaps(5) == [(0, 5)], "all that is unread is one gap"
-    unlearned.add_recorded(*accepted(3, 4), entries=True)
+    unlearned.add_recorded(*accepted(3, 4), has_clients_entry=True)
     unlearned.note_entry(7)
     assert unlearned.gaps(9) == [(0, 1), (4, 6), (7, 9)], "own events and entries are no gap"
     logged(unlearned, 4, 6)
