@@ -86,9 +86,9 @@ def test_every_question_opens_with_what_it_answers_and_a_sample():
         "shared_routers",
         "busiest_paths",
         "lineage",
-        "dropped",
+        "dropped_messages",
         "client_at",
-        "unreached",
+        "unreached_clients",
     }
     for question in load_queries().values():
         assert question.about.splitlines()[0].endswith("?")
@@ -147,14 +147,14 @@ def test_the_others_answer_with_what_is_there(server, facts):
     assert {row[1] for row in looked} == {"profile", "edge"}
     assert ask(server, "lineage", router=router)[0][1] == 0
     server.run("CREATE (:Client:User {ref: 1000000, id: 'newcomer', title: 'Nobody', version: 0})")
-    assert "user:newcomer" in {row[0] for row in ask(server, "unreached")}
+    assert "user:newcomer" in {row[0] for row in ask(server, "unreached_clients")}
     server.run("MATCH (c:User {id: 'newcomer'}) DELETE c")
     server.run(
         "MATCH (m:Message), (p:ProfileVersion) WITH m, p LIMIT 1 CREATE (m)-[:MERGED_INTO "
         "{outcome: 'filtered', sequence: 5,"
         " ref: p.ref}]->(p)"
     )
-    assert [row[:2] for row in ask(server, "dropped")] == [["filtered", 5]]
+    assert [row[:2] for row in ask(server, "dropped_messages")] == [["filtered", 5]]
 
 
 @pytest.fixture

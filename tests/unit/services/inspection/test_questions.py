@@ -14,8 +14,8 @@ from services.inspection.queries import load_queries
         ("client_at", "client=1", "client is user:ID or item:ID, such as "),
         ("line_origin", "client=router:1", "client is user:ID or item:ID, such as "),
         ("shared_routers", "other=user:", "other is user:ID or item:ID, such as "),
-        ("unreached", "kind=router", "kind is User or Item"),
-        ("unreached", "kind", "give KEY=VALUE with a KEY of "),
+        ("unreached_clients", "kind=router", "kind is User or Item"),
+        ("unreached_clients", "kind", "give KEY=VALUE with a KEY of "),
         ("client_at", "att=2026", "give KEY=VALUE with a KEY of "),
     ],
 )
@@ -27,7 +27,7 @@ def test_what_is_no_value_is_refused(name, given, message):
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("unreached", {"kind": "ITEM"}),
+        ("unreached_clients", {"kind": "ITEM"}),
         ("client_at", {"client": "item:a:b\n"}),
         ("client_at", {"at": "2026-01-01T00:00:00Z"}),
     ],
