@@ -2,7 +2,7 @@
 small makers of rows.
 
 Another adapter joins by one more maker in `MAKERS`: a function of a folder and a clock that gives
-an unopened store."""
+an unopened store. If it needs a server, `MARKS` names the marker of its cases."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -72,9 +72,8 @@ def neo4j(folder: Path, clock: TurnedClock) -> GraphStore:
 
 
 MAKERS: dict[str, Callable[[Path, TurnedClock], GraphStore]] = {"sqlite": sqlite, "neo4j": neo4j}
-MARKED = [
-    pytest.param(name, marks=[pytest.mark.neo4j] if name == "neo4j" else []) for name in MAKERS
-]
+MARKS = {"neo4j": [pytest.mark.neo4j]}
+MARKED = [pytest.param(name, marks=MARKS.get(name, [])) for name in MAKERS]
 
 
 def user(index: int) -> int:

@@ -407,31 +407,6 @@ async def test_a_lost_lease_changes_nothing(store):
     assert len(await store.interactions(sequences)) == 3
 
 
-async def test_what_is_taken_back_while_somebody_wipes_stays_due(store, monkeypatch):
-    await lived(store)
-    await withdraw(
-        store,
-        await lease_of(store),
-        erasure(ANN, await store.interactions_of_clients([ANN])),
-        checkpoint(3, barrier=True),
-    )
-    sweep = store.sweep
-
-    async def taken_back_meanwhile():
-        monkeypatch.setattr(store, "sweep", sweep)
-        rows = await store.interactions_of_clients([BOB])
-        await withdraw(
-            store, await lease_of(store), erasure(BOB, rows), checkpoint(3, barrier=True)
-        )
-        await sweep()
-
-    monkeypatch.setattr(store, "sweep", taken_back_meanwhile)
-    await store.wipe()
-    assert await store.wiping_due()
-    await store.wipe()
-    assert not await store.wiping_due()
-
-
 async def test_what_a_retraction_changed_waits_for_the_index_and_nothing_has_to_be_wiped(store):
     sequences = await lived(store)
     await store.drop_changes(await store.pending_changes(0, 99))

@@ -1,7 +1,6 @@
 """The learn port: fencing, blocks in order, checkpoints and barriers, epochs."""
 
 import dataclasses
-import sys
 
 import numpy as np
 import pytest
@@ -94,16 +93,6 @@ async def test_checkpoints_come_back_and_older_ones_go_but_no_barrier(store, lea
         True,
     )
     for name, array in checkpoint(3, rows=400_000).arrays.items():
-        np.testing.assert_array_equal(newest.arrays[name], array, strict=True)
-
-
-async def test_a_checkpoint_in_parts_of_another_size_is_read(store, lease, opened, monkeypatch):
-    adapter = sys.modules[type(store).__module__.rpartition(".")[0] + ".learn.checkpoints"]
-    monkeypatch.setattr(adapter, "PART_BYTES", adapter.PART_BYTES // 512)
-    await store.save_checkpoint(lease, checkpoint(3, rows=3_000))
-    monkeypatch.undo()
-    newest = await (await opened()).newest_checkpoint()
-    for name, array in checkpoint(3, rows=3_000).arrays.items():
         np.testing.assert_array_equal(newest.arrays[name], array, strict=True)
 
 

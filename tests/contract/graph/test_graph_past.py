@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from propagation.model import ClientKind
 from tests.contract.graph_store import (
     MAKERS,
+    MARKED,
     TurnedClock,
     change,
     edge,
@@ -133,24 +134,12 @@ def _standing(one):
 EXAMPLES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
 
+@pytest.mark.parametrize("made", MARKED)
 @given(steps=STEPS, kept=st.integers(0, 12))
 @settings(max_examples=20, **EXAMPLES)
-async def test_what_was_read_at_a_sequence_is_read_of_it_later(tmp_path_factory, steps, kept):
-    await reads_the_same_later(MAKERS["sqlite"], tmp_path_factory.mktemp("past"), steps, kept)
-
-
-@pytest.mark.neo4j
-@given(steps=STEPS, kept=st.integers(0, 12))
-@settings(max_examples=5, **EXAMPLES)
-async def test_what_was_read_of_neo4j_at_a_sequence_is_read_of_it_later(
-    tmp_path_factory, steps, kept
-):
-    await reads_the_same_later(MAKERS["neo4j"], tmp_path_factory.mktemp("past"), steps, kept)
-
-
-async def reads_the_same_later(maker, folder, steps, kept):
+async def test_what_was_read_at_a_sequence_is_read_of_it_later(tmp_path_factory, made, steps, kept):
     clock = TurnedClock()
-    store = maker(folder, clock)
+    store = MAKERS[made](tmp_path_factory.mktemp("past"), clock)
     await store.open()
     try:
         await known_clients(store, 2)

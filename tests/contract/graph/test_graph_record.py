@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import (
     ClientKey,
     ClientKind,
@@ -17,7 +16,17 @@ from propagation.model import (
     RecordStatus,
     seed_of,
 )
-from tests.contract.graph_store import STRANGE, TurnedClock, change, event, item, recorded, user
+from tests.contract.graph_store import (
+    MAKERS,
+    MARKED,
+    STRANGE,
+    TurnedClock,
+    change,
+    event,
+    item,
+    recorded,
+    user,
+)
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
 
@@ -247,6 +256,7 @@ async def test_any_text_comes_back_as_it_was(store, strange):
     assert (await statuses(store, event(strange, strange, strange)))[0] == ["duplicate"]
 
 
+@pytest.mark.parametrize("made", MARKED)
 @given(
     st.lists(
         st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1),
@@ -257,8 +267,8 @@ async def test_any_text_comes_back_as_it_was(store, strange):
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-async def test_ids_of_any_characters_stay_apart(tmp_path_factory, ids):
-    store = SqliteStore(tmp_path_factory.mktemp("ids") / "graph.db", TurnedClock())
+async def test_ids_of_any_characters_stay_apart(tmp_path_factory, made, ids):
+    store = MAKERS[made](tmp_path_factory.mktemp("ids"), TurnedClock())
     await store.open()
     try:
         await store.upsert_clients([change(USER, id_) for id_ in ids])

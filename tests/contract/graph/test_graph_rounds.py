@@ -11,6 +11,7 @@ from propagation.model import Attribute, EntryKind, Epoch, IntegratedAttribute, 
 from propagation.ports import POSTPONED_ARRIVALS
 from tests.contract.graph_store import (
     MAKERS,
+    MARKED,
     TurnedClock,
     checkpoint,
     edge,
@@ -357,26 +358,13 @@ async def test_what_comes_from_a_client_alone_takes_no_place_of_what_it_has_not_
 EXAMPLES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
 
+@pytest.mark.parametrize("made", MARKED)
 @given(rounds=st.lists(ROUND, min_size=1, max_size=7))
 @settings(max_examples=40, **EXAMPLES)
-async def test_what_arrives_is_the_same_as_if_copied(tmp_path_factory, rounds):
-    await arrives_as_if_copied(
-        MAKERS["sqlite"](tmp_path_factory.mktemp("copies"), TurnedClock()), rounds
-    )
-
-
-@pytest.mark.neo4j
-@given(rounds=st.lists(ROUND, min_size=1, max_size=7))
-@settings(max_examples=8, **EXAMPLES)
-async def test_what_arrives_from_neo4j_is_the_same_as_if_copied(tmp_path_factory, rounds):
-    await arrives_as_if_copied(
-        MAKERS["neo4j"](tmp_path_factory.mktemp("copies"), TurnedClock()), rounds
-    )
-
-
-async def arrives_as_if_copied(store, rounds):
+async def test_what_arrives_is_the_same_as_if_copied(tmp_path_factory, made, rounds):
     """Each round: who sends and from whom, which edges stand after it, and who receives then (and
     notes the round as its watermark). Nobody receives what came from itself alone."""
+    store = MAKERS[made](tmp_path_factory.mktemp("copies"), TurnedClock())
     await store.open()
     try:
         await known_clients(store)

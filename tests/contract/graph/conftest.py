@@ -1,0 +1,29 @@
+"""Cases of this folder see a store's ports alone, so that they hold for any store."""
+
+from inspect import get_annotations
+
+import pytest
+
+from propagation.ports import GraphStore
+
+PORTS = {name for port in GraphStore.__mro__ for name in (*vars(port), *get_annotations(port))}
+
+
+class PortsOnly:
+    """A store of a class of its own, which has what the ports name and nothing else."""
+
+    def __init__(self, store: GraphStore) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> object:
+        if name not in PORTS:
+            raise AttributeError(f"{name} is on no port of a graph store")
+        return getattr(self._store, name)
+
+
+@pytest.fixture
+async def opened(opened):
+    async def reopen():
+        return PortsOnly(await opened())
+
+    return reopen

@@ -1,0 +1,94 @@
+"""Cases that reach into a store: each adapter's folder runs them with its own insides."""
+
+import numpy as np
+
+from propagation.model import MessageMerge
+from tests.contract.graph.test_graph_erasure import erasure, lease_of
+from tests.contract.graph.test_graph_erasure import lived as lived_to_forget
+from tests.contract.graph_store import (
+    checkpoint,
+    edge,
+    gradient,
+    learn_all,
+    message,
+    reasoned,
+    recorded,
+    run_round,
+    text,
+    user,
+    withdraw,
+)
+
+ANN, BOB = user(0), user(1)
+
+
+async def lived(store):
+    """Ann's texts, edges, two messages that she merged, learned blocks and a checkpoint."""
+    first = await recorded(store, ("u0", "i0"), ("u1", "i0"))
+    await learn_all(store)
+    last = await recorded(store, ("u0", "i1"))
+    await learn_all(store)
+    claim = await store.claim_reason("w", 9, 1_000)
+    merged = MessageMerge(ref=ANN, profile_version=1, router=3, router_version=1, outcome="merged")
+    await run_round(store, versions=(message(3, 1, BOB),), opened=(edge(3, ANN), edge(4, BOB)))
+    await store.commit_reasoned(
+        claim,
+        [
+            reasoned(
+                first[0],
+                text(ANN, 1, "likes jazz at night", cites=(3, 1)),
+                merges=(merged,),
+                gradients=(gradient(first[0], 3), gradient(first[0], 4)),
+            ),
+            reasoned(last[0], text(ANN, 2)),
+        ],
+    )
+    await run_round(store, versions=(message(3, 2, BOB),), closed=((3, ANN),))
+    lease = await store.acquire_lease("learn", "test", 10_000)
+    await store.save_checkpoint(lease, checkpoint(await store.learned_through()))
+
+
+async def finds_damage(store, damage, found):
+    """`found` is what a problem says; `|` stands between words of which one suffices."""
+    await lived(store)
+    assert await store.check() == []
+    await damage()
+    problems = await store.check()
+    assert any(words in problem for problem in problems for words in found.split("|")), problems
+
+
+async def reads_parts_of_another_size(opened, checkpoints, monkeypatch):
+    """`checkpoints` is the adapter's module that cuts a checkpoint into parts."""
+    store = await opened()
+    lease = await store.acquire_lease("learn", "me", 10_000)
+    monkeypatch.setattr(checkpoints, "PART_BYTES", checkpoints.PART_BYTES // 512)
+    await store.save_checkpoint(lease, checkpoint(3, rows=3_000))
+    monkeypatch.undo()
+    newest = await (await opened()).newest_checkpoint()
+    for name, array in checkpoint(3, rows=3_000).arrays.items():
+        np.testing.assert_array_equal(newest.arrays[name], array, strict=True)
+
+
+async def keeps_due_what_is_taken_back_during_a_wipe(store, monkeypatch):
+    await lived_to_forget(store)
+    await withdraw(
+        store,
+        await lease_of(store),
+        erasure(ANN, await store.interactions_of_clients([ANN])),
+        checkpoint(3, barrier=True),
+    )
+    sweep = store.sweep
+
+    async def taken_back_meanwhile():
+        monkeypatch.setattr(store, "sweep", sweep)
+        rows = await store.interactions_of_clients([BOB])
+        await withdraw(
+            store, await lease_of(store), erasure(BOB, rows), checkpoint(3, barrier=True)
+        )
+        await sweep()
+
+    monkeypatch.setattr(store, "sweep", taken_back_meanwhile)
+    await store.wipe()
+    assert await store.wiping_due()
+    await store.wipe()
+    assert not await store.wiping_due()

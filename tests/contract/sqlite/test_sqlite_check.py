@@ -1,0 +1,128 @@
+"""The check of the stored data finds what somebody deleted from the file, or wrote over."""
+
+import pytest
+
+from propagation.adapters.sqlite.reason.text_bodies import body_of
+from tests.contract.graph_store import text
+from tests.contract.inside_cases import ANN, BOB, finds_damage, lived
+
+pytestmark = pytest.mark.parametrize("opened", ["sqlite"], indirect=True)
+DAMAGES = {
+    "the last learned block, which a checkpoint covers": (
+        "DELETE FROM learned WHERE through = (SELECT max(through) FROM learned)",
+        "learned blocks end at",
+    ),
+    "a learned block between others": (
+        "DELETE FROM learned WHERE through = (SELECT min(through) FROM learned)",
+        "does not start where the one before it ends",
+    ),
+    "half of a learned block": (
+        "UPDATE learned SET columns = substr(columns, 1, 99)",
+        "do not fit its",
+    ),
+    "a client's texts": (
+        f"DELETE FROM profile_version WHERE ref = {ANN}",
+        "of its profile, the current one, is missing|versions of profiles were written",
+    ),
+    "a client's newest text": (
+        f"DELETE FROM profile_version WHERE ref = {ANN} AND version = 2",
+        "of its profile, the current one, is missing|versions of profiles were written",
+    ),
+    "the body of a text": (
+        f"UPDATE profile_version SET body = x'00ff' WHERE ref = {ANN} AND version = 1",
+        f"client {ANN}: version 1 of its profile cannot be read",
+    ),
+    "an edge": (
+        "DELETE FROM edge",
+        "2 edges that round 1 opened should be stored, 1 are",
+    ),
+    "an edge that ended": (
+        "DELETE FROM edge_past",
+        "2 edges that round 1 opened should be stored, 1 are",
+    ),
+    "the round of an edge": (
+        "UPDATE edge SET opened = 0",
+        "the edge from router 4 to client 2 is of round 0, which is not there",
+    ),
+    "a round": (
+        "DELETE FROM round WHERE number = 1",
+        "the round that the log publishes at sequence",
+    ),
+    "the newest round": (
+        "DELETE FROM round WHERE number = 2",
+        "the round that the log publishes at sequence",
+    ),
+    "the number of a round": (
+        "UPDATE round SET number = 7 WHERE number = 2",
+        "round 7 is not the round that the log publishes at sequence",
+    ),
+    "a message that was merged": (
+        "DELETE FROM router_version WHERE version = 1",
+        "client 0 merged message 1 of router 3, which is missing",
+    ),
+    "a list of a message": (
+        "UPDATE router_version SET standing = '[' WHERE version = 1",
+        "of router_version holds no list or object in standing",
+    ),
+    "a part of a message": (
+        "DELETE FROM integrated WHERE version = 1",
+        "message 1 of router 3 has lost parts of its senders",
+    ),
+    "a merge": (
+        "DELETE FROM merged",
+        "1 rows of merged are missing",
+    ),
+    "a gradient": (
+        "DELETE FROM gradient WHERE rowid = 1",
+        "1 rows of gradient are missing",
+    ),
+    "all gradients": (
+        "DELETE FROM gradient",
+        "2 rows of gradient are missing",
+    ),
+    "what was reasoned of an interaction": (
+        "DELETE FROM reasoned WHERE sequence = (SELECT min(sequence) FROM reasoned)",
+        "was passed by reason, but has no result",
+    ),
+    "two bodies, swapped": (
+        f"UPDATE profile_version SET body = (SELECT body FROM profile_version o WHERE o.ref = {ANN}"
+        f" AND o.version = 3 - profile_version.version) WHERE ref = {ANN}",
+        f"client {ANN}: version 1 of its profile is not what was written",
+    ),
+    "a client's texts, which are named": (
+        f"DELETE FROM profile_version WHERE ref = {ANN}",
+        f"client {ANN}: version 1 of its profile is missing",
+    ),
+    "the kind of a client": (
+        f"UPDATE client SET kind = 1 WHERE ref = {ANN}",
+        f"client {ANN} is of a kind that its number does not have",
+    ),
+    "an entry of the log": (
+        "DELETE FROM log WHERE kind = 'round'",
+        "is not the round that the log",
+    ),
+    "a message": (
+        "DELETE FROM router_version WHERE version = 2",
+        "1 messages of round 2 should be stored, 0 are",
+    ),
+}
+
+
+@pytest.mark.parametrize(("statement", "found"), DAMAGES.values(), ids=DAMAGES)
+async def test_what_was_damaged_is_found(store, statement, found):
+    async def damage():
+        await store.database.write(lambda connection: connection.execute(statement))
+
+    await finds_damage(store, damage, found)
+
+
+async def test_a_body_that_was_written_by_hand_is_found(store):
+    await lived(store)
+    (line,) = text(ANN, 1, "likes jazz \x1b[31m").profile.lines
+    await store.database.write(
+        lambda connection: connection.execute(
+            "UPDATE profile_version SET body = ? WHERE ref = ? AND version = 1",
+            (body_of((line,), (), BOB, 1), ANN),
+        )
+    )
+    assert f"client {ANN}: version 1 of its profile is not what was written" in await store.check()
