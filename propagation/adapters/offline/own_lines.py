@@ -67,9 +67,11 @@ def reinforce_choices(work: ReasonWork, party: Party, other: Party, room: int) -
     """Strengthen the user's line for what was chosen by one choice.
 
     The line says what all choices that it rests on have in common, so that every title that it
-    cites bears it out. At most `room` such lines stay.
+    cites bears it out. Of an item that says nothing of itself it says nothing: what others who
+    chose it like rests on their events, which the line does not cite. At most `room` such lines
+    stay.
     """
-    names = list_names(other.client) or leading_attributes(other.profile)
+    names = list_names(other.client)
     line = _strengthen_closest(party.profile, names, work.sequence)
     title = plain_title(other.client.title)
     old = [seen for seen in TITLE.findall(line.text) if seen != title]

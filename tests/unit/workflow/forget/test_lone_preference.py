@@ -32,7 +32,7 @@ from tests.unit.workflow.lived import (
 
 SECRET, TITLE = "wuggawugga", "The Wugga Tapes"
 LONER, FRIEND = 40, 41
-ONLY = ITEMS + 1
+ONLY, WORDLESS = ITEMS + 1, ITEMS + 2
 
 
 @pytest.fixture(params=STORES)
@@ -94,6 +94,14 @@ async def mentions(engine, *words):
 async def test_one_user_does_not_pass_the_support(engine):
     await live(engine, 1, 60)
     await choose(engine, 9_000, [LONER], [ONLY, 0, 4, ONLY, 8, 1])
+    await live(engine, 2, 60)
+    assert await mentions(engine, SECRET, TITLE) == []
+
+
+async def test_it_does_not_pass_by_an_item_that_says_nothing_of_itself(engine):
+    await live(engine, 1, 60)
+    await choose(engine, 9_000, [LONER], [ONLY, WORDLESS])
+    await choose(engine, 9_100, [FRIEND], [WORDLESS])
     await live(engine, 2, 60)
     assert await mentions(engine, SECRET, TITLE) == []
 
