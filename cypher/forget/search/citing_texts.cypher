@@ -12,10 +12,10 @@ CALL (search) {
 }
 WITH search, CASE WHEN written < search.first OR search.first IS NULL THEN written ELSE search.first END AS first,
   CASE WHEN search.endless THEN null WHEN rewritten > search.last OR search.last IS NULL THEN rewritten ELSE search.last END AS last
-// The first version after `last` that neither cites nor holds anything: what left a text does not come back.
+// The first version after `last` that neither cites nor holds anything, unless a withdrawal rewrote it: what left a text does not come back, but a rewritten version may have lost what later ones have.
 CALL (search, last) {
   MATCH (p:ProfileVersion)
-  WHERE p.ref = search.ref AND p.version > last AND NOT any(sequence IN p.source_sequences WHERE sequence IN $sequences)
+  WHERE p.ref = search.ref AND p.version > last AND p.rewritten IS NULL AND NOT any(sequence IN p.source_sequences WHERE sequence IN $sequences)
   WITH p, p.source_routers AS routers, p.source_versions AS versions
   WHERE NOT any(place IN range(0, size(routers) - 1) WHERE $lost[toString(routers[place] * 4294967296 + versions[place])] IS NOT NULL)
     AND NOT (size($evidence) > 0 AND p.rules IS NOT NULL AND any(token IN split(p.rules, [',', '[', ']']) WHERE token IN $evidence))

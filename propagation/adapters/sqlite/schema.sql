@@ -104,7 +104,8 @@ CREATE TABLE dead_letter (sequence INTEGER PRIMARY KEY, reason TEXT NOT NULL) ST
 CREATE TABLE profile_version (
   ref INTEGER NOT NULL, version INTEGER NOT NULL, sequence INTEGER NOT NULL,
   next_id INTEGER NOT NULL, body BLOB NOT NULL, watermark INTEGER NOT NULL,
-  dropped INTEGER NOT NULL, at INTEGER NOT NULL, written_by TEXT
+  dropped INTEGER NOT NULL, at INTEGER NOT NULL, written_by TEXT,
+  rewritten INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE UNIQUE INDEX profile_version_ref ON profile_version (ref, version);
 CREATE INDEX profile_version_sequence ON profile_version (sequence, ref);

@@ -11,6 +11,7 @@ from propagation.model import (
     Citations,
     CitationSearch,
     ClientKind,
+    ClientText,
     EntryKind,
     EventStatus,
     EvolutionChange,
@@ -22,6 +23,7 @@ from propagation.model import (
     LeaseLost,
     MessageMerge,
     Module,
+    Profile,
     PromotedRepeat,
     RecordStatus,
     Withdrawal,
@@ -225,6 +227,22 @@ async def test_what_users_chose_with_the_last_change_of_each_item(store):
         > 0
     )
     assert not len((await store.user_choices([])).user)
+
+
+async def test_a_rewritten_version_without_a_citation_does_not_end_the_search(store):
+    sequences = await lived(store)
+    await store.commit_texts([text(BOB, 2), text(BOB, 3)], [], sequences[2])
+    rows = await store.interactions_of_clients([ANN])
+    empty = ClientText(profile=Profile(ref=BOB, version=2, next_id=2))
+    made = retraction(rows, rewritten=[empty])
+    await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
+    cites_one = Citations(sequences=frozenset({1}))
+    for search in (
+        CitationSearch(BOB, cites_one, from_version=1),
+        CitationSearch(BOB, cites_one, at_sequence=sequences[1]),
+    ):
+        found = await store.find_citing_texts([search])
+        assert [one.text.profile.version for one in found] == [1, 3]
 
 
 async def test_texts_that_may_cite_are_found_and_rewritten(store):

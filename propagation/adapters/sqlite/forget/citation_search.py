@@ -25,9 +25,8 @@ MESSAGE = re.compile(rb"\[null,\d+,\d+\]")
 ASCII, MARKS = bytes(range(128)), ("“".encode(), "”".encode())
 NUMBER = re.compile(rb"[\[,](\d+)(?=[\],])")
 VERSIONS = (
-    "SELECT version, next_id, body, watermark, dropped FROM profile_version WHERE ref = ? AND "
-    "version >= ?"
-    " ORDER BY version"
+    "SELECT version, next_id, body, watermark, dropped, rewritten FROM profile_version"
+    " WHERE ref = ? AND version >= ? ORDER BY version"
 )
 WRITTEN_AT = (
     "SELECT min(version), max(version) FROM profile_version INDEXED BY profile_version_sequence "
@@ -162,7 +161,7 @@ def _texts_of(
 ) -> Iterator[StoredText]:
     newest, reader, last, place = None, BodyReader(), 0, 0
     while place < len(spans):
-        for version, next_id, body, watermark, dropped in connection.execute(
+        for version, next_id, body, watermark, dropped, rewritten in connection.execute(
             VERSIONS, (ref, spans[place][0])
         ):
             while place < len(spans) and spans[place][0] <= version:
@@ -182,7 +181,7 @@ def _texts_of(
                     ),
                     version == newest,
                 )
-            elif version > last and not messages:
+            elif version > last and not messages and not rewritten:
                 break
         else:
             return
@@ -191,7 +190,8 @@ def _texts_of(
 def _span(connection: sqlite3.Connection, search: CitationSearch) -> tuple[int, int] | None:
     """Return a search's first version, and the last before its end.
 
-    A version that does not cite ends the search after that one.
+    A version that does not cite ends the search after that one, unless an earlier withdrawal
+    rewrote it: it may have lost a citation that later versions have.
 
     Returns:
         None if there is no version.

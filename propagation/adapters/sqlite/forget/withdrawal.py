@@ -197,7 +197,7 @@ class WithdrawalCommit:
         One that retention dropped stays dropped.
         """
         self.connection.executemany(
-            "UPDATE profile_version SET body = ? WHERE ref = ? AND version = ?",
+            "UPDATE profile_version SET body = ?, rewritten = 1 WHERE ref = ? AND version = ?",
             [
                 (body, text.profile.ref, text.profile.version)
                 for text, body in zip(self.withdrawal.rewritten, self.rewritten, strict=True)

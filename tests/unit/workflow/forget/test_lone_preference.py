@@ -1,11 +1,13 @@
 """What one user alone prefers does not travel; what a forgotten user brought does not stay."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
 from propagation.model import (
     Author,
+    CitationSearch,
     ClientChange,
     ClientKind,
     EvolutionChange,
@@ -367,3 +369,29 @@ async def test_a_spelling_that_others_words_were_mapped_to_stays(engine):
     await engine.forget(user_key(LONER))
     known = await engine.store.get_attributes(["quorn zeb music"])
     assert known["quorn zeb music"].users == 2
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_forgetting_two_of_three_who_chose_an_item_leaves_no_citation_of_them(
+    tmp_path, store
+):
+    """Forgetting the second one empties the item's version after her: the search goes on there."""
+    async with begun(engine_on(tmp_path, store, propagate=False)) as engine:
+        users = (LONER, FRIEND, LONER + 2)
+        for place, (item, user) in enumerate(product((0, 4, 7), users)):
+            await engine.record([event(9_000 + place, user, item)])
+            await engine.drain()
+        erased = set()
+        for user in (FRIEND, LONER):
+            ref = await find(engine, user_key(user))
+            erased |= {row.sequence for row in await engine.store.interactions_of_clients([ref])}
+            await engine.forget(user_key(user))
+        texts = await engine.store.find_citing_texts(
+            [CitationSearch(await find(engine, item_key(7)), None)]
+        )
+    assert erased.isdisjoint(
+        source.sequence
+        for one in texts
+        for line in one.text.profile.lines
+        for source in line.sources
+    )
