@@ -7,11 +7,7 @@ import shutil
 import pytest
 from pydantic import SecretStr
 
-from propagation.adapters.neo4j.connection import (
-    check_version,
-    schema_steps,
-    statements,
-)
+from propagation.adapters.neo4j.connection import check_version, schema, schema_steps
 from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.model import (
@@ -114,11 +110,11 @@ async def test_a_next_schema_version_is_migrated_to(server, tmp_path, monkeypatc
     await opening(server.settings)
     newest = max(schema_steps())
     folder = tmp_path / "cypher"
-    shutil.copytree(str(statements.cypher_folder()), folder)
+    shutil.copytree(str(schema.cypher_folder()), folder)
     (folder / "schema" / f"{newest + 1:04}_made_up.cypher").write_text(
         "// a comment\nCREATE INDEX made_up IF NOT EXISTS FOR (c:Client) ON (c.made_up);\n"
     )
-    monkeypatch.setattr(statements, "cypher_folder", lambda: folder)
+    monkeypatch.setattr(schema, "cypher_folder", lambda: folder)
     try:
         await opening(server.settings)
         assert server.run("MATCH (m:Meta) RETURN m.schema") == [[newest + 1]]
