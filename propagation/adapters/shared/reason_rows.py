@@ -27,6 +27,11 @@ def rule_row(rule: FilterRule) -> dict[str, object]:
     }
 
 
+def evidence_tokens(sequences: Sequence[int]) -> list[str]:
+    """Return interactions as rules have them in JSON, cut at commas and brackets."""
+    return [token for sequence in sequences for token in (str(sequence), f'"age":{sequence}}}')]
+
+
 def rule_of(row: dict[str, Any]) -> FilterRule:
     """Build a rule from its object."""
     return FilterRule(**{**row, "evidence": tuple(row["evidence"])})

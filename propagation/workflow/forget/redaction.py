@@ -206,9 +206,10 @@ def _redact_rule(rule: FilterRule, removal: Removal) -> FilterRule | None:
     if words is not None and words.is_in(rule.text):
         rule = replace(rule, text=f"On what the community of router {rule.router} passes on.")
     evidence = tuple(sequence for sequence in rule.evidence if sequence not in removal.sequences)
-    if len(evidence) == len(rule.evidence):
+    if len(evidence) == len(rule.evidence) and rule.age not in removal.sequences:
         return rule
-    return replace(rule, evidence=evidence) if evidence else None
+    age = rule.age if rule.age not in removal.sequences else max(evidence, default=0)
+    return replace(rule, evidence=evidence, age=age) if evidence else None
 
 
 def public_names(affected: Sequence[AffectedMessage], least: int) -> dict[int, frozenset[str]]:

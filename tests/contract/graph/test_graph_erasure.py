@@ -245,6 +245,17 @@ async def test_a_rewritten_version_without_a_citation_does_not_end_the_search(st
         assert [one.text.profile.version for one in found] == [1, 3]
 
 
+async def test_a_rule_that_was_last_confirmed_at_an_interaction_cites_it(store):
+    sequences = await lived(store)
+    rule = FilterRule(1.0, "Trust jazz", router=4, evidence=(70, 71), age=72)
+    ruled = replace(text(BOB, 2, cites=(9, 9)), filter_memory=FilterMemory(rules=(rule,)))
+    await store.commit_texts([ruled], [], sequences[2])
+    for sequence, versions in ((72, [2]), (71, [2]), (7, []), (73, [])):
+        search = CitationSearch(BOB, Citations(frozenset({sequence})), from_version=2)
+        found = await store.find_citing_texts([search])
+        assert [one.text.profile.version for one in found] == versions, sequence
+
+
 async def test_texts_that_may_cite_are_found_and_rewritten(store):
     sequences = await lived(store)
     found = await store.find_citing_texts(

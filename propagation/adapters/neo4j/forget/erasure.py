@@ -12,7 +12,7 @@ from propagation.adapters.neo4j.record.record import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import ascii_word, lower_words, says
 from propagation.adapters.shared.json_text import escape_words
-from propagation.adapters.shared.reason_rows import interaction_of
+from propagation.adapters.shared.reason_rows import evidence_tokens, interaction_of
 from propagation.graph_rules.withdrawal_order import counted_attributes
 from propagation.model import (
     MERGED_OUTCOME,
@@ -253,7 +253,7 @@ def _search_rows(
     }
     return [_search_row(ref, mine) for ref, mine in by_client.items()], {
         "sequences": sequences,
-        "evidence": list(map(str, sequences)),
+        "evidence": evidence_tokens(sequences),
         "words": sorted(words),
         "escaped": escape_words(words),
         "message_routers": sorted({router for one in distinct for router, _ in one.messages}),

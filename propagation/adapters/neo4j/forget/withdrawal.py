@@ -22,6 +22,7 @@ from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log
 from propagation.adapters.neo4j.record.record import store_forgotten_events
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
 from propagation.adapters.shared.erasure import contains_one
+from propagation.adapters.shared.reason_rows import evidence_tokens
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
     held_attributes,
@@ -152,7 +153,7 @@ class WithdrawalCommit:
             "forget/search/cited_since",
             number=withdrawal.texts_read_through,
             sequences=sequences,
-            evidence=[str(sequence) for sequence in sequences],
+            evidence=evidence_tokens(sequences),
             messages=[[message.router, message.version] for message in withdrawal.messages],
         )
         if ref is not None:

@@ -23,7 +23,7 @@ VERSIONS_A_READ = 10_000
 FEW = 4
 MESSAGE = re.compile(rb"\[null,\d+,\d+\]")
 ASCII, MARKS = bytes(range(128)), ("“".encode(), "”".encode())
-NUMBER = re.compile(rb"[\[,](\d+)(?=[\],])")
+NUMBER = re.compile(rb"(?:[\[,]|\"age\":)(\d+)(?=[\],}])")
 VERSIONS = (
     "SELECT version, next_id, body, watermark, dropped, rewritten FROM profile_version"
     " WHERE ref = ? AND version >= ? ORDER BY version"
@@ -40,9 +40,9 @@ ENDLESS = 1 << 62
 class Needles:
     """Byte strings that a body's JSON holds if it cites certain things.
 
-    These are numbers of sources or evidence, words, messages with an attribute (of None: with any)
-    or with a word in either case, and routers of rules with a word in either case; None finds every
-    body. A body may hold one without citing.
+    These are numbers of sources, evidence or ages, words, messages with an attribute (of None: with
+    any) or with a word in either case, and routers of rules with a word in either case; None finds
+    every body. A body may hold one without citing.
     """
 
     numbers: frozenset[bytes]

@@ -247,7 +247,10 @@ def check_citations(
             source.sequence in sequences or (source.router, source.version) in messages
             for line in text.profile.lines
             for source in line.sources
-        ) or any(not sequences.isdisjoint(rule.evidence) for rule in text.filter_memory.rules):
+        ) or any(
+            not sequences.isdisjoint((*rule.evidence, rule.age))
+            for rule in text.filter_memory.rules
+        ):
             raise VersionClash(text.profile.ref)
 
 

@@ -178,6 +178,16 @@ def test_rules_lose_evidence_and_go_with_the_last_of_it():
     assert after[1] is rules[3]
 
 
+def test_a_rule_is_not_dated_by_an_event_that_goes():
+    rules = (
+        FilterRule(router=1, factor=2.0, text="Welcome it.", evidence=(2, 4), age=5),
+        FilterRule(router=2, factor=2.0, text="Welcome it.", evidence=(2,), age=2),
+    )
+    text = ClientText(profile=Profile(ref=BOB, version=1), filter_memory=FilterMemory(rules))
+    after = Redaction(gone(5), WHO).redact(text).filter_memory.rules
+    assert [(rule.evidence, rule.age) for rule in after] == [((2, 4), 4), ((2,), 2)]
+
+
 def test_a_message_loses_attributes_that_only_that_client_brought():
     message = RouterVersion(
         router=1,
