@@ -1,1 +1,1 @@
-"""The statements of the Neo4j store and the analysts' questions: files, no code."""
+"""The statements of the Neo4j store and the analysts' questions."""

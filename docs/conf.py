@@ -1,4 +1,4 @@
-"""Sphinx configuration: the pages of this folder as a site, with the generated reference."""
+"""Sphinx configuration of the site: these pages and the generated reference."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Write the reference pages of the site: the proto, the command line and the settings."""
+"""Write the site's reference of the proto, commands and settings."""
 
 import inspect
 import tempfile

@@ -1,4 +1,4 @@
-"""Combines concurrent calls into batches, so that they share a commit or a pass."""
+"""Combines concurrent calls into batches that share a commit or pass."""
 
 import asyncio
 from collections import deque

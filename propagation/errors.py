@@ -91,7 +91,9 @@ REBUILD = "; stop the service, then run `propagation rebuild`"
 
 
 class DamagedNumbers(StoreCorrupt):
-    """Learned numbers are lost or damaged; they can be made again from the log.
+    """Learned numbers are lost or damaged.
+
+    They can be made again from the log.
 
     Attributes:
         after: The damage begins just after this sequence; -1 if nothing before it is sound either.

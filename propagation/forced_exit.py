@@ -11,7 +11,7 @@ _cleanups: dict[object, Callable[[], object]] = {}
 
 @contextmanager
 def clean_up_by(remove: Callable[[], object]) -> Iterator[None]:
-    """Call `remove` at the end of the block, or at a forced exit within it.
+    """Call `remove` at the block's end, or at a forced exit.
 
     At a forced exit another thread calls it.
     """
@@ -27,7 +27,7 @@ def clean_up_by(remove: Callable[[], object]) -> Iterator[None]:
 
 
 def clean_up_now() -> None:
-    """Call what `clean_up_by` was given and has not called yet, the newest first."""
+    """Call what `clean_up_by` has not called yet, the newest first."""
     for remove in reversed(list(_cleanups.values())):
         with suppress(Exception):  # the next one may still be removed
             remove()

@@ -1,4 +1,6 @@
-"""A client of the preference propagation service. It needs no package of the service.
+"""A client of the preference propagation service.
+
+It needs no package of the service.
 
 `PropagationClient` makes the calls; `interaction`, `user_key` and `item_key` make what they take.
 All other messages are those of the proto: `from propagation.v1 import propagation_pb2 as pb`.

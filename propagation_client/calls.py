@@ -75,7 +75,7 @@ class _UnaryUnary(_Interceptor, grpc.aio.UnaryUnaryClientInterceptor):  # type: 
     async def intercept_unary_unary(
         self, continuation: Any, client_call_details: Any, request: Any
     ) -> Any:
-        """Make the attempts of a call, and return the one that was answered."""
+        """Make a call's attempts, and return the one that was answered."""
         retries = self._rules.retries_of(_name(client_call_details))
         timeout = self._timeout(client_call_details)
         end = None if timeout is None else time.monotonic() + timeout

@@ -137,7 +137,9 @@ class PropagationClient:
     async def retract(
         self, event_ids: Sequence[str], *, timeout: float | None = None
     ) -> pb.RetractInteractionsResponse:
-        """Take events back, with everything that they wrote: at most 1,000, in one commit.
+        """Take events back, with everything that they wrote.
+
+        At most 1,000 go in one commit.
 
         Returns:
             One outcome for each id. An event that an attempt took back whose answer was lost has
@@ -163,7 +165,9 @@ class PropagationClient:
         min_sequence: int | None = None,
         timeout: float | None = None,
     ) -> pb.RecommendResponse:
-        """Rank the catalogue, or the candidates, for a user, who may be unknown.
+        """Rank the catalogue, or the candidates, for a user.
+
+        The user may be unknown.
 
         Args:
             limit: The number of items; None: 10.
@@ -201,7 +205,7 @@ class PropagationClient:
         min_sequence: int | None = None,
         timeout: float | None = None,
     ) -> pb.GetProfileResponse:
-        """Read the profile of a user or an item: its lines with their sources.
+        """Read a user's or item's profile: its lines with their sources.
 
         Args:
             key: See `user_key` and `item_key`.
@@ -262,7 +266,7 @@ class PropagationClient:
         *,
         as_of: pb.AsOf | None = None,
     ) -> AsyncIterator[pb.RouterMember]:
-        """Iterate over the members of a router, those of the highest score first."""
+        """Iterate over a router's members, those of the highest score first."""
         request = pb.GetRouterRequest(number=router, bank=bank, page_size=PAGE_SIZE, as_of=as_of)
         async for page in pages(self.stub.GetRouter, request):
             for member in page.members:

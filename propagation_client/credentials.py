@@ -102,7 +102,10 @@ class Credentials:
 
 
 def _is_loopback(host: str) -> bool:
-    """Check whether a host is this machine's own; of all names, only localhost is."""
+    """Check whether a host is this machine's own.
+
+    Of all names, only localhost is.
+    """
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:

@@ -10,7 +10,9 @@ DETAILS_KEY = "grpc-status-details-bin"
 
 
 class CallFailed(grpc.aio.AioRpcError):
-    """A call failed; `str()` says why in a sentence, `code()` is gRPC's status code.
+    """A call failed.
+
+    `str()` says why in a sentence, `code()` is gRPC's status code.
 
     Attributes:
         answered: Whether the service itself refused the call, and not the way to it.
@@ -49,7 +51,7 @@ class CallFailed(grpc.aio.AioRpcError):
 
     @property
     def retry_seconds(self) -> float | None:
-        """How long the service asks to wait before the next attempt; None if it does not say."""
+        """How long to wait before the next attempt, if the service says."""
         seconds = self.facts.get("retry_seconds")
         return None if seconds is None else float(seconds)
 
@@ -58,11 +60,11 @@ class CallFailed(grpc.aio.AioRpcError):
 
 
 class Unreachable(CallFailed):
-    """No service answered: there was no connection, or no answer before the deadline."""
+    """No service answered before the deadline, or none was reached."""
 
 
 def explain(error: grpc.aio.AioRpcError, address: str) -> CallFailed:
-    """Turn gRPC's error of a call into one with a sentence and the service's details.
+    """Turn gRPC's error into one with a sentence and details.
 
     UNAVAILABLE and DEADLINE_EXCEEDED that bear no details come from the connection, and not from
     the service.

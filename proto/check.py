@@ -1,4 +1,6 @@
-"""Check that generated code is current, and that the API serves clients of the last release.
+"""Check that generated code is current and the API compatible.
+
+It serves the clients of the last release.
 
 `python -m proto.check` checks; with `--release` it stores the API as the release that later ones
 are compared with (proto/descriptors.binpb, without comments).

@@ -1,4 +1,4 @@
-"""Compare two releases of the API, and find changes that break a client of the first."""
+"""Find what between two releases of the API breaks clients."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,10 @@ LABEL_REPEATED = FieldDescriptorProto.LABEL_REPEATED
 
 
 def breaks(before: FileDescriptorProto, after: FileDescriptorProto) -> Iterator[str]:
-    """Describe the changes that break a client of `before`, on the wire, in JSON or in code."""
+    """Describe the changes that break a client of `before`.
+
+    A client may break on the wire, in JSON or in code.
+    """
     old, new = _messages(before), _messages(after)
     for name, message in old.items():
         if name not in new:

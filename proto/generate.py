@@ -32,7 +32,7 @@ def generate(out: Path) -> None:
 
 
 def descriptors(out: Path) -> None:
-    """Write the description of the API to the file `out`, as a FileDescriptorSet."""
+    """Write the API's description to `out`, as a FileDescriptorSet."""
     _run(PROTO, API, f"--descriptor_set_out={out}")
 
 

@@ -184,7 +184,9 @@ def _build(
 
 
 def _monitor_if_on(settings: Settings) -> "Monitor | None":
-    """Build the monitoring that the settings ask for; what is off is not imported.
+    """Build the monitoring that the settings ask for.
+
+    What is off is not imported.
 
     Raises:
         NotInstalled: The settings ask for a package that is not installed.

@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 600.0
 
 
 def measure(run: Run) -> Figures:
-    """Measure the slowest erasure of a client, and one that also wipes the files.
+    """Measure the slowest erasure of a client, without and with wiping.
 
     After an erasure no row has anything of the client; after the wipe, which rewrites the database,
     no byte of the files has. The users' thousand events are the newest; the items' adopters are
@@ -51,7 +51,10 @@ def measure(run: Run) -> Figures:
 
 
 async def forgotten(address: str, town: Town, events: int) -> list[tuple[str, int, float]]:
-    """Return (id, events erased, seconds) of each client that was forgotten, the wiped one last."""
+    """Forget clients, and return (id, events erased, seconds) of each.
+
+    The last one is wiped from the files, too.
+    """
     async with grpc.aio.insecure_channel(address) as channel:
         stub = pb_grpc.PropagationServiceStub(channel)
         keys = [

@@ -1,4 +1,4 @@
-"""The scripted server as a program that also measures the texts of prompts and answers.
+"""The scripted server, which also measures prompts and answers.
 
 `python -m benchmarks.llm.measured_server LATENCY FAULTS`; FAULTS is a JSON object of shares.
 """
@@ -39,7 +39,7 @@ class MeasuringLLM(FakeLLM):
         return await send(writer, 200, {})
 
     def observe(self, messages: Sequence[Mapping[str, Any]], answer: object) -> None:
-        """Count the clients in a prompt, and the words of each kind of text in its answer."""
+        """Count a prompt's clients, and the words of its answer by kind."""
         self._count_prompt(messages)
         self._count_words(answer)
 
@@ -56,7 +56,7 @@ class MeasuringLLM(FakeLLM):
         }
 
     def _count_prompt(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Count how long profiles are, and how many clients of eq. 5 and 6 have messages."""
+        """Measure profiles, and count clients of eq. 5 and 6 with messages."""
         data = data_of(messages)
         clients = [
             one

@@ -1,4 +1,4 @@
-"""ForgetClient on a graph server, of users and items with short and long histories.
+"""ForgetClient on Neo4j, of clients with short and long histories.
 
 The earliest 20,000 events of ML-100k are learned and reasoned before, with their rounds.
 """
@@ -52,7 +52,7 @@ async def _forgotten(settings: Settings, dataset: Dataset) -> list[tuple[ClientK
 
 
 async def process(engine: Engine, dataset: Dataset) -> None:
-    """Record, learn and reason events in parts, with the rounds that are due."""
+    """Record, learn and reason events in parts, with the due rounds."""
     await engine.upsert_clients(list(dataset.clients))
     await engine.drain()
     events = list(check_events(dataset.events))
@@ -63,7 +63,7 @@ async def process(engine: Engine, dataset: Dataset) -> None:
 
 
 def clients_of_all_sizes(dataset: Dataset) -> list[ClientKey]:
-    """Return users and items from the fewest events to the most, evenly spread."""
+    """Choose users and items, from the fewest events to the most."""
     users, items = Counter[str](), Counter[str]()
     for event in dataset.events:
         users[event.user_id] += 1

@@ -1,4 +1,4 @@
-"""Membership inference: does a caller find out which of two items a user took?
+"""Membership inference: can a caller find out which item a user took?
 
 Of each victim an attacker knows that it took one of two new items that nothing else tells apart.
 The attacker has the token of one role and a few accounts of its own with the victims' taste. It
@@ -37,7 +37,7 @@ ITEM = pb.CLIENT_KIND_ITEM
 
 @dataclass(frozen=True)
 class Case:
-    """A victim, and the item that it took and the one that it did not."""
+    """A victim, the item it took, and one that it did not."""
 
     victim: str
     genre: int
@@ -55,7 +55,7 @@ Signs = Sequence[float]
 
 @dataclass(frozen=True)
 class Attacker:
-    """A caller with one role's token, and what it read of all routers."""
+    """A caller with one role's token, and what it read of routers."""
 
     stub: pb_grpc.PropagationServiceStub
     metadata: tuple[tuple[str, str], ...]
@@ -147,7 +147,10 @@ def measure(run: Run) -> Figures:
 
 
 def _variance(share: float, number: int) -> float:
-    """Return the variance of a share, as of one success and one failure more (Agresti, Coull)."""
+    """Return the variance of a share, with one success and failure added.
+
+    Source: Agresti and Coull.
+    """
     middle = (share * number + 1) / (number + 2)
     return middle * (1 - middle) / (number + 2)
 
@@ -268,7 +271,7 @@ async def _guess(
 
 
 def share_of_right_guesses(pairs: Sequence[tuple[Signs, Signs]]) -> float:
-    """Learn on the first half what each sign is worth, and guess on the second.
+    """Weigh each sign by the first half, and guess on the second.
 
     Args:
         pairs: The signs of the item that was taken, and of the other one.

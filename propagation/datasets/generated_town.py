@@ -145,7 +145,10 @@ def _add_item(rng: Generator, plan: _Plan, kind: int, nouns: Sequence[str], styl
 
 
 def _own_items(rng: Generator, plan: _Plan) -> NDArray[np.int64]:
-    """Draw a few places in each of a community's styles, before there are items of waves."""
+    """Draw a few places in each style of a community.
+
+    Items of waves come later.
+    """
     styles = np.arange(len(plan.items)) // ITEMS_A_STYLE
     liked = rng.choice(int(styles.max()) + 1, STYLES_A_COMMUNITY, replace=False)
     return np.concatenate(

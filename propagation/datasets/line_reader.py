@@ -179,7 +179,7 @@ class IdChecker:
         return name
 
     def check_first(self, value: str, place: Place, field: str, described: Container[str]) -> str:
-        """Return the id of a client, which no earlier line may have described."""
+        """Return a client's id, which no earlier line may have described."""
         name = self.check(value, place, field)
         if name in described:
             raise place.refusal(
@@ -241,7 +241,7 @@ def lines_of(path: Path, fallback: str | None = None) -> Iterator[tuple[Place, s
 
 
 def csv_rows(path: Path, fields: Sequence[str]) -> Iterator[tuple[Place, list[str]]]:
-    """Read the rows of a CSV file with a heading, as the values of these fields.
+    """Read a CSV file with a heading, as values of these fields.
 
     Its columns may stand in any order.
     """

@@ -202,7 +202,7 @@ def _optional_id(value: Id | None, place: Place, field: str, ids: IdChecker) -> 
 
 
 class Format(NamedTuple):
-    """A format: its loader and the names or patterns of the files that it reads.
+    """A format: its loader, and its files' names or patterns.
 
     One of the `main` files, the last of which holds the events, must exist; the `further` files may
     be missing.
@@ -287,7 +287,7 @@ def _matching(files: list[str], patterns: Iterable[str]) -> list[str]:
 
 
 def _check_ignored(folder: Path, name: str, events: str, present: list[str]) -> None:
-    """Refuse a folder whose events may stand in one of the other files.
+    """Refuse a folder with events in another file than the loader's.
 
     A catalogue alone is fine, with documents beside it.
     """

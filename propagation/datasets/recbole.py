@@ -79,7 +79,7 @@ class Table:
             self.types[name] = kind
 
     def rows(self) -> Iterator[tuple[Place, dict[str, str]]]:
-        """Read each line as {field: value}, and check each value against its type.
+        """Read each line as {field: value}, with values of their types.
 
         The file is read once: a second call yields nothing.
         """

@@ -186,7 +186,7 @@ def _remarks(texts: Sequence[str], user: I64, item: I64, time: I64) -> Iterator[
 def _on_fixed(
     dataset: Dataset, candidates: Mapping[str, Sequence[str]], fixed: I64, user: I64, item: I64
 ) -> str:
-    """Say which fixed candidates are used, and how many are no honest negatives."""
+    """Name the fixed candidates, and count those that are no honest negatives."""
     items = len(dataset.items)
     of = np.arange(len(fixed))[:, None] * items + fixed
     had = int(np.isin(of[fixed >= 0], user * items + item).sum())

@@ -142,7 +142,10 @@ class OwnWords:
 
 
 def titles_of(contents: Iterable[Client]) -> dict[int, frozenset[str]]:
-    """Group the titles that clients have or had by ref; clients without one are left out."""
+    """Group titles that clients have or had by ref.
+
+    Clients without one are left out.
+    """
     found: defaultdict[int, set[str]] = defaultdict(set)
     for client in contents:
         if client.title:

@@ -1,4 +1,4 @@
-"""Base of the vocabulary: strict, immutable terms, and values that are cheap to make."""
+"""Base of the vocabulary: strict, immutable terms and cheap values."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ class Term(BaseModel):
 
     @classmethod
     def from_row(cls, row: Iterable[Any]) -> Self:
-        """Build a term from its stored fields in their order, without checking them again."""
+        """Build a term from its stored fields, without checking them again."""
         return super().model_construct(**dict(zip(cls.model_fields, row, strict=True)))
 
 

@@ -75,7 +75,10 @@ def check_list(values: Sequence[str], field: str) -> tuple[str, ...]:
 
 
 def check_entry(value: str, field: str) -> str:
-    """Check an attribute or a category: a text of 1 to 256 characters; return it."""
+    """Check an attribute or a category, and return it.
+
+    It is a text of 1 to 256 characters.
+    """
     if not value.strip():
         raise InvalidInput(field, "is empty; leave it out")
     if len(value) > ENTRY_MAX_CHARS:

@@ -76,7 +76,9 @@ def apply_one(state, user, item, increments, routers, weights):
 
 @njit(cache=True)
 def _increments(bank, share_of_item, item, weight, out):
-    """Fill the increments of rule 4 of one bank for an item that is not withheld.
+    """Fill one bank's increments of rule 4 for an item.
+
+    The item is not withheld.
 
     Args:
         out: [K], filled.

@@ -14,7 +14,7 @@ NO_LIMITS = (1.0, 0.0)
 
 @njit(cache=True)
 def withheld(adopted, limits):
-    """Return whether an item has so few adopters that its lifts count as 0."""
+    """Return whether an item has too few adopters: its lifts are 0."""
     return adopted < limits[LEAST_SUPPORT] and limits[LEAST_SUPPORT] > 1.0
 
 

@@ -1,4 +1,4 @@
-"""Negatives: items that the user of an interaction did not choose, drawn for the prediction.
+"""Negatives: items that a user did not choose, drawn for predictions.
 
 Source: RecNet 2.4; docs/numbers.md.
 """

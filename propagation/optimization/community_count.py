@@ -105,7 +105,7 @@ def _largest_directions(matrix: sparse.csr_matrix, count: int) -> tuple[F64, F64
 
 
 def _orthonormal(columns: F64) -> tuple[F64, F64]:
-    """Find an orthonormal basis of the space of tall columns, longest direction first.
+    """Find an orthonormal basis of tall columns, longest direction first.
 
     Their small product with themselves tells it several times faster than a QR factorization.
 

@@ -41,7 +41,10 @@ class Verdict:
 
     @property
     def published(self) -> bool:
-        """Whether the loss grows by at most one standard error, and what fewer routers save."""
+        """Whether the loss grows by at most a standard error.
+
+        What fewer routers save is allowed besides.
+        """
         return self.after - self.before <= self.standard_error + self.saved
 
     @property

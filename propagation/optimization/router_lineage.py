@@ -42,7 +42,10 @@ class Numbering:
     changes: tuple[EvolutionChange, ...]
 
     def fewer(self, routers: int, retired: frozenset[int]) -> int:
-        """Return how many routers fewer there are than before, when `retired` stood for none."""
+        """Return by how many the routers are fewer than before.
+
+        `retired` count as if they had stood for none.
+        """
         return (routers - len(retired)) - (self.routers - len(self.retired))
 
     def to_map(

@@ -61,7 +61,10 @@ def split_community(amounts: F64, directions: F32, seed: int) -> Community | Non
 
 
 def supported_choices(choices: Iterable[Counter[str]], least: int) -> Counter[str]:
-    """Add up what readers chose, without what fewer than `least` of them chose."""
+    """Add up choices of readers, without those of too few.
+
+    `least` of them are enough.
+    """
     total: Counter[str] = Counter()
     readers: Counter[str] = Counter()
     for names in choices:

@@ -74,7 +74,9 @@ def check_vector(vector: NDArray[np.float32], dimension: int, what: str) -> None
 
 
 def check_embedder(made: tuple[str, int], embedder: str, dimension: int) -> None:
-    """Check that an index was made with this embedder, by its name and dimension.
+    """Check that an index was made with this embedder.
+
+    Its name and dimension tell.
 
     Raises:
         IncompatibleSettings: It was made with another.
@@ -174,7 +176,9 @@ class VectorIndex(IndexWriter, Protocol):
         """
 
     def rebuild(self, embedder: str, dimension: int) -> AbstractAsyncContextManager[IndexWriter]:
-        """Fill an empty index inside the context, for `reindex` and for one that is missing.
+        """Fill an empty index inside the context.
+
+        `reindex` uses it, and so does a start that misses the index.
 
         Meanwhile the present index is served and takes points. At the end of the context all
         searches of all processes are served from the new one, and the old points are dropped. A

@@ -35,7 +35,10 @@ class NearestPerception(ABC):
 
     @abstractmethod
     async def nearest(self, vectors: F32) -> list[list[int]]:
-        """Find the router of each vector of an attribute [n, D]; none for a vector of zeros."""
+        """Find the router of each vector of an attribute [n, D].
+
+        A vector of zeros has none.
+        """
 
 
 @dataclass
@@ -56,7 +59,10 @@ class CentrePerception(NearestPerception):
 
 @dataclass
 class SimilarityPerception(NearestPerception):
-    """Finds R* = argmax_R cos(e_a, e_R); of equal ones the first (RecNet eq. 2)."""
+    """Finds R* = argmax_R cos(e_a, e_R), the first of equal ones.
+
+    Source: RecNet eq. 2.
+    """
 
     index: VectorIndex
 

@@ -1,4 +1,4 @@
-"""Names of taste routers: phrases of what sets a community apart from all others.
+"""Names of taste routers: what sets a community apart from others.
 
 Names are for people. Routing, the routers' vectors and the ranking by numbers do not use them.
 """
@@ -137,6 +137,6 @@ def _is_made_of(name: str, attributes: Sequence[str]) -> bool:
 
 
 def _words(name: str) -> frozenset[str]:
-    """Return what makes a name another one for a reader: its words in any order."""
+    """Return a name's words in any order, as readers compare names."""
     found = frozenset(WORD.findall(normalize_name(name))) - {"and"}
     return found or frozenset([name])

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class SemanticPolicy(SimilarityPerception):
-    """Sends attributes to the most similar routers, and messages to clients above tau."""
+    """Sends attributes to similar routers, messages to clients above tau."""
 
     name = "semantic"
 

@@ -1,1 +1,1 @@
-"""Algorithm 1 (RecNet 2.5): the engine, its composition, and one room for each activity."""
+"""Algorithm 1 (RecNet 2.5): the engine, its composition and its activities."""

@@ -136,7 +136,7 @@ class OpenData:
             await self._load_embedder(era)
 
     async def follow_epoch(self, number: int) -> None:
-        """Go over to an epoch that this process or another one has opened.
+        """Go over to an epoch that any process has opened.
 
         Raises:
             IncompatibleSettings: It was opened under other settings than this process has.

@@ -66,7 +66,10 @@ Reach = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
 async def reach_once(step: Callable[[], Awaitable[None]]) -> None:
-    """Run a step of the start without waiting for a server that does not answer."""
+    """Run a step of the start once.
+
+    If a server does not answer, the caller gets the error.
+    """
     await step()
 
 
@@ -382,7 +385,7 @@ class Engine:
     async def find_similar(
         self, ref: int, kind: ClientKind, by: By, limit: int, least_users: int
     ) -> Neighbours:
-        """Find the clients of a kind that are most similar to one; see `similar_clients`."""
+        """Find the most similar clients of a kind; see `similar_clients`."""
         return await find_similar(self.store, self.numbers, ref, kind, by, limit, least_users)
 
     async def rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:

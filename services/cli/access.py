@@ -142,7 +142,9 @@ def ask(
     *,
     wait: float = WAIT_SECONDS,
 ) -> T:
-    """Run `call` with a stub of the service; while the service says that it is starting, wait.
+    """Run `call` with a stub of the service.
+
+    While the service says that it is starting, wait.
 
     Args:
         goes_on: The message at Ctrl-C about work that the service does not break off.

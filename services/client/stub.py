@@ -1,4 +1,4 @@
-"""The client, with the sentences and exit codes of the command line for its failures."""
+"""The client, as the command line reports its failures."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -30,7 +30,7 @@ def credentials_of(environment: Mapping[str, str]) -> Credentials:
 async def open_client(
     address: str, credentials: Credentials = NO_CREDENTIALS
 ) -> AsyncIterator[PropagationClient]:
-    """Open a client that sends each call once and lets it take its time.
+    """Open a client that sends each call once and can wait.
 
     A person sees at once that no service runs, and ends a long call with Ctrl-C.
 
@@ -61,7 +61,10 @@ async def connect(address: str, credentials: Credentials = NO_CREDENTIALS) -> As
 
 
 def explain_failure(error: CallFailed, address: str) -> PropagationError:
-    """Turn a failed call into an error that says what to do on the command line."""
+    """Turn a failed call into an error of the command line.
+
+    The error says what to do.
+    """
     if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
         return errors.Unreachable(
             f"the service at {address} did not answer in time; see `propagation status`"

@@ -175,7 +175,10 @@ class Settings(Term):
 
     @property
     def graph_file(self) -> Path | None:
-        """The file that holds the graph; None if it is on a server."""
+        """The file that holds the graph.
+
+        It is None if the graph is on a server.
+        """
         return self.database if self.store == "sqlite" else None
 
     @property

@@ -191,7 +191,10 @@ def _flatten(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 
 def _with_preset(entries: dict[str, Entry]) -> dict[str, Entry]:
-    """Put the values of the chosen preset, in place of its name, below all other entries."""
+    """Put the chosen preset's values below all other entries.
+
+    They stand in place of its name.
+    """
     chosen = entries.pop(PRESET, None)
     if chosen is None:
         return entries

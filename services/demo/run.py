@@ -129,7 +129,7 @@ async def demo_service(script: DemoScript, *, scripted: bool) -> AsyncIterator[s
 
 
 def _log_to_file() -> None:
-    """Send the log to a file that is open until the process ends."""
+    """Send the log to a file until the process ends."""
     OUT.mkdir(exist_ok=True)
     log = LOG.open("w", encoding="utf-8")
     atexit.register(log.close)

@@ -54,7 +54,7 @@ class InspectQuery:
         return values
 
     def _check(self, key: str, text: str) -> None:
-        """Check a parameter that takes a client, a time or a listed word.
+        """Check a parameter: a client, a time or a listed word.
 
         The words are listed in the query's file.
 

@@ -32,7 +32,7 @@ from services.runtime.process import release
 
 
 def root_of(sequence: int) -> SpanContext:
-    """Make the ids of an interaction's trace and of its first span from its sequence.
+    """Make an interaction's trace and span ids from its sequence.
 
     Neither is 0.
     """

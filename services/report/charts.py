@@ -226,7 +226,7 @@ class Node(NamedTuple):
 
 
 def _column(routers: Sequence[int], x: float, y: float, rows: int) -> list[Node]:
-    """Place routers below each other; the side that has fewer of them is centred."""
+    """Place routers below each other, the smaller side centred."""
     top = y + ROW * (rows - len(routers) + 1) / 2
     return [Node(router, x, top + ROW * place) for place, router in enumerate(routers)]
 

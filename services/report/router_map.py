@@ -97,7 +97,7 @@ def _overlap(one: frozenset[object], other: frozenset[object]) -> float:
 
 
 def _places(pulls: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lay the routers out so that they fill the map in both directions."""
+    """Lay routers out to fill the map in both directions."""
     places = force_layout(pulls, seed=7)
     spread = np.maximum(places.max(axis=0) - places.min(axis=0), 1e-6)
     unit = (places - places.min(axis=0)) / spread

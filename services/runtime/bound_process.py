@@ -18,7 +18,7 @@ PARENT_CHECK_SECONDS = 0.5
 
 
 def bound_command(module: str, *arguments: str) -> tuple[str, ...]:
-    """Return the command that runs a module until it ends or this process does."""
+    """Return a command that runs a module while this process lives."""
     parent = str(os.getpid())
     return (sys.executable, "-m", "services.runtime.bound_process", parent, module, *arguments)
 

@@ -29,7 +29,7 @@ INVISIBLE = re.compile(
 
 
 def printable(text: str) -> str:
-    """Return foreign text as it may appear on a terminal, on one line.
+    """Return foreign text as a terminal may show it, on one line.
 
     Control and format characters (escapes, line breaks, direction marks, zero width, tags) are
     written as Python escapes; spaces of every kind stay.
@@ -38,7 +38,7 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """Return foreign text as it may appear on a terminal, with its line breaks."""
+    """Return foreign text as a terminal may show it, with line breaks."""
     return "\n".join(map(printable, text.split("\n")))
 
 
@@ -55,7 +55,10 @@ def _escape(text: str, escaped: Callable[[str], str]) -> str:
 
 
 def printable_json(document: str) -> str:
-    """Escape a JSON document for a terminal; a parser reads the same values from it."""
+    """Escape a JSON document for a terminal.
+
+    A parser reads the same values from it.
+    """
     return "\n".join(
         _escape(line, lambda letter: json.dumps(letter)[1:-1]) for line in document.split("\n")
     )
@@ -215,7 +218,7 @@ def _minutes(seconds: float) -> str:
 def progress_of(
     name: str, seconds: float | None = None
 ) -> Iterator[Callable[[int, int | None], None]]:
-    """Show progress on stderr within the block: a bar, or lines if that is no terminal.
+    """Show progress on stderr: a bar on a terminal, else lines.
 
     Yields a function that takes done and total.
     """

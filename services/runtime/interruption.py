@@ -1,4 +1,4 @@
-"""The end of a process by SIGTERM or Ctrl-C, within a time limit."""
+"""Ends a process at SIGTERM or Ctrl-C, within a time limit."""
 
 import os
 import signal
@@ -29,7 +29,9 @@ class Interruption:
     _drain_seconds = 0.0
 
     def start(self) -> None:
-        """Let SIGTERM and SIGHUP do what Ctrl-C does, from now on and within FORCED_SECONDS.
+        """Let SIGTERM and SIGHUP do what Ctrl-C does.
+
+        The process ends within FORCED_SECONDS.
 
         A terminal that is closed sends SIGHUP. Call this in the main thread.
         """
@@ -44,7 +46,10 @@ class Interruption:
         threading.Thread(target=self._watch, args=(read,), daemon=True).start()
 
     def drain(self, seconds: float) -> None:
-        """Give the process so many seconds more after a signal, to drain; then it fails."""
+        """Give the process more seconds after a signal, to drain.
+
+        Then it fails.
+        """
         self._drain_seconds, self.exit_code = seconds, 1
 
     def _watch(self, pipe: int) -> None:
@@ -64,7 +69,7 @@ class Interruption:
 
 
 def _handle_as_ctrl_c(_: int, frame: FrameType | None) -> None:
-    """Do what Ctrl-C does, also in a background job, whose Ctrl-C is ignored."""
+    """Do what Ctrl-C does, also where a background job ignores it."""
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 

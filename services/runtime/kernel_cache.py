@@ -68,7 +68,10 @@ def use_kernel_cache() -> None:
 
 
 def has_compiled_kernels(needed_by: str = SERVICE) -> bool:
-    """Return whether the cache has all kernels, for this interpreter, numba and processor."""
+    """Return whether the cache has all kernels for this machine.
+
+    It depends on the interpreter, numba and the processor.
+    """
     folder = os.environ.get("NUMBA_CACHE_DIR")
     return not folder or _mark(Path(folder), needed_by).exists()
 
@@ -125,7 +128,7 @@ def _warm_up_of(needed_by: str) -> Callable[[], None]:
 def _counted(
     needed_by: str, progress: Callable[[int, int | None], None]
 ) -> AbstractContextManager[None]:
-    """Report after each compilation how many kernels there are, compiled and in all."""
+    """Report each compiled kernel, and how many there are in all."""
     from numba.core.dispatcher import Dispatcher
     from numba.core.event import Listener, install_listener
 

@@ -18,7 +18,10 @@ log = structlog.get_logger()
 
 @dataclass
 class Timing:
-    """Wall time of one call or step since this process started, in seconds, waiting included."""
+    """Wall time of a call or step in seconds, waiting included.
+
+    It counts since this process started.
+    """
 
     calls: int = 0
     seconds: float = 0.0

@@ -52,7 +52,7 @@ def collect_garbage_rarely() -> None:
 
 
 def return_large_arrays() -> None:
-    """Give the memory of large arrays back to the system when they are freed.
+    """Give the memory of large freed arrays back to the system.
 
     By itself, glibc does so only until the first one is freed. It then keeps what is smaller, up
     to 32 MB, for later: 90 MB after a start with 100,000 clients. Other C libraries have no such

@@ -43,7 +43,7 @@ class TokenBuckets:
         self._buckets: LRUCache[str, tuple[float, float]] = LRUCache(CLIENTS)
 
     def take(self, client: str, amount: float, longest_seconds: float = 0.0) -> float:
-        """Take an amount from the client's bucket as soon as it has filled up.
+        """Take an amount from a client's bucket once it has it.
 
         A full bucket also gives more than it holds; it then has to fill up from below zero.
 

@@ -38,7 +38,7 @@ class ReloadedFiles(Generic[T]):
         return self._content
 
     def reload(self, *, if_changed: bool = False) -> None:
-        """Read the files again now, by default even if they look as before."""
+        """Read the files now, even if they look as before."""
         self._checked_at = time.monotonic()
         try:
             stamps = self._stat()

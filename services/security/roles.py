@@ -96,7 +96,7 @@ class Caller:
 
     @property
     def reads_persons(self) -> bool:
-        """Whether answers show what rests on too few users to be shown to everybody."""
+        """Whether answers show what rests on too few users."""
         return Role.PERSONS in self.roles
 
     def least_users(
@@ -125,6 +125,9 @@ admitted_caller: ContextVar[Caller] = ContextVar("admitted_caller")
 
 
 def redaction_for_caller(redact: Callable[[str], str]) -> Callable[[str], str]:
-    """Return `redact`, or `str` for an admin's call, whose answers name files and servers."""
+    """Return `redact`, or `str` for an admin's call.
+
+    Answers to an admin name files and servers.
+    """
     caller = admitted_caller.get(None)
     return str if caller is not None and Role.ADMIN in caller.roles else redact

@@ -132,7 +132,7 @@ def _parse_line(line: str, place: str) -> Token:
 
 
 def parse_moment(text: str) -> datetime:
-    """Parse a time in ISO 8601; without a zone it is one of UTC.
+    """Parse a time in ISO 8601, in UTC if without a zone.
 
     Raises:
         ValueError: It is none.

@@ -142,7 +142,10 @@ class Shelf:
 
 
 def _with_room(array: NDArray[N], rows: int, places: int) -> NDArray[N]:
-    """Copy into a larger array, of which the room takes no memory before it is written."""
+    """Copy into a larger array.
+
+    Its room takes no memory before it is written.
+    """
     larger = np.zeros((rows, places), array.dtype)
     larger[: array.shape[0], : array.shape[1]] = array
     return larger

@@ -63,7 +63,7 @@ STOP = frozenset(
 
 @lru_cache(maxsize=1)
 def _projection(seed: int, dimension: int) -> NDArray[np.float32]:
-    """Draw the table of an embedder that is not fitted, when it is first needed."""
+    """Draw the table of an unfitted embedder at its first use."""
     return np.random.default_rng(seed).standard_normal((BUCKETS, dimension), np.float32)
 
 

@@ -154,7 +154,10 @@ def _attribute_rule(work: ReasonWork, party: Party, name: str, change: float) ->
 def _change_rule(
     work: ReasonWork, party: Party, new: FilterRule, change: float, about: str
 ) -> FilterRule:
-    """Change the rule with the target of a new one; without one, start from the new one."""
+    """Change the rule with the target of a new one.
+
+    Where there was no rule, start from the new one.
+    """
     old = next((rule for rule in party.filter_memory.rules if rule.target == new.target), new)
     factor = old.factor * change
     return FilterRule(

@@ -129,7 +129,9 @@ def _level(weight: float) -> int:
 
 
 def _strengthen_closest(profile: Profile, names: Sequence[str], sequence: int) -> Line:
-    """Strengthen the closest own line by one choice, or begin a line without text.
+    """Strengthen the closest own line by one choice, or begin one.
+
+    A line that is begun has no text yet.
 
     It keeps the attributes that are among these names, in its order. Its text is the old one.
     """

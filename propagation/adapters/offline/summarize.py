@@ -17,7 +17,10 @@ def summarize_router(
     common: Mapping[str, float],
     examples: Sequence[str],
 ) -> str:
-    """Write a router's message of at most 60 words, which says first what sets it apart."""
+    """Write a router's message of at most 60 words.
+
+    It says first what sets the router apart.
+    """
     special = rank_by_distinctiveness(standing, common)[:APART]
     largest = sorted(standing, key=lambda name: (-standing[name], name))[:USUAL]
     usual = [name for name in largest if name not in special]

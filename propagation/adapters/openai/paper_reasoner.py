@@ -145,6 +145,9 @@ def _drop_repeats(gradients: Sequence[Gradient]) -> list[Gradient]:
 
 
 def openai_reasoner(endpoint: Endpoint, store: GraphStore) -> OpenAIReasoner:
-    """Build the reasoner; `store` keeps answers, and what is known of the server."""
+    """Build the reasoner.
+
+    `store` keeps answers, and what is known of the server.
+    """
     build = OpenAIReasoner if endpoint.options.fused else PaperReasoner
     return build(endpoint, store)

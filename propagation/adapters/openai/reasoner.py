@@ -54,7 +54,10 @@ class OpenAIReasoner(EndpointAdapter):
     routers_a_call = 12
 
     def __init__(self, endpoint: Endpoint, store: GraphStore) -> None:
-        """Build the reasoner; `store` keeps answers, and what is known of the server."""
+        """Build the reasoner.
+
+        `store` keeps answers, and what is known of the server.
+        """
         super().__init__(endpoint, endpoint.options.model)
         self.concurrency = endpoint.options.in_flight
         self._asker = QuestionAsker(endpoint, store)

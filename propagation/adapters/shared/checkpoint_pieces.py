@@ -12,7 +12,7 @@ from propagation.model import naming_damage
 
 
 def pieces_of(array: NDArray[np.generic], most: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the numbered pieces of an array, of at most so many bytes, and then their digest.
+    """Yield an array's numbered pieces, and its digest as the last.
 
     A withdrawal changes the array meanwhile, and patches it afterwards: the digest is of what was
     yielded.
@@ -28,7 +28,9 @@ def pieces_of(array: NDArray[np.generic], most: int) -> Iterator[tuple[int, byte
 
 
 def array_of(name: str, dtype: str, shape: Sequence[int], pieces: Iterable[bytes]) -> NDArray[Any]:
-    """Put an array together from its pieces, whose last one is the digest.
+    """Put an array together from its pieces.
+
+    The last one is the digest.
 
     Raises:
         DamagedNumbers: Pieces are missing or damaged.

@@ -105,7 +105,7 @@ def row_parts(
 def taste_written_by(
     block: LearnedBlock, places: NDArray[np.int64]
 ) -> dict[int, list[tuple[int, float]]]:
-    """Return what rows of a block wrote to the taste bank, by sequence.
+    """Return what rows of a block wrote to taste, by sequence.
 
     Returns:
         (router, weight), largest first, equal weights by router; rows that wrote nothing are left

@@ -1,4 +1,7 @@
-"""The rule that no secret crosses a network in clear, which every connection asks."""
+"""The rule that no secret crosses a network in clear.
+
+Every connection asks it.
+"""
 
 import ipaddress
 from collections.abc import Mapping

@@ -28,7 +28,10 @@ def rule_row(rule: FilterRule) -> dict[str, object]:
 
 
 def evidence_tokens(sequences: Sequence[int]) -> list[str]:
-    """Return interactions as rules have them in JSON, cut at commas and brackets."""
+    """Return interactions as a rule's JSON has them.
+
+    The JSON is cut at commas and brackets.
+    """
     return [token for sequence in sequences for token in (str(sequence), f'"age":{sequence}}}')]
 
 

@@ -41,7 +41,10 @@ def _chance(logs, above, others, beaten, drawn):
 
 @njit(cache=True)
 def _chance_of_most(logs, above, others, beaten, drawn):
-    """Return the chance to draw at most `beaten` of the `above` among `others`."""
+    """Return the chance to draw at most `beaten` of the `above`.
+
+    They are drawn among `others`.
+    """
     chance = 0.0
     for exactly in range(max(0, drawn - (others - above)), min(drawn, above, beaten) + 1):
         chance += _chance(logs, above, others, exactly, drawn)

@@ -56,7 +56,9 @@ class Reader(NamedTuple):
 
 
 class Scoring(NamedTuple):
-    """How each of the R rankings scores a row of features: offset + weights . features.
+    """How each of R rankings scores a row of features.
+
+    The score is offset + weights . features.
 
     Args:
         weights: [R,4,F] by the item's bin of adopters; likewise offsets [R,4].
@@ -77,7 +79,10 @@ def _fill(state, controls, reader, items, out):
 
 @njit(cache=True)
 def _lacking(combiner, arm, feature):
-    """Return what a weight lacks where a user has no history, as `for_newcomers` adds it."""
+    """Return what a weight lacks where a user has no history.
+
+    `for_newcomers` adds it.
+    """
     if feature != POPULARITY and feature != RECENT:
         return 0.0
     lowest = weight_of(combiner, arm, feature, 0, 0)
@@ -88,7 +93,10 @@ def _lacking(combiner, arm, feature):
 
 @njit(cache=True)
 def _scoring_of(combiner, user_bin):
-    """Return how the arms and probes score for a user, with the standardisation folded in."""
+    """Return how arms and probes score for a user.
+
+    The standardisation is folded in.
+    """
     arms, features = combiner.mask.shape
     rankings = arms + PROBED
     weights, offsets = np.zeros((rankings, BINS, features)), np.zeros((rankings, BINS))
@@ -147,7 +155,10 @@ def _barred(visible, seen, item, taken):
 
 @njit(cache=True)
 def _count(scores, own, is_kin, counts):
-    """Add to counts [4]: scores above `own` and equal to it, and both of the target's kind."""
+    """Count the scores above `own` and equal to it.
+
+    counts [4] has both numbers of all scores, and both of those of the target's kind.
+    """
     for row in range(len(scores)):
         above, tied = scores[row] > own, scores[row] == own
         counts[0] += above

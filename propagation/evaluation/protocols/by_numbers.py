@@ -144,7 +144,10 @@ class Setting(Figures):
 
 
 class LeaveOneOutReport(StreamReport):
-    """The result of one seed: the median one if all other events are known (KNOWING's "end")."""
+    """The result of one seed.
+
+    It is the median one if all other events are known (KNOWING's "end").
+    """
 
     known: Sequence[Setting]
 

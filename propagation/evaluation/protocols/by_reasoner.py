@@ -144,7 +144,10 @@ class Target:
 
 @dataclass(frozen=True)
 class RankedTarget:
-    """A target's rank, from 1 on, and whether the reasoner failed and the numbers ranked."""
+    """A target's rank, from 1 on, and who ranked it.
+
+    The numbers rank where the reasoner failed.
+    """
 
     target: Target
     rank: int

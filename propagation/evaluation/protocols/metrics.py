@@ -70,7 +70,7 @@ def level(values: F64) -> float | None:
 
 
 def median_pass(passes: Sequence[Ranked]) -> int:
-    """Return the place of the pass whose N@10 of the live arm is the median.
+    """Return the pass whose N@10 of the live arm is the median.
 
     All figures of a report are of that pass: medians of different passes could not be compared. Of
     an even number of passes it is the lower of the two in the middle.
@@ -119,7 +119,10 @@ def arm_report(name: str, ranked: Ranked) -> ArmReport:
 
 
 def arm_level(name: str, measure: int, ranked: Ranked) -> float | None:
-    """Return the event mean of a measure of one arm; None if it was not measured."""
+    """Return an arm's event mean of a measure.
+
+    It is None if it was not measured.
+    """
     if measure >= ranked.values.shape[2]:
         return None
     return level(ranked.values[:, RANKINGS.index(name), measure])

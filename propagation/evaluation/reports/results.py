@@ -1,4 +1,4 @@
-"""Files with the result of every target, with which other programs can be compared."""
+"""Files with every target's result, to compare other programs with."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ class Results:
 
 
 def keep_in(results: Results, dataset: Dataset) -> Keep:
-    """Return a function that adds ranked events of the dataset to the results."""
+    """Return a function that adds the dataset's ranked events."""
     users, items, times = dataset.rows()
     user_ids = np.array([client.key.id for client in dataset.users])
     item_ids = np.array([client.key.id for client in dataset.items])

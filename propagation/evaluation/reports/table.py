@@ -59,7 +59,7 @@ SLICE_FOOTNOTE = (
 def arm_rows(
     figures: Figures, measures: Sequence[str], shown: Collection[str]
 ) -> list[tuple[str, ...]]:
-    """Return one row for each arm that is shown, in the order of LABELS.
+    """Return one row for each shown arm, in LABELS' order.
 
     Args:
         measures: MEASURES for rows under HEADERS, or LEAVE_ONE_OUT_MEASURES.
@@ -95,7 +95,10 @@ def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
 
 
 def fixed_rows(settings: Sequence[Figures], shown: Collection[str]) -> list[tuple[str, ...]]:
-    """Return a row for each arm: its N@10 against fixed candidates, two columns for a setting."""
+    """Return a row for each arm: its N@10 against fixed candidates.
+
+    A setting has two columns.
+    """
     return [
         (
             label,

@@ -14,7 +14,10 @@ WEIGHT_MAX = 10.0
 
 
 def seed_of(event_id: str) -> int:
-    """Return 64 bits of an event id, signed, which seed every random choice about the event."""
+    """Return 64 signed bits of an event id.
+
+    They seed every random choice about the event.
+    """
     return int.from_bytes(blake2b(event_id.encode(), digest_size=8).digest(), signed=True)
 
 

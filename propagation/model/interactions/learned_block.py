@@ -45,7 +45,7 @@ class LearnedBlock:
 
 @contextmanager
 def naming_damage(what: str, after: int = -1, through: int = -1) -> Iterator[None]:
-    """Turn an error about a value into one that names what is damaged.
+    """Turn an error about a value into one that names the damage.
 
     Args:
         what: What the body of the `with` reads.

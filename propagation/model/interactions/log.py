@@ -79,7 +79,7 @@ class LogSlice:
     through: int
 
     def part(self, after: int, through: int) -> "LogSlice":
-        """Return the part of this slice from just after one sequence to another."""
+        """Return this slice's part after one sequence and up to another."""
         columns = self.interactions
         rows = slice(*np.searchsorted(columns.sequence, (after, through), side="right"))
         return LogSlice(

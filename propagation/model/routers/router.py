@@ -1,4 +1,4 @@
-"""A router with its messages and routing table, its epoch, and the rounds within that.
+"""A router with its messages and routing table; epochs and rounds.
 
 A router is the coordinator of a community. An epoch is the life of a router set between two
 evolutions.
@@ -75,7 +75,7 @@ class RouterVersion:
 
     @property
     def first_parts(self) -> list[IntegratedAttribute]:
-        """The first part of each of the first two senders, which short reads show."""
+        """The first parts of the first two senders, for short reads."""
         first: dict[int, IntegratedAttribute] = {}
         for part in self.integrated:
             first.setdefault(part.ref, part)

@@ -21,7 +21,7 @@ def share_of(adopted, totals):
 
 @njit(cache=True)
 def lift(mass, total, share_of_item):
-    """Return the lift of rule 1 of an item in a router with this mass and total.
+    """Return an item's lift (rule 1) in a router.
 
     l_k(i) = ln((N[i,k] + 50 P_i) / ((n_k + 50) P_i)).
 

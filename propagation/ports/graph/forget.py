@@ -172,7 +172,7 @@ class ExportStore(Protocol):
     """Export of everything that the graph holds on a client."""
 
     def export_client(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
-        """Yield the kind and the fields (JSON values) of every record of a client.
+        """Yield kind and fields (JSON values) of a client's every record.
 
         The kinds come in the order of EXPORTED_KINDS. Other clients appear by id.
         """

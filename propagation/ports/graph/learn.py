@@ -103,7 +103,7 @@ class LearnStore(Protocol):
         """
 
     async def drop_learned(self, lease: Lease, after: int) -> None:
-        """Drop the blocks and checkpoints after a sequence, which are to be learned again.
+        """Drop blocks and checkpoints after a sequence, to be learned again.
 
         Raises:
             LeaseLost: The token is not the newest; nothing was changed.

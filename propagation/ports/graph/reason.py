@@ -40,7 +40,10 @@ class InteractionReader(Protocol):
         """
 
     async def text_versions(self, refs: Sequence[int]) -> Mapping[int, int]:
-        """Return the version of each client's current text; those without one are left out."""
+        """Return the version of each client's current text.
+
+        Clients without a text are left out.
+        """
 
     async def last_round(self) -> Round | None:
         """Return the newest published round; None before the first."""

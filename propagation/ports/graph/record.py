@@ -50,7 +50,7 @@ class ClientStore(Protocol):
         """
 
     async def client_contents(self, refs: Sequence[int]) -> Sequence[Client]:
-        """Return every content of these clients: the present one and all earlier ones.
+        """Return every content of these clients, present and earlier.
 
         Returns:
             By ref, then sequence, each once.

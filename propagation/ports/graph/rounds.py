@@ -1,4 +1,4 @@
-"""The commits of a round and of an evolution: many, but one publication.
+"""The commits of a round or an evolution, with one publication.
 
 Source: RecNet 2.2 and 2.4; Algorithm 1, stage 2.
 """
@@ -248,7 +248,7 @@ class Publication:
     texts: Sequence[ClientText] = ()
 
     def published_run(self, sequence: int) -> EvolutionRun:
-        """Return the report as it is once the evolution was published at a sequence."""
+        """Return the report of an evolution that was published at a sequence."""
         return self.run.model_copy(
             update={
                 "sequence": sequence,

@@ -1,4 +1,4 @@
-"""Leases in the graph, and the background tasks that renew them while the work takes."""
+"""Leases in the graph, and the background tasks that renew them."""
 
 import asyncio
 import logging
@@ -88,7 +88,7 @@ class Leases:
 
     @property
     def renewal_seconds(self) -> float:
-        """Return the time between two renewals, a third of that for which a lease stands."""
+        """Return the time between renewals, a third of a lease's term."""
         return self.seconds / 3
 
     async def acquire(self, name: str) -> Lease | None:

@@ -62,7 +62,7 @@ def _router_case(
     min_support: int,
     missing: int,
 ) -> RouterCase:
-    """Describe a router, with the split and the merge that it might have.
+    """Describe a router with its possible split and merge.
 
     The merge is with the nearest router. What fewer than `min_support` readers chose is left out.
 
@@ -253,7 +253,7 @@ class Planner:
         costs: F64,
         missing: int,
     ) -> list[int]:
-        """Put those first that a missing or superfluous router concerns, then the most blamed."""
+        """Order routers: those missing or superfluous first, then the most blamed."""
         order = self._by_blame(enough, gradients)
         if missing > 0:
             order = self._by_mass(enough, snapshot)

@@ -1,4 +1,4 @@
-"""Undo of an evolution: one more run, after which the earlier routers are back.
+"""Undo of an evolution: a run that brings the routers back.
 
 Source: `docs/design.md`, "The loop", step 8.
 """

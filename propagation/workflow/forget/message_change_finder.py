@@ -1,4 +1,4 @@
-"""Finds the messages and reasons that a withdrawal changes, before anything is written."""
+"""Finds what a withdrawal changes of messages and reasons, before it writes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,10 @@ class MessageChangeFinder:
     routers: Sequence[int]
 
     async def find_titles(self) -> dict[int, OwnWords]:
-        """Load the titles, also earlier ones, of the items that too few users chose by now."""
+        """Load all titles of items that too few users chose.
+
+        Earlier titles are among them.
+        """
         titles = titles_of(await self.store.client_contents(self.request.unquotable))
         return {ref: OwnWords(found) for ref, found in titles.items()}
 
@@ -110,7 +113,7 @@ class MessageChangeFinder:
     async def _private_titles(
         self, message: RouterVersion, titles: Mapping[int, OwnWords]
     ) -> list[OwnWords]:
-        """Return the titles in a message whose items came to it because of events."""
+        """Return the titles that events brought to a message."""
         texts = message.text, message.name
         quoted = {ref: title for ref, title in titles.items() if any(map(title.is_in, texts))}
         if not quoted:
@@ -122,7 +125,7 @@ class MessageChangeFinder:
 
 
 def redact_reasons(runs: Sequence[EvolutionRun], removal: Removal) -> list[EvolutionRun]:
-    """Empty the reasons that hold words that go; return the evolutions that change."""
+    """Empty reasons that hold such words; return the changed evolutions."""
     names = removal.words.names | removal.unsupported
     words = [OwnWords(removal.words.titles, names), *removal.titles.values()]
     changed = []

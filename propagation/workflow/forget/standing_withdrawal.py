@@ -18,7 +18,7 @@ LEAST_WEIGHT = 1e-4
 
 @dataclass(frozen=True)
 class _CorrectedMessage:
-    """A message's weights as they were, and what is to be subtracted from them."""
+    """A message's earlier weights, and what to subtract from them."""
 
     round: int
     version: int
@@ -27,7 +27,10 @@ class _CorrectedMessage:
 
 
 class StandingWithdrawal:
-    """Corrects the standing of affected messages, which come in the order of their rounds."""
+    """Corrects the standing of affected messages.
+
+    They come in the order of their rounds.
+    """
 
     def __init__(self, runs: Sequence[EvolutionRun]) -> None:
         """Learn from which routers evolutions made others.
@@ -80,7 +83,7 @@ class StandingWithdrawal:
     def _debts_of_arrivals(
         self, affected: AffectedMessage, weights: Mapping[str, float], lost: frozenset[str]
     ) -> dict[str, float]:
-        """Return what goes with this message's parts, and with those of the one before."""
+        """Return what goes with this message's parts and the previous one's."""
         message = affected.message
         before = self._find_before(message.router, message.round)
         if before is None or before.version != message.version - 1:

@@ -158,7 +158,7 @@ class TextChangeFinder(MessageChangeFinder):
     async def _rule_searches(
         self, routers: Collection[int], names: frozenset[str]
     ) -> list[CitationSearch]:
-        """Return searches of the texts whose filter rules may name a router as it was called.
+        """Return searches of texts whose rules may name a renamed router.
 
         All versions are searched: a later rule may call the router by its later name.
         """

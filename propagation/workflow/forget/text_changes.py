@@ -1,4 +1,4 @@
-"""What a withdrawal asks for, and the changes of stored texts that it makes."""
+"""What a withdrawal asks for, and how stored texts change."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

@@ -187,7 +187,9 @@ class Withdrawer:
     async def _unquotable(
         self, rows: Sequence[InteractionRow], erased: ErasedClient | None
     ) -> list[int]:
-        """Find items that fewer than `min_support` users chose besides those of the interactions.
+        """Find items that too few users chose besides those interactions.
+
+        `min_support` users are enough.
 
         Not if an item is erased: its own title goes anyway.
         """

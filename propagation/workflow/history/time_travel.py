@@ -1,4 +1,4 @@
-"""Time travel: sequences that can be shown, and profiles and routers as they were.
+"""Time travel: profiles and routers as they were at a sequence.
 
 Source: docs/design.md, Guarantees.
 """

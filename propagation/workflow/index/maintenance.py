@@ -1,4 +1,4 @@
-"""Maintenance of the vector index: when it is found, fed and made again.
+"""Maintenance of the vector index: finding, feeding and refilling it.
 
 It is fed from the outbox. It is derived: everything in it can be made again from the graph.
 """

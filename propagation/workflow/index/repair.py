@@ -153,7 +153,7 @@ class IndexRepair:
     async def _write_current(
         self, writer: IndexWriter, places: Sequence[tuple[Collection, Key]]
     ) -> None:
-        """Write points as the graph has them now, and delete those that it lacks."""
+        """Write points as the graph has them, and delete all others."""
         for collection in dict.fromkeys(of for of, _ in places):
             keys = list(dict.fromkeys(key for of, key in places if of == collection))
             points = await self._current_points(collection, keys)
@@ -199,5 +199,5 @@ class IndexRepair:
 
 
 def _later(versions: Mapping[Key, int], others: Mapping[Key, int]) -> dict[Key, int]:
-    """Return the versions whose keys others lack, or have in an earlier version."""
+    """Return versions whose keys others lack, or have in earlier versions."""
     return {key: version for key, version in versions.items() if version > others.get(key, -1)}

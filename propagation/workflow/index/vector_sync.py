@@ -67,7 +67,7 @@ class VectorSync:
         return self._numbers.view.routers
 
     def has_version(self, ref: int, version: int) -> bool:
-        """Tell whether the view has, or will have, this version of a text.
+        """Tell whether the view has, or will have, a text's version.
 
         A later version counts, too.
         """

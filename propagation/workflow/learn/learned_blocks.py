@@ -72,7 +72,9 @@ async def read_blocks(store: GraphStore, after: int) -> AsyncIterator[tuple[LogS
 
 
 def can_follow(block: LearnedBlock, epoch: int, through: int) -> bool:
-    """Return whether numbers of an epoch, learned up to `through`, can follow this block next.
+    """Return whether numbers of an epoch can follow this block next.
+
+    They are learned up to `through`.
 
     The block is of the same epoch, starts where they stand, and has the combiner and the trust,
     which a barrier takes from the blocks before it.

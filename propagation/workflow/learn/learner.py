@@ -226,7 +226,7 @@ class Learner:
         return covered
 
     async def _renew_lease(self) -> Lease | None:
-        """Renew the lease, or give it to a process that waits for it.
+        """Renew the lease, or give it to a waiting process.
 
         That process learns from then on.
         """

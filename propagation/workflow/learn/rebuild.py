@@ -15,7 +15,9 @@ from propagation.workflow.views import NumbersOwner, NumbersView
 
 
 async def rebuild_view(store: GraphStore, embedder: Embedder, first: NumbersView) -> NumbersView:
-    """Rebuild the view at the end of the learned blocks, or before the first damaged one.
+    """Rebuild the view from the learned blocks.
+
+    It ends before the first damaged one.
 
     Args:
         first: The view before anything was learned, for a store without a barrier.

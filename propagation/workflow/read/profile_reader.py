@@ -1,4 +1,4 @@
-"""Profiles for reads: as they are, or with the waiting messages merged first.
+"""Profiles for reads, with or without their waiting messages merged.
 
 Source: RecNet 2.3, eq. 5, outside an interaction.
 """

@@ -289,7 +289,7 @@ class Recommender:
         )
 
     async def _find_unknown(self, request: RecommendRequest, user: int) -> NDArray[np.int64]:
-        """List items to leave out that the numbers do not know of yet.
+        """List items to leave out that the numbers do not know yet.
 
         The log says that they are hidden, or that the user chose them.
         """

@@ -289,7 +289,7 @@ def _result(
 def _users_behind(
     view: NumbersView, asker: Asker, ranked: Ranked, *, cold: bool
 ) -> NDArray[np.float64]:
-    """Count the users on whose events each feature of each item rests, at least.
+    """Count the users behind each feature of each item, at least.
 
     Of recent adoptions and co-adoptions only the weight is known: a user adds at most 1 to it.
     Those who chose the item and one of the reader's newest items are counted for both kNN.

@@ -271,7 +271,10 @@ def _canonical_attributes(
 
 
 def _sequences_of(text: IndexedText, name: str, names: Mapping[str, str]) -> list[int]:
-    """Return the newest sequence of a canonical attribute in a text; none if it is not there."""
+    """Return the newest sequence of a canonical attribute in a text.
+
+    It is none if the text has no such attribute.
+    """
     found = [newest for raw, newest in text.attributes.items() if names.get(raw, raw) == name]
     return [max(found)] if found else []
 

@@ -62,7 +62,9 @@ def build_policy(ports: PolicyPorts) -> RoutingPolicy:
 
 @dataclass
 class EpochThreshold:
-    """tau of eq. 4 as an operator set it, else a quantile of the cosines.
+    """tau of eq. 4 as an operator set it, or a quantile.
+
+    The quantile is that of the cosines.
 
     The quantile is fixed and recorded with the epoch. Before the first epoch it moves with the
     cosines.
@@ -117,7 +119,7 @@ class LiveTasteWeights:
     store: GraphStore
 
     async def of_clients(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
-        """Read the weights of some clients at a time; other reads run in between."""
+        """Read some clients' weights at a time, so that others can read."""
         found: list[Weights] = []
         for start in range(0, len(refs), CLIENTS_A_READ):
             found += await self.numbers.run(
@@ -126,7 +128,10 @@ class LiveTasteWeights:
         return found
 
     async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
-        """Read what was written; weights from before an evolution go to the current routers."""
+        """Read what was written.
+
+        Weights from before an evolution go to the current routers.
+        """
         written = await self.store.taste_written(
             [arrival.sequence for arrival in arrivals if arrival.sequence]
         )

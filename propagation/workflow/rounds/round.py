@@ -1,4 +1,4 @@
-"""A propagation round, and when it is due: stage 2 of Algorithm 1.
+"""A propagation round, and when it is due (Algorithm 1, stage 2).
 
 A round makes many commits and one publication.
 """
@@ -43,7 +43,9 @@ class PendingChanges:
 
 
 class PropagationRound:
-    """Finds what the next round has to do, and runs one round at a time, under the round lease.
+    """Finds what the next round has to do, and runs it.
+
+    One round runs at a time, under the round lease.
 
     Rounds run apart from interactions, over batches of changes (RecNet 2.5, asynchronous
     optimisation): one is due after `update_size` clients changed (Algorithm 1, line 13).

@@ -1,4 +1,4 @@
-"""The catalogue in memory: items with attributes and categories; and one client, stored now."""
+"""The catalogue in memory: items with their attributes and categories."""
 
 from array import array
 from collections import defaultdict
@@ -124,7 +124,10 @@ class Catalogue:
             self._pending_hidden[row] = sequence
 
     def note_learned(self, clients: Iterable[Client]) -> None:
-        """Stop hiding items here whose hiding the numbers have learned with these texts."""
+        """Stop hiding items here that the numbers have learned to hide.
+
+        They have learned it with these texts.
+        """
         for client in clients:
             row = index_of(client.ref)
             if self._pending_hidden.get(row, client.sequence + 1) <= client.sequence:

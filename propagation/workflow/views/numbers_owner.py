@@ -1,4 +1,4 @@
-"""The owner of the numbers view, and the cores over which it splits a kernel's blocks.
+"""The owner of the numbers view, and the kernels' cores.
 
 Learning and reading take turns on the view.
 """

@@ -140,7 +140,7 @@ class NumbersView:
         self._changed_items.add(row)
 
     def rarely_chosen(self, refs: Iterable[int], least_users: int) -> frozenset[int]:
-        """Find the items among some clients that fewer than `least_users` distinct users chose."""
+        """Find items that fewer than `least_users` distinct users chose."""
         rows = {ref: index_of(ref) for ref in refs if kind_of(ref) == ClientKind.ITEM}
         return frozenset(
             ref
@@ -272,7 +272,9 @@ class NumbersView:
         self.applied_through = block.through
 
     def _check_rows(self, events: Interactions, block: LearnedBlock) -> None:
-        """Check the indexes that a block gives to the kernels, which do not check them.
+        """Check the indexes that a block gives to the kernels.
+
+        The kernels do not check them.
 
         Raises:
             DamagedNumbers: The block is not of these events, or names what the state lacks.
@@ -292,7 +294,7 @@ class NumbersView:
             )
 
     def follow_all(self, blocks: Sequence[tuple[Interactions, LearnedBlock]]) -> None:
-        """Apply several blocks, each of which starts where the one before it ends."""
+        """Apply several blocks, each from where the one before ends."""
         for events, block in blocks:
             self.follow(events, block)
 

@@ -95,7 +95,7 @@ def doctor(
 
 
 def _attempt(look: Callable[[], list[Finding]]) -> list[Finding]:
-    """Return what a look finds; that it cannot read what is stored is a finding, too."""
+    """Return what a look finds, also that it cannot read."""
     try:
         return look()
     except StoreCorrupt as damage:
@@ -107,7 +107,7 @@ def _attempt(look: Callable[[], list[Finding]]) -> list[Finding]:
 
 
 def _stored(sentence: str) -> Finding:
-    """Return the finding of a sentence, which may end with what to do."""
+    """Return a sentence's finding, which may say what to do."""
     problem, _, remedy = sentence.partition("; ")
     return Finding(
         "stored data",

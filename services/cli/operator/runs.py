@@ -1,4 +1,4 @@
-"""`propagation round`, `evolve` and `watch`: rounds and evolutions, by hand and as they happen."""
+"""`propagation round`, `evolve` and `watch`: rounds and evolutions."""
 
 from collections.abc import Sequence
 from enum import StrEnum

@@ -113,7 +113,7 @@ def _document(token: Token) -> dict[str, Any]:
 
 
 def _parse_end(text: str) -> datetime:
-    """Parse a time in ISO 8601, or so many days or hours from now.
+    """Parse a time in ISO 8601, or days or hours from now.
 
     Raises:
         UsageProblem: It is neither, or has passed.

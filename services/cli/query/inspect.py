@@ -82,7 +82,9 @@ def inspect(
 
 
 def _cell(cell: object) -> object:
-    """Return a cell of the CSV; a text that is a formula begins with an apostrophe.
+    """Return a cell of the CSV.
+
+    A text that is a formula begins with an apostrophe.
 
     Control and invisible characters are escaped: some programs read a formula behind them.
     """

@@ -54,7 +54,7 @@ Table = tuple[str, Sequence[str], Sequence[Sequence[str]], Sequence[str]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """A report with its tables, the notes below them and, if it has one, its picture.
+    """A report with its tables, their notes and perhaps a picture.
 
     `draw` raises OSError if it cannot write. What the report says of the dataset is printed first.
     """

@@ -18,7 +18,10 @@ WAIT_SHARE = 0.9  # of the caller's deadline; the rest is for the answer
 
 
 def require_reading_of(key: ClientKey, operation: str) -> None:
-    """Raise NotAllowed if the client is a user and the caller may not read persons."""
+    """Raise NotAllowed if the caller may not read this user.
+
+    Reading users needs the role persons.
+    """
     if key.kind == ClientKind.USER:
         admitted_caller.get().require(f"{operation} of a user", Role.PERSONS)
 
@@ -38,7 +41,10 @@ class Servicer:
         self.stopping = asyncio.Event()
 
     def _least_users(self, exempt: Role = Role.ANALYST, *, past: bool = False) -> int:
-        """Return how many users must stand behind what the running call shows its caller."""
+        """Return how many users must stand behind what a caller sees.
+
+        The caller is that of the running call.
+        """
         return admitted_caller.get().least_users(
             self._engine.settings.min_support, exempt, past=past
         )

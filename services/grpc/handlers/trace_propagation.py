@@ -162,7 +162,10 @@ class TracePropagationHandler(Servicer):
 
 
 def _caller_of(request: pb.TracePropagationRequest) -> Caller:
-    """Return the caller; what the role persons adds is for traces of users that the call names."""
+    """Return the caller.
+
+    What the role persons adds is for traces of users that the call names.
+    """
     caller = admitted_caller.get()
     names_user = (
         request.HasField("event_id")

@@ -254,7 +254,10 @@ class Neo4jDatabase:
                 self._note_retries(len(attempts) - 1, attempts[0].last_statement)
 
     def _note_retries(self, times: int, statement: str) -> None:
-        """Count and log that a transaction was begun again: one line instead of the driver's."""
+        """Count and log in one line that a transaction was begun again.
+
+        The driver's own line is longer.
+        """
         self.retries["transactions_retried_total", statement] += times
         log.warning(
             "a transaction was begun again, as the graph server asked (a deadlock, for example)",

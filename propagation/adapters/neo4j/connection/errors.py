@@ -76,7 +76,7 @@ class EntityDeleted(DriverError):
     """Another transaction deleted what a statement had found."""
 
     def is_retryable(self) -> bool:
-        """Let the driver run the transaction again, which does not find it any more."""
+        """Let the driver run a transaction again that the server lost."""
         return True
 
 

@@ -15,7 +15,7 @@ of the probe may take."""
 
 
 class ServerProbe:
-    """Probes the server while calls wait, and ends them if it does not answer.
+    """Probes the server, and ends waiting calls if it does not answer.
 
     A long query of a live server goes on.
     """
@@ -89,7 +89,9 @@ class ServerProbe:
         return False
 
     async def _ask(self) -> bool:
-        """Exchange one message with the server; an error that it sends is an answer, too.
+        """Exchange one message with the server.
+
+        An error that it sends is an answer, too.
 
         The driver limits the time: a connection that is cancelled while it opens would leave its
         socket open.

@@ -128,7 +128,7 @@ def draw_columns(through: int, size: int, drawn: bytes) -> DrawColumns:
 async def blocks_with_rows(
     database: Neo4jDatabase, sequences: Iterable[int]
 ) -> AsyncIterator[tuple[LearnedBlock, NDArray[np.int64]]]:
-    """Yield the blocks that hold some of these interactions, with their places, in order.
+    """Yield the blocks of some interactions, with their places, in order.
 
     A block may come twice, with other places.
     """

@@ -254,7 +254,10 @@ async def current_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[in
 async def stored_texts(
     database: Neo4jDatabase, versions: Collection[tuple[int, int]]
 ) -> dict[tuple[int, int], ClientText]:
-    """Read versions of texts, by client and version; those that are not stored are left out."""
+    """Read versions of texts, by client and version.
+
+    Those that are not stored are left out.
+    """
 
     async def read(keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], ClientText]:
         rows = await database.table("reason/texts/texts_of_versions", keys=list(map(list, keys)))

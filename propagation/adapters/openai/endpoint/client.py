@@ -22,7 +22,10 @@ class NoAnswer(ValueError):
 
 
 class Embedding(NamedTuple):
-    """A vector as the server sent it, with its text's place if the server tells it."""
+    """A vector as the server sent it.
+
+    `place` is its text's, if the server tells it.
+    """
 
     place: object
     vector: Any

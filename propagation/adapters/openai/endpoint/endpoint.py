@@ -360,7 +360,7 @@ def _without_system(messages: Messages) -> list[Mapping[str, str]]:
 
 
 class EndpointAdapter:
-    """What every port behind an endpoint shares: its name, its costs and its end."""
+    """What all ports of an endpoint share: name, costs and end."""
 
     def __init__(self, endpoint: Endpoint, model: str) -> None:
         self.endpoint = endpoint

@@ -147,7 +147,7 @@ def _find_refusal(reason: str, lowered: str, sent: Mapping[str, Any]) -> Failure
 
 
 def has_system(parameters: Mapping[str, Any]) -> bool:
-    """Return whether a message among the parameters has the role of the system."""
+    """Return whether a message of the parameters has the system's role."""
     return any(message["role"] == SYSTEM for message in parameters.get("messages", ()))
 
 

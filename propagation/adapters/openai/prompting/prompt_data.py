@@ -47,7 +47,7 @@ def document(data: Mapping[str, Any]) -> str:
 
 
 def without_none(**fields: Any) -> dict[str, Any]:
-    """Leave out the fields that are None: a prompt names only what there is."""
+    """Leave out fields that are None: a prompt names what exists."""
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -1,4 +1,4 @@
-"""The digest at the end of a back-up, behind the pages of the database."""
+"""A back-up's digest, behind the pages of the database."""
 
 import os
 from collections.abc import Callable

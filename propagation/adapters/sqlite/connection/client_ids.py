@@ -130,6 +130,9 @@ def committed_at(connection: sqlite3.Connection, sequence: int) -> int:
 
 
 def sequence_at(connection: sqlite3.Connection, time_ms: int) -> int:
-    """Return the last sequence committed at or before a time; 0 if there is none."""
+    """Return the last sequence committed at or before a time.
+
+    It is 0 if there is none.
+    """
     sequences = range(1, recorded_through(connection) + 1)
     return bisect_right(sequences, time_ms, key=lambda sequence: committed_at(connection, sequence))

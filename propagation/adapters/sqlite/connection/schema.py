@@ -158,7 +158,10 @@ class Reader:
 
 
 def connect(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlite3.Connection:
-    """Open a connection. SQL's own `lower` folds the case of ASCII letters only."""
+    """Open a connection.
+
+    SQL's own `lower` folds the case of ASCII letters only.
+    """
     connection = sqlite3.connect(
         path, isolation_level=None, check_same_thread=False, timeout=patience_seconds
     )

@@ -57,7 +57,9 @@ def writes(
 def writes_under_lease(
     method: Callable[Concatenate[S, sqlite3.Connection, P], T],
 ) -> Callable[Concatenate[S, Lease, P], Coroutine[Any, Any, T]]:
-    """Run a method like `writes`, if the lease that its caller passes first is still held.
+    """Run a method like `writes`, if the caller's lease still holds.
+
+    The caller passes the lease first.
 
     Raises:
         LeaseLost: Another holder has taken the lease over.

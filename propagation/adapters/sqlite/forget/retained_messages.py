@@ -1,4 +1,4 @@
-"""The messages that retention may drop: what changed about them, and how many texts cite them."""
+"""Messages that retention may drop: their changes and their citations."""
 
 import sqlite3
 from collections import Counter
@@ -90,7 +90,7 @@ def count_again(
     last: CitationCounts,
     now: CitationCounts,
 ) -> set[Row]:
-    """Count what these clients cite now, in place of what they cited at the last run.
+    """Count what these clients cite now, instead of at the last run.
 
     Returns:
         The messages that they cited then or merged since.
@@ -104,7 +104,10 @@ def count_again(
 
 
 def replaced_messages(connection: sqlite3.Connection, after: int, before: int) -> Sequence[Row]:
-    """Return the messages whose routers sent the next one in rounds of these sequences."""
+    """Return messages whose routers sent the next one in these rounds.
+
+    Rounds are given by the sequences of their barriers.
+    """
     rounds = (last_round(connection, after), last_round(connection, before))
     return connection.execute(REPLACED, rounds).fetchall()
 

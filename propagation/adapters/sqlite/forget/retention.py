@@ -196,7 +196,9 @@ class SqliteRetention(SqlitePart):
     async def _drop_with_merges(
         self, key: Row, stands: bool, state: MessageState, before: int
     ) -> AsyncGenerator[int]:
-        """Drop the merges of a message that no text cites, and then the message, if they may go.
+        """Drop the merges of a message that no text cites, then itself.
+
+        Either stays if it may not go.
 
         Args:
             stands: Whether the message's row is still there; otherwise its parts are dropped.
@@ -237,7 +239,7 @@ class SqliteRetention(SqlitePart):
 
     @writes
     def _drop_message(self, connection: sqlite3.Connection, key: Row, before: int) -> int:
-        """Drop the row of a message that no text cites, unless it was merged meanwhile."""
+        """Drop a message that no text cites, unless it was merged meanwhile."""
         _, state = message_state(connection, key, before)
         if not may_drop_message(state, before):
             return 0

@@ -143,7 +143,7 @@ def _check_staged(changed: sqlite3.Cursor) -> None:
 
 
 def drop_trust(connection: sqlite3.Connection, sequence: int) -> None:
-    """Delete the increments of trust up to a sequence, which a checkpoint covers."""
+    """Delete increments of trust that a checkpoint covers."""
     with _skip_zeroing(connection):
         connection.execute("DELETE FROM trust_delta WHERE through <= ?", (sequence,))
 

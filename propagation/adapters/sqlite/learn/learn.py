@@ -158,7 +158,10 @@ def publish_epoch(
     epoch: Epoch,
     start: StagedCheckpoint,
 ) -> int:
-    """Open an epoch at a log entry of its own, with its barrier; return the sequence."""
+    """Open an epoch at its own log entry; return the sequence.
+
+    The entry is a barrier.
+    """
     sequence = append_entry(connection, directory, kind, (), epoch.number)
     opened = epoch.model_copy(update={"sequence": sequence})
     connection.execute(
@@ -171,7 +174,7 @@ def publish_epoch(
 
 
 def blocks_of(connection: sqlite3.Connection, sequences: Sequence[int]) -> Iterator[LearnedBlock]:
-    """Yield the learned blocks of sequences, in order, without their increments of trust."""
+    """Yield learned blocks in order, without their increments of trust."""
     # closed: an open cursor would keep this connection at its snapshot after an error
     with closing(connection.execute(BLOCKS_OF, (to_json(list(sequences)),))) as rows:
         for row in rows:

@@ -58,7 +58,7 @@ class SqliteFiles:
         self._database = database
 
     def backup(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
-        """Copy the database as it is now to `target`, and append a digest.
+        """Copy the database as it is to `target`, with a digest.
 
         Args:
             progress: Called with (pages done, all pages).

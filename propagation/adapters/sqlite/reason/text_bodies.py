@@ -1,4 +1,6 @@
-"""A profile version's body: its lines and filter rules as compressed JSON, and a digest.
+"""A profile version's body: compressed JSON and a digest.
+
+The JSON holds its lines and filter rules.
 
 It is compressed with zstd and a dictionary (text_body_dictionary.zstd, made by
 benchmarks/body_dictionary.py). The dictionary of a released version is never replaced: stored

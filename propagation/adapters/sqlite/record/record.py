@@ -1,4 +1,7 @@
-"""RecordStore on SQLite. Of forgotten events it keeps keyed hashes of the ids."""
+"""RecordStore on SQLite.
+
+Of forgotten events it keeps keyed hashes of the ids.
+"""
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Messages, which are versions of routers, and which of them wait for clients."""
+"""Messages, which are versions of routers, and those that wait."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ PARTS = (
 
 
 class SqliteMessages(SqlitePart):
-    """Reads published messages, whole or with some of their parts, and those that wait."""
+    """Reads published messages and those that wait, whole or in parts."""
 
     @reads
     def messages_of(self, connection: sqlite3.Connection, number: int) -> Sequence[RouterVersion]:
