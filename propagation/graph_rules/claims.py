@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model import ClientKind, LeaseLost, ReasonClaim, ReasonWork, ref_of
+from propagation.model import ClientKind, ReasonWork, ref_of
 
 LOOK_AHEAD = 8
 
@@ -125,15 +125,3 @@ def reason_work(
             )
         )
     return works
-
-
-def check_claimed(claim: ReasonClaim, sequences: Iterable[int]) -> None:
-    """Check that a claim holds these interactions.
-
-    Raises:
-        LeaseLost: It does not hold one of them.
-    """
-    claimed = {work.sequence for work in claim.work}
-    for sequence in sequences:
-        if sequence not in claimed:
-            raise LeaseLost(f"claim {claim.token} does not hold interaction {sequence}")

@@ -11,14 +11,14 @@ from propagation.adapters.neo4j.reason.texts import create_gradients, create_tex
 from propagation.adapters.shared.reason_rows import authors_of
 from propagation.graph_rules.claims import (
     Draw,
-    check_claimed,
     choose_interactions,
     drawn_items,
     pending_to_fetch,
     read_draws,
     reason_work,
 )
-from propagation.model import LeaseLost, ReasonClaim, ReasonedInteraction, ReasonWork
+from propagation.graph_rules.commit_checks import check_claim
+from propagation.model import ReasonClaim, ReasonedInteraction, ReasonWork
 
 Choose = Callable[[Transaction, int, int, frozenset[int]], Awaitable[Sequence[int]]]
 """Chooses the interactions of a new claim.
@@ -93,16 +93,12 @@ class Neo4jClaims(StorePart):
     async def commit_reasoned(
         self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
-        check_claimed(claim, (result.sequence for result in reasoned))
         texts = [(text, result) for result in reasoned for text in result.texts]
         rows = [text_row(text, result.written_at) for text, result in texts]
 
         async def work(transaction: Transaction) -> None:
-            if await transaction.value("reason/claims/lock_claim", token=claim.token) is None:
-                raise LeaseLost(
-                    f"claim {claim.token} of worker {claim.worker!r} is no longer held: it expired"
-                    " and was taken over, or something was withdrawn, or routers evolved"
-                )
+            found = await transaction.row("reason/claims/lock_claim", token=claim.token)
+            check_claim(claim, found is not None, (result.sequence for result in reasoned))
             await create_texts(
                 transaction,
                 [text for text, _ in texts],

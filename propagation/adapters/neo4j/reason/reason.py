@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.reason.claims import Neo4jClaims
 from propagation.adapters.neo4j.reason.texts import (
-    check_no_withdrawal,
     create_texts,
     current_texts,
     stored_texts,
@@ -13,6 +12,7 @@ from propagation.adapters.neo4j.reason.texts import (
     text_row,
 )
 from propagation.adapters.shared.reason_rows import gradient_of, interaction_of
+from propagation.graph_rules.commit_checks import check_no_withdrawal
 from propagation.model import (
     ClientText,
     DeadLetter,
@@ -47,7 +47,9 @@ class Neo4jReason(Neo4jClaims):
                 [(merge, sequence) for merge in merged],
                 written_by=written_by,
             )
-            await check_no_withdrawal(transaction, after_withdrawal, texts)
+            # after `create_texts`, which takes the lock that a withdrawal waits for
+            last = await transaction.value("forget/progress/last_withdrawal")
+            check_no_withdrawal(texts, after_withdrawal, last)
 
         await self._database.write(work)
 

@@ -14,6 +14,7 @@ from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.index.outbox import enqueue_texts
 from propagation.adapters.shared.json_text import without_nul
 from propagation.adapters.shared.reason_rows import rule_of, rule_row
+from propagation.graph_rules.commit_checks import check_texts_follow
 from propagation.model import (
     Author,
     ClientText,
@@ -24,7 +25,6 @@ from propagation.model import (
     ReasonedInteraction,
     Source,
 )
-from propagation.ports import VersionClash
 
 Key = TypeVar("Key")
 Wanted = TypeVar("Wanted")
@@ -140,29 +140,7 @@ async def lock_clients(transaction: Transaction, texts: Sequence[ClientText]) ->
     """
     refs = sorted({text.profile.ref for text in texts})
     newest = dict(await transaction.table("reason/texts/lock_clients", refs=refs)) if refs else {}
-    for text in texts:
-        profile = text.profile
-        if profile.ref not in newest or profile.version != newest[profile.ref] + 1:
-            raise VersionClash(profile.ref)
-        newest[profile.ref] = profile.version
-
-
-async def check_no_withdrawal(
-    transaction: Transaction, last_withdrawal: int | None, texts: Sequence[ClientText]
-) -> None:
-    """Check that nothing was withdrawn since these texts' sources were read.
-
-    To be called after `create_texts`, which takes the lock that a withdrawal waits for.
-
-    Raises:
-        VersionClash: Something was withdrawn.
-    """
-    if (
-        last_withdrawal is not None
-        and texts
-        and await transaction.value("forget/progress/last_withdrawal") != last_withdrawal
-    ):
-        raise VersionClash(texts[0].profile.ref)
+    check_texts_follow([(text.profile.ref, text.profile.version) for text in texts], newest)
 
 
 async def create_texts(

@@ -27,14 +27,14 @@ from propagation.adapters.sqlite.reason.texts import bodies_of
 from propagation.graph_rules.claims import (
     Draw,
     DrawColumns,
-    check_claimed,
     choose_interactions,
     drawn_items,
     pending_to_fetch,
     read_draws,
     reason_work,
 )
-from propagation.model import LeaseLost, ReasonClaim, ReasonedInteraction, ReasonWork
+from propagation.graph_rules.commit_checks import check_claim
+from propagation.model import ReasonClaim, ReasonedInteraction, ReasonWork
 
 REASONED = "reasoned"
 """Progress: all up to this sequence was reasoned at the last commit of a claim."""
@@ -112,12 +112,8 @@ class SqliteClaims(SqlitePart):
         more: bool = False,
     ) -> None:
         """Commit what was packed before, possibly by another process."""
-        if one(connection, FIND_CLAIM if more else DELETE_CLAIM, claim.token) is None:
-            raise LeaseLost(
-                f"claim {claim.token} of worker {claim.worker!r} is no longer held: it expired and"
-                " was taken over, or something was withdrawn, or routers evolved"
-            )
-        check_claimed(claim, (done.sequence for done in reasoned.finished))
+        found = one(connection, FIND_CLAIM if more else DELETE_CLAIM, claim.token)
+        check_claim(claim, found is not None, (done.sequence for done in reasoned.finished))
         put_packed(connection, reasoned, self._directory.now())
         set_progress(connection, REASONED, reasoned_through(connection))
 

@@ -15,6 +15,7 @@ from propagation.adapters.sqlite.reason.reasoned_rows import (
     put_merged,
 )
 from propagation.adapters.sqlite.reason.texts import SqliteTexts, bodies_of, put_texts, text_rows
+from propagation.graph_rules.commit_checks import check_no_withdrawal
 from propagation.model import (
     ClientText,
     DeadLetter,
@@ -26,7 +27,6 @@ from propagation.model import (
     NumberedMerge,
     seed_of,
 )
-from propagation.ports import VersionClash
 
 REACH = (
     "SELECT router, count(DISTINCT CASE WHEN outcome = 'merged' THEN ref END), sum(outcome ="
@@ -56,12 +56,7 @@ class SqliteReason(SqliteClaims, SqliteTexts):
         merges = merged_rows([(merge, sequence) for merge in merged])
 
         def work(connection: sqlite3.Connection) -> None:
-            if (
-                after_withdrawal is not None
-                and texts
-                and progress_of(connection, LAST_WITHDRAWAL) != after_withdrawal
-            ):
-                raise VersionClash(texts[0].profile.ref)
+            check_no_withdrawal(texts, after_withdrawal, progress_of(connection, LAST_WITHDRAWAL))
             put_texts(connection, rows, self._directory.now(), written_by)
             put_merged(connection, merges)
 

@@ -10,6 +10,7 @@ from typing import Any
 from propagation.adapters.sqlite.connection import SqlitePart, many, one, reads, to_json
 from propagation.adapters.sqlite.index.outbox import put_texts_out
 from propagation.adapters.sqlite.reason.text_bodies import body_of, parts_of
+from propagation.graph_rules.commit_checks import check_texts_follow
 from propagation.model import ClientText, NumberedText, Profile
 from propagation.ports import VersionClash
 
@@ -149,19 +150,15 @@ def put_texts(
     if not texts.versions:
         return
     refs = sorted({ref for ref, _ in texts.versions})
-    for gone in many(
+    forgotten = many(
         connection,
         "SELECT json_group_array(e.value) FROM json_each(?) e WHERE e.value NOT IN (SELECT ref FROM"
         " client) AND (e.value >> 1) < (SELECT value FROM progress WHERE name = 'refs_given_' ||"
         " (e.value & 1))",
         to_json(refs),
-    ):
-        raise VersionClash(gone)
-    newest = newest_versions(connection, refs)
-    for ref, version in texts.versions:
-        if version != newest.get(ref, 0) + 1:
-            raise VersionClash(ref)
-        newest[ref] = version
+    )
+    newest = dict.fromkeys(set(refs).difference(forgotten), 0) | newest_versions(connection, refs)
+    check_texts_follow(texts.versions, newest)
     count = len(texts.versions)
     through = one(
         connection,

@@ -1,0 +1,66 @@
+"""Checks of a commit: it is refused if another process was first.
+
+A store reads what a check takes in the commit's own transaction; nothing is stored if one raises.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from propagation.model import ClientText, LeaseLost, ReasonClaim
+from propagation.ports import VersionClash
+
+
+def check_claim(claim: ReasonClaim, found: bool, sequences: Iterable[int]) -> None:
+    """Check that a claim is still held, and holds these interactions.
+
+    Args:
+        claim: The claim under which something was reasoned.
+        found: Whether the graph has the claim.
+        sequences: Those of the interactions that the commit ends.
+
+    Raises:
+        LeaseLost: It is not held, or does not hold one of them.
+    """
+    if not found:
+        raise LeaseLost(
+            f"claim {claim.token} of worker {claim.worker!r} is no longer held: it expired and was"
+            " taken over, or something was withdrawn, or routers evolved"
+        )
+    claimed = {work.sequence for work in claim.work}
+    for sequence in sequences:
+        if sequence not in claimed:
+            raise LeaseLost(f"claim {claim.token} does not hold interaction {sequence}")
+
+
+def check_texts_follow(versions: Iterable[tuple[int, int]], newest: Mapping[int, int]) -> None:
+    """Check that each text is its client's next version.
+
+    Args:
+        versions: (ref, version) of the texts, in the order of the commit.
+        newest: The newest stored version of each client, 0 without one. A client that was forgotten
+            is missing.
+
+    Raises:
+        VersionClash: One is not, or its client was forgotten.
+    """
+    last = dict(newest)
+    for ref, version in versions:
+        if ref not in last or version != last[ref] + 1:
+            raise VersionClash(ref)
+        last[ref] = version
+
+
+def check_no_withdrawal(
+    texts: Sequence[ClientText], read_after: int | None, last_withdrawal: int
+) -> None:
+    """Check that nothing was withdrawn since these texts' sources were read.
+
+    Args:
+        texts: The texts of the commit.
+        read_after: The last withdrawal when they were read; None: it does not matter.
+        last_withdrawal: The last withdrawal now.
+
+    Raises:
+        VersionClash: Something was withdrawn.
+    """
+    if texts and read_after not in (None, last_withdrawal):
+        raise VersionClash(texts[0].profile.ref)

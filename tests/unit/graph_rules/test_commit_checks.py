@@ -1,0 +1,53 @@
+"""Checks of a commit: what lets it pass, and what refuses it."""
+
+import pytest
+
+from propagation.graph_rules.commit_checks import (
+    check_claim,
+    check_no_withdrawal,
+    check_texts_follow,
+)
+from propagation.model import (
+    ClientText,
+    LeaseLost,
+    ReasonClaim,
+    ReasonWork,
+)
+from propagation.ports import VersionClash
+
+WORK = ReasonWork(5, 0, 1, negative=None, weight=1, score_positive=None, score_negative=None)
+CLAIM = ReasonClaim(token=1, worker="one", work=(WORK,))
+ANN, BOB = 0, 2
+
+
+def test_a_claim_ends_the_interactions_that_it_holds():
+    check_claim(CLAIM, True, [5])
+    with pytest.raises(LeaseLost, match="6"):
+        check_claim(CLAIM, True, [5, 6])
+    with pytest.raises(LeaseLost, match="'one'"):
+        check_claim(CLAIM, False, [5])
+
+
+def test_texts_of_one_commit_follow_each_other():
+    check_texts_follow([(ANN, 2), (BOB, 1), (ANN, 3)], {ANN: 1, BOB: 0})
+
+
+@pytest.mark.parametrize("versions", [[(ANN, 1)], [(ANN, 3)], [(ANN, 2), (ANN, 2)]])
+def test_a_text_that_follows_no_stored_version_clashes(versions):
+    with pytest.raises(VersionClash) as clash:
+        check_texts_follow(versions, {ANN: 1})
+    assert clash.value.ref == ANN
+
+
+def test_a_text_of_a_forgotten_client_clashes():
+    with pytest.raises(VersionClash):
+        check_texts_follow([(BOB, 1)], {ANN: 0})
+
+
+def test_a_withdrawal_since_the_texts_were_read_clashes():
+    texts = [ClientText.empty(ANN)]
+    check_no_withdrawal(texts, 7, 7)
+    check_no_withdrawal(texts, None, 9)
+    check_no_withdrawal([], 7, 9)
+    with pytest.raises(VersionClash):
+        check_no_withdrawal(texts, 7, 9)
