@@ -12,6 +12,8 @@ from hashlib import blake2b
 from propagation.model import normalize_name
 
 KEY_BYTES, HASH_BYTES = 32, 16
+ASCII_IN_FOLDED = "İŉſǰẖẗẘẙẚﬀﬁﬂﬃﬄﬅﬆ"
+"""Letters that case folding turns into ASCII letters, and databases do not; ß is not among them."""
 
 
 def new_key() -> bytes:

@@ -114,7 +114,8 @@ class Citations:
         words: Words anywhere in the text, as they are written.
         message_words: Words in lines that cite one of the messages, in either case of letters.
         rule_routers: Routers of filter rules.
-        rule_words: Words in the rules on one of these routers, in either case of letters.
+        rule_words: Words in the rules on one of these routers, or on an attribute, in either case
+            of letters.
     """
 
     sequences: frozenset[int] = frozenset()

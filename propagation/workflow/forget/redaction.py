@@ -1,8 +1,9 @@
 """Redaction: texts and messages without what a withdrawal takes away.
 
 A line loses withdrawn sources, and goes if fewer than `min_support` clients remain behind it. A
-filter rule loses withdrawn evidence, and goes with the last of it. A message loses attributes that
-only the withdrawn parts brought. These are decisions only: nothing is loaded or stored.
+filter rule loses withdrawn evidence, and goes with the last of it, or with the news that it is
+about. A message loses attributes that only the withdrawn parts brought. These are decisions only:
+nothing is loaded or stored.
 """
 
 from collections import defaultdict
@@ -54,6 +55,7 @@ class Removal:
         words: Words of an erased client.
         unsupported: Attributes that too few users hold; only the catalogue may still bring them.
         messages: By (router, version), what a message lost.
+        heard: By client (ref), attributes that messages lost which it merged.
         titles: Those that items (refs) have or had which too few users chose by now; changed
             messages may not quote them.
     """
@@ -63,6 +65,7 @@ class Removal:
     words: OwnWords = field(default_factory=OwnWords)
     unsupported: frozenset[str] = frozenset()
     messages: Mapping[Key, LostNames] = field(default_factory=dict)
+    heard: Mapping[int, frozenset[str]] = field(default_factory=dict)
     titles: Mapping[int, OwnWords] = field(default_factory=dict)
 
     @cached_property
@@ -130,6 +133,7 @@ class Redaction:
     """
 
     def __init__(self, removal: Removal, supporters: Supporters) -> None:
+        self._heard = removal.heard
         self._line = cache(partial(redact_line, removal=removal, supporters=supporters))
         self._rule = cache(partial(_redact_rule, removal=removal))
 
@@ -141,7 +145,10 @@ class Redaction:
         profile, memory = text.profile, text.filter_memory
         redacted_lines = [self._line(line, profile.ref) for line in profile.lines]
         lines = tuple(line for line in redacted_lines if line is not None)
-        redacted_rules = [self._rule(rule) for rule in memory.rules]
+        heard = self._heard.get(profile.ref, frozenset())
+        unsaid = heard.difference(*(line.attributes for line in lines)) if heard else heard
+        news = _own_words(frozenset(), unsaid)
+        redacted_rules = [self._rule(rule, news) for rule in memory.rules]
         rules = tuple(rule for rule in redacted_rules if rule is not None)
         if (lines, rules) == (profile.lines, memory.rules):
             return text
@@ -199,8 +206,15 @@ def _is_removed(source: Source, line: Line, removal: Removal) -> bool:
     return lost is not None and (lost.emptied or not lost.names.isdisjoint(line.attributes))
 
 
-def _redact_rule(rule: FilterRule, removal: Removal) -> FilterRule | None:
+def _redact_rule(rule: FilterRule, news: OwnWords, removal: Removal) -> FilterRule | None:
+    """Redact a rule.
+
+    Args:
+        news: Attributes that the client heard of in messages which lost them, and has no line on.
+    """
     if rule.attribute in removal.words.names or removal.words.is_in(rule.text):
+        return None
+    if rule.attribute is not None and any(map(news.is_in, (rule.attribute, rule.text))):
         return None
     words = removal.words_from_routers.get(rule.router) if rule.router is not None else None
     if words is not None and words.is_in(rule.text):

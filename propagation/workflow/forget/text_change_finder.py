@@ -1,6 +1,7 @@
 """Finds the texts that a withdrawal changes, before anything is written."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,7 @@ from propagation.model import (
     Citations,
     CitationSearch,
     ClientKind,
+    MessageMerge,
     Source,
     StoredText,
     ref_of,
@@ -88,12 +90,16 @@ class TextChangeFinder(MessageChangeFinder):
         )
         runs = await self.store.evolution_runs(MOST_RUNS)
         lost = await self.change_messages(changes, affected, removal, runs)
-        removal = replace(removal, messages=lost)
+        merges = await self.store.merges_of_messages(sorted(lost)) if lost else ()
+        heard: defaultdict[int, frozenset[str]] = defaultdict(frozenset)
+        for merge in merges:
+            heard[merge.ref] |= lost[merge.router, merge.router_version].names
+        removal = replace(removal, messages=lost, heard=heard)
         lost_words = removal.words.search_words | removal.lost_names
         async with background_task(
             self._rule_searches(changes.renamed_routers, lost_words)
         ) as of_rules:
-            searches = await self._reader_searches(removal, lost_words)
+            searches = _reader_searches(merges, removal, lost_words)
             if unheld:
                 searches += self._searches(removal.words)
             if searches:
@@ -125,35 +131,6 @@ class TextChangeFinder(MessageChangeFinder):
                 if ref is not None
             ]
         return searches
-
-    async def _reader_searches(
-        self, removal: Removal, lost_words: frozenset[str]
-    ) -> list[CitationSearch]:
-        """Return searches of the texts that may cite a changed message.
-
-        These are texts of clients that merged the message, from that version on.
-        """
-        lost = removal.messages
-        merges = await self.store.merges_of_messages(sorted(lost)) if lost else ()
-        routers = frozenset(router for router, _ in lost)
-        citations = {
-            key: Citations(
-                messages={key: None if one.emptied else one.names},
-                words=removal.words.search_words,
-                message_words=removal.words.search_words | one.names | removal.quotes,
-                rule_routers=routers,
-                rule_words=lost_words,
-            )
-            for key, one in lost.items()
-        }
-        return [
-            CitationSearch(
-                merge.ref,
-                citations[merge.router, merge.router_version],
-                from_version=merge.profile_version,
-            )
-            for merge in merges
-        ]
 
     async def _rule_searches(
         self, routers: Collection[int], names: frozenset[str]
@@ -268,3 +245,32 @@ def _loses(sources: Sequence[Source], removal: Removal) -> bool:
         source.sequence in removal.sequences or (source.router, source.version) in removal.messages
         for source in sources
     )
+
+
+def _reader_searches(
+    merges: Sequence[MessageMerge], removal: Removal, lost_words: frozenset[str]
+) -> list[CitationSearch]:
+    """Return searches of the texts that may cite a changed message.
+
+    These are texts of clients that merged the message, from that version on.
+    """
+    lost = removal.messages
+    routers = frozenset(router for router, _ in lost)
+    citations = {
+        key: Citations(
+            messages={key: None if one.emptied else one.names},
+            words=removal.words.search_words,
+            message_words=removal.words.search_words | one.names | removal.quotes,
+            rule_routers=routers,
+            rule_words=lost_words,
+        )
+        for key, one in lost.items()
+    }
+    return [
+        CitationSearch(
+            merge.ref,
+            citations[merge.router, merge.router_version],
+            from_version=merge.profile_version,
+        )
+        for merge in merges
+    ]

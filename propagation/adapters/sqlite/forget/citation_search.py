@@ -23,6 +23,7 @@ VERSIONS_A_READ = 10_000
 FEW = 4
 MESSAGE = re.compile(rb"\[null,\d+,\d+\]")
 ASCII, MARKS = bytes(range(128)), ("“".encode(), "”".encode())
+NO_ROUTER = b"null"
 NUMBER = re.compile(rb"(?:[\[,]|\"age\":)(\d+)(?=[\],}])")
 VERSIONS = (
     "SELECT version, next_id, body, watermark, dropped, rewritten FROM profile_version"
@@ -41,8 +42,8 @@ class Needles:
     """Byte strings that a body's JSON holds if it cites certain things.
 
     These are numbers of sources, evidence or ages, words, messages with an attribute (of None: with
-    any) or with a word in either case, and routers of rules with a word in either case; None finds
-    every body. A body may hold one without citing.
+    any) or with a word in either case, and routers (or none) of rules with a word in either case;
+    None finds every body. A body may hold one without citing.
     """
 
     numbers: frozenset[bytes]
@@ -73,7 +74,8 @@ class Needles:
             _encoded(one.words for one in known),
             messages,
             _encoded((one.message_words for one in known), folded=True),
-            frozenset(b"%d" % router for one in known for router in one.rule_routers),
+            frozenset(b"%d" % router for one in known for router in one.rule_routers)
+            | {NO_ROUTER for one in known if one.rule_words},
             _encoded((one.rule_words for one in known), folded=True),
         )
 

@@ -359,6 +359,46 @@ async def test_a_past_rule_does_not_call_a_router_by_what_left(engine):
     assert SECRET not in str(past)
 
 
+async def test_a_rule_on_news_goes_with_the_news(engine):
+    """Not the rule of one who chose it: that one says what its own lines say."""
+    await live(engine, 1, 60)
+    await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
+    await live(engine, 2, 60)
+    friend = await find(engine, user_key(FRIEND))
+    told = [
+        (one.router, one.version) for one in await all_messages(engine) if SECRET in one.attributes
+    ]
+    readers = {
+        merge.ref
+        for merge in await engine.store.merges_of_messages(told)
+        if kind_of(merge.ref) == ClientKind.USER
+    } - {await find(engine, user_key(LONER))}
+    assert friend in readers
+    assert len(readers) > 2
+    versions = {}
+    for ref, text in (await engine.store.load_texts(sorted(readers))).items():
+        rows = await engine.store.interactions_of_clients([ref])
+        rule = FilterRule(
+            attribute=SECRET,
+            factor=0.5,
+            text=f"Be wary of news of {SECRET}.",
+            evidence=(rows[0].sequence,),
+            age=rows[0].sequence,
+        )
+        kept = [
+            line
+            for line in text.profile.lines
+            if line.author is not Author.RECEPTION or SECRET not in line.attributes
+        ]
+        profile = replace(text.profile, version=text.profile.version + 1, lines=tuple(kept))
+        versions[ref] = profile.version
+        stale = replace(text, profile=profile, filter_memory=FilterMemory((rule,)))
+        await engine.store.commit_texts([stale], [], await engine.store.recorded_through())
+    await engine.forget(user_key(LONER))
+    left = await engine.store.texts_of_versions(sorted(versions.items()))
+    assert [key[0] for key, text in left.items() if text.filter_memory.rules] == [friend]
+
+
 async def test_a_spelling_that_others_words_were_mapped_to_stays(engine):
     for user, spelling in ((LONER, "quorn zeb music"), (FRIEND, "zeb quorn"), (42, "quorn, zeb")):
         await engine.upsert_clients([ClientChange(key=user_key(user), attributes=(spelling,))])
