@@ -7,14 +7,11 @@ default here is a quantile of the cosines that this embedder gives.
 Source: RecNet 2.2.3, eq. 4.
 """
 
-import asyncio
 from typing import Protocol
 
 import numpy as np
 
 from propagation.arrays import F32
-from propagation.model import RouterVersion
-from propagation.ports import Collection, VectorIndex
 
 QUANTILE = 0.9
 PAIRS_MAX = 1_000_000
@@ -50,28 +47,3 @@ def quantile_tau(routers: F32, clients: F32, seed: int) -> float:
             np.sort(np.random.default_rng(seed).choice(len(clients), most, replace=False))
         ]
     return float(np.quantile(clients @ routers.T, QUANTILE))
-
-
-async def clients_above_threshold(
-    index: VectorIndex, version: RouterVersion, vector: F32, tau: float
-) -> dict[tuple[int, int], float]:
-    """Score all clients for a router's message, and keep those above tau.
-
-    Score(R, c) = cos(e_R, e_c) * [A_R and A_c share an attribute].
-
-    Args:
-        version: The router's version, with its attributes A_R.
-        vector: e_R [D], the embedding of its text.
-
-    Returns:
-        Scores by (router, client ref).
-
-    Source: RecNet eq. 4.
-    """
-    hits = await asyncio.gather(
-        *(
-            index.search_above(kind, vector, tau, frozenset(version.attributes))
-            for kind in (Collection.USERS, Collection.ITEMS)
-        )
-    )
-    return {(version.router, int(hit.key)): hit.score for found in hits for hit in found}

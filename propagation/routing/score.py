@@ -1,0 +1,33 @@
+"""Score of a router's message and a client.
+
+Score(R, c) = cos(e_R, e_c) * [A_R and A_c share an attribute]. The vector index computes it.
+
+Source: RecNet 2.2.3, eq. 4.
+"""
+
+import asyncio
+
+from propagation.arrays import F32
+from propagation.model import RouterVersion
+from propagation.ports import Collection, VectorIndex
+
+
+async def clients_above_threshold(
+    index: VectorIndex, version: RouterVersion, vector: F32, tau: float
+) -> dict[tuple[int, int], float]:
+    """Score all clients for a router's message, and keep those above tau.
+
+    Args:
+        version: The router's version, with its attributes A_R.
+        vector: e_R [D], the embedding of its text.
+
+    Returns:
+        Scores by (router, client ref).
+    """
+    hits = await asyncio.gather(
+        *(
+            index.search_above(kind, vector, tau, frozenset(version.attributes))
+            for kind in (Collection.USERS, Collection.ITEMS)
+        )
+    )
+    return {(version.router, int(hit.key)): hit.score for found in hits for hit in found}
