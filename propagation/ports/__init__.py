@@ -9,6 +9,7 @@ from propagation.ports.graph.outbox import IndexChange, OutboxStore
 from propagation.ports.graph.reason import InteractionReader, ReasonStore
 from propagation.ports.graph.record import ClientStore, RecordResult
 from propagation.ports.graph.rounds import POSTPONED_ARRIVALS, Publication, RoundStore
+from propagation.ports.kept_answers import read_after, texts_read_after
 from propagation.ports.reasoner import (
     AnswerPart,
     BackwardAnswer,
@@ -76,5 +77,7 @@ __all__ = [
     "VersionClash",
     "check_embedder",
     "check_vector",
+    "read_after",
+    "texts_read_after",
     "unit_rows",
 ]

@@ -6,7 +6,7 @@ empties it.
 
 from hashlib import blake2b
 
-from propagation.ports import CACHED, GraphStore
+from propagation.ports import CACHED, GraphStore, read_after
 
 DIGEST = 16
 
@@ -32,10 +32,13 @@ class BlobCache:
 
     async def last_withdrawal(self) -> int:
         """Return what `put` needs; call it before the question is asked."""
-        return await self._store.last_withdrawal() if self._places else 0
+        known = read_after.get()
+        if known is None:
+            known = await self._store.last_withdrawal() if self._places else 0
+        return known
 
     async def put(self, asked: bytes, answer: bytes, after_withdrawal: int) -> None:
-        """Keep an answer, unless something was withdrawn since the question was asked."""
+        """Keep an answer, unless something was withdrawn since its texts were read."""
         if self._places:
             digest, place = self._place(asked)
             await self._store.put_cached(place, digest + answer, after_withdrawal)

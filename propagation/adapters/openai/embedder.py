@@ -53,15 +53,16 @@ class OpenAIEmbedder(EndpointAdapter):
         # UTF-8, which is sent, has no lone surrogates.
         plain = [text[:TEXT_CHARS].encode("utf-8", "replace").decode() for text in texts]
         different = dict.fromkeys(plain)
+        after_withdrawal = await self._cache.last_withdrawal()
         kept = await asyncio.gather(*map(self._look_up, different))
         vectors = dict(zip(different, kept, strict=True))
         missing = [text for text, vector in vectors.items() if vector is None]
         for start in range(0, len(missing), TEXTS_PER_CALL):
             part = missing[start : start + TEXTS_PER_CALL]
-            vectors.update(zip(part, await self._embed_call(part), strict=True))
+            vectors.update(zip(part, await self._embed_call(part, after_withdrawal), strict=True))
         return np.array([vectors[text] for text in plain], np.float32).reshape(-1, self.dimension)
 
-    async def _embed_call(self, part: Sequence[str]) -> NDArray[np.float32]:
+    async def _embed_call(self, part: Sequence[str], after_withdrawal: int) -> NDArray[np.float32]:
         """Embed and keep one call's texts.
 
         Texts that the server refuses are halved down to the one that it refuses, which gets zeros.
@@ -69,7 +70,6 @@ class OpenAIEmbedder(EndpointAdapter):
         Returns:
             Vectors [len(part), dimension].
         """
-        after_withdrawal = await self._cache.last_withdrawal()
         try:
             found = await self._ask(part)
         except ReasonerGaveUp as error:
@@ -80,7 +80,10 @@ class OpenAIEmbedder(EndpointAdapter):
             if len(part) > 1:
                 middle = len(part) // 2
                 return np.concatenate(
-                    [await self._embed_call(part[:middle]), await self._embed_call(part[middle:])]
+                    [
+                        await self._embed_call(some, after_withdrawal)
+                        for some in (part[:middle], part[middle:])
+                    ]
                 )
             log.warning(
                 "the server does not embed a text of %d characters, which counts as none: %s",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from propagation.model import Epoch, EvolutionRun, RouterMaps
 from propagation.optimization.holdout_judge import Verdict
-from propagation.ports import GraphStore, VersionClash, unit_rows
+from propagation.ports import GraphStore, VersionClash, texts_read_after, unit_rows
 from propagation.workflow.concurrency import Activity, Exclusion
 from propagation.workflow.evolve.holdout import (
     Holdout,
@@ -106,12 +106,14 @@ class Evolution:
         self, maps: RouterMaps, epoch: Epoch
     ) -> tuple[Plan, Verdict | None, EvolutionRun]:
         """Plan and judge; without a verdict the run says why."""
+        last_withdrawal = await self.store.last_withdrawal()
         snapshot, holdout = await self._take_snapshot()
         gradients = await load_router_gradients(
             self.store, maps, await self._used_through(), holdout.judged_from, epoch.era
         )
         await asyncio.to_thread(rewind_snapshot, snapshot)
-        plan = await self.planner.plan(snapshot, gradients, maps, holdout.judged_from)
+        with texts_read_after(last_withdrawal):
+            plan = await self.planner.plan(snapshot, gradients, maps, holdout.judged_from)
         run = EvolutionRun(changes=plan.numbering.changes, judged_from=holdout.judged_from)
         if not run.changes:
             return plan, None, run.model_copy(update={"verdict": _no_change(plan)})

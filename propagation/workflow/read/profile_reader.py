@@ -6,7 +6,7 @@ Source: RecNet 2.3, eq. 5, outside an interaction.
 from contextlib import suppress
 from dataclasses import dataclass
 
-from propagation.ports import GraphStore, Reasoner, VersionClash
+from propagation.ports import GraphStore, Reasoner, VersionClash, texts_read_after
 from propagation.reception.merge import receive
 from propagation.reception.message_buffer import ProfileReading, fill_buffer
 from propagation.workflow.concurrency import ReadersWriterLock
@@ -62,15 +62,16 @@ class ProfileReader:
         if last is None or text.watermark >= last.number:
             return ProfileReading(client, text)
         waiting = (await self.store.waiting_messages({ref: text.watermark}, last.number))[ref]
-        reception = await receive(
-            self.reasoner,
-            client,
-            text,
-            waiting,
-            last.number,
-            self.settings.buffer,
-            self.settings.profile_lines,
-        )
+        with texts_read_after(last_withdrawal):
+            reception = await receive(
+                self.reasoner,
+                client,
+                text,
+                waiting,
+                last.number,
+                self.settings.buffer,
+                self.settings.profile_lines,
+            )
         if reception.text is not text:
             await self.store.commit_texts(
                 [reception.text],

@@ -9,7 +9,7 @@ from dataclasses import replace
 from random import Random
 
 from propagation.model import ClientKey, ClientKind, PropagationError, ReasonerUnavailable
-from propagation.ports import GraphStore, Party, Reasoner
+from propagation.ports import GraphStore, Party, Reasoner, texts_read_after
 from propagation.workflow.read.recommend import Recommendations
 
 RERANKED_ITEMS = 20
@@ -53,8 +53,9 @@ async def rerank(
     Random(f"{seed} {user} {sorted(refs.values())}").shuffle(shown)
     try:
         async with asyncio.timeout(seconds):
-            asked, *candidates = await _parties(store, [user, *(refs[one] for one in shown)])
-            answer = await reasoner.rank(asked, candidates)
+            with texts_read_after(await store.last_withdrawal()):
+                asked, *candidates = await _parties(store, [user, *(refs[one] for one in shown)])
+                answer = await reasoner.rank(asked, candidates)
     except (PropagationError, TimeoutError) as error:
         if raise_unavailable and isinstance(error, ReasonerUnavailable):
             raise

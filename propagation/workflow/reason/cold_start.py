@@ -27,7 +27,7 @@ from propagation.model import (
     RouterVersion,
     Usage,
 )
-from propagation.ports import AnswerPart, GraphStore, Lease, Reasoner
+from propagation.ports import AnswerPart, GraphStore, Lease, Reasoner, texts_read_after
 from propagation.reception.merge import Reception, receive
 from propagation.routing import RoutingPolicy
 from propagation.workflow.concurrency import DESCRIBE_LEASE, Leases
@@ -160,15 +160,16 @@ class ColdStart:
         clients = {client.ref: client for client in await self.store.get_clients(refs)}
         before = await self.store.load_texts(list(clients))
         failed = self._failed.difference(refs)
-        edits, usage = await self._extract([clients[ref] for ref in before])
-        own = {
-            ref: text
-            for (ref, old), part in zip(before.items(), edits, strict=True)
-            if (text := self._own_text(old, part, failed)) is not old
-        }
-        await self.vectors.write([indexed_text(text) for text in own.values()])
-        new = [ref for ref in own if welcome and not before[ref].profile.version]
-        receptions = await self._welcome(new, clients, own)
+        with texts_read_after(last_withdrawal):
+            edits, usage = await self._extract([clients[ref] for ref in before])
+            own = {
+                ref: text
+                for (ref, old), part in zip(before.items(), edits, strict=True)
+                if (text := self._own_text(old, part, failed)) is not old
+            }
+            await self.vectors.write([indexed_text(text) for text in own.values()])
+            new = [ref for ref in own if welcome and not before[ref].profile.version]
+            receptions = await self._welcome(new, clients, own)
         welcomed = [reception.text for reception in receptions]
         if own:
             await self.store.commit_texts(

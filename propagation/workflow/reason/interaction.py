@@ -16,6 +16,7 @@ from propagation.model import (
     DropLine,
     Edit,
     EditClash,
+    LeaseLost,
     MessageMerge,
     ReasonedInteraction,
     ReasonerFailed,
@@ -319,11 +320,17 @@ class InteractionReasoning:
 
         Args:
             texts: Texts that are known already; the missing ones are added.
+
+        Raises:
+            LeaseLost: A client was erased meanwhile.
         """
         clients, loaded = await asyncio.gather(
             self._store.get_clients(refs),
             self._store.load_texts([ref for ref in refs if ref not in texts]),
         )
+        found = {client.ref: client for client in clients}
+        if len(found) < len(refs):
+            raise LeaseLost("another process erased a client of these interactions, and the claim")
         texts.update(loaded)
         last = await self._store.last_round() if self._settings.propagate else None
         waiting: dict[int, Sequence[RouterVersion]] = {}
@@ -332,9 +339,7 @@ class InteractionReasoning:
                 ref: text.watermark for ref, text in texts.items() if text.watermark < last.number
             }
             waiting = dict(await self._store.waiting_messages(behind, last.number))
-        return WorkingSet(
-            {client.ref: client for client in clients}, texts, waiting, last.number if last else 0
-        )
+        return WorkingSet(found, texts, waiting, last.number if last else 0)
 
 
 def describe_client(text: ClientText, edits: Sequence[Edit], max_lines: int) -> ClientText:

@@ -19,7 +19,7 @@ from propagation.model import (
     ReasonWork,
     Usage,
 )
-from propagation.ports import GraphStore, VersionClash
+from propagation.ports import GraphStore, VersionClash, texts_read_after
 from propagation.workflow.concurrency import CommitLock, Leases, keep_renewing
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.interaction import (
@@ -182,17 +182,18 @@ class Pipeline:
             _LostAttempt: Another writer edited the same line meanwhile.
         """
         await self.interactions.yield_to_calls()
-        working_set = await self.interactions.newest_working_set(work)
-        receiving = self._take_messages(working_set)
-        try:
-            drafted = await self.interactions.draft(work, working_set)
-            usage += drafted.reasoned.usage
-            await self.interactions.yield_to_calls()
-            await self._commit(claim, working_set, drafted, usage, reserved)
-        except EditClash as error:
-            raise _LostAttempt(usage) from error
-        finally:
-            self._receiving.difference_update(receiving)
+        with texts_read_after(await self.store.last_withdrawal()):
+            working_set = await self.interactions.newest_working_set(work)
+            receiving = self._take_messages(working_set)
+            try:
+                drafted = await self.interactions.draft(work, working_set)
+                usage += drafted.reasoned.usage
+                await self.interactions.yield_to_calls()
+                await self._commit(claim, working_set, drafted, usage, reserved)
+            except EditClash as error:
+                raise _LostAttempt(usage) from error
+            finally:
+                self._receiving.difference_update(receiving)
 
     def _take_messages(self, working_set: WorkingSet) -> list[int]:
         """Leave out messages that another interaction merges.

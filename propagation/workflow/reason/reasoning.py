@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from propagation.model import ReasonClaim, ReasonedSummary, ReasonWork
-from propagation.ports import GraphStore, VersionClash
+from propagation.ports import GraphStore, VersionClash, texts_read_after
 from propagation.workflow.concurrency import Leases
 from propagation.workflow.index.text_cache import IndexedText
 from propagation.workflow.index.vector_sync import VectorSync
@@ -116,8 +116,12 @@ class Reasoning:
             return 0, 0
         late = await self._store.recorded_through()
         drafter = LoopDrafter(self._interactions, self._part, late, store=self._store)
-        results = await self._reason_claim(claim, drafter)
-        self.drafting.forget(clients_of_all(claim.work))
+        refs = clients_of_all(claim.work)
+        with texts_read_after(await self._store.last_withdrawal()):
+            self.drafting.forget(refs)
+            self._interactions.cache.forget(refs)
+            results = await self._reason_claim(claim, drafter)
+        self.drafting.forget(refs)
         failed = sum(result.failed for result in results)
         return len(results) - failed, failed
 
