@@ -375,7 +375,9 @@ class ReadBatcher:
     def __init__(self, numbers: NumbersOwner) -> None:
         self._numbers = numbers
         self._scorer = CatalogueScorer(numbers.cores)
-        self._calls = CallBatcher(self._answer, lambda request: 1, BATCH)
+        self._calls: CallBatcher[ReadRequest, ReadResult] = CallBatcher(
+            lambda requests: numbers.run(self._scorer.read, requests), lambda request: 1, BATCH
+        )
 
     async def read(self, request: ReadRequest) -> ReadResult:
         """Answer one request, together with others that wait."""
@@ -393,6 +395,3 @@ class ReadBatcher:
         view = self._numbers.view
         exact = self._scorer.exact_items(view, request.limit)
         return view.items + EXACT_SCORE_ITEMS * exact <= HAND_OVER_ITEMS
-
-    async def _answer(self, requests: Sequence[ReadRequest]) -> Sequence[ReadResult]:
-        return await self._numbers.run(self._scorer.read, requests)

@@ -97,6 +97,26 @@ class Transaction:
             )
 
 
+def new_driver(settings: Neo4jSettings, connections: int, seconds: float) -> AsyncDriver:
+    """Create a driver, which connects at its first message.
+
+    Args:
+        seconds: The longest that it may take to get a connection.
+    """
+    return AsyncGraphDatabase.driver(
+        settings.uri,
+        auth=settings.credentials(),
+        connection_timeout=seconds,
+        connection_acquisition_timeout=seconds,
+        max_transaction_retry_time=settings.retry_seconds,
+        initial_retry_delay=0.05,
+        # Doubled pauses, the driver's own, soon outlast the deadlock, and then `retry_seconds`.
+        retry_delay_multiplier=1.2,
+        max_connection_pool_size=connections,
+        notifications_min_severity="OFF",
+    )
+
+
 class Neo4jDatabase:
     """One database on one server.
 
@@ -144,31 +164,15 @@ class Neo4jDatabase:
         """
         settings = self.settings
         try:
-            self._driver = self._new_driver(settings.connections, settings.answer_seconds)
-            self._probe = ServerProbe(self._new_driver, settings.retry_seconds)
+            self._driver = new_driver(settings, settings.connections, settings.answer_seconds)
+            self._probe = ServerProbe(
+                lambda connections, seconds: new_driver(settings, connections, seconds),
+                settings.retry_seconds,
+            )
         except DriverError as error:
             raise translate(error, settings.uri, writing=False) from error
         async with self._limited(writing=False):
             return (await self._driver.get_server_info()).agent
-
-    def _new_driver(self, connections: int, seconds: float) -> AsyncDriver:
-        """Create a driver, which connects at its first message.
-
-        Args:
-            seconds: The longest that it may take to get a connection.
-        """
-        return AsyncGraphDatabase.driver(
-            self.settings.uri,
-            auth=self.settings.credentials(),
-            connection_timeout=seconds,
-            connection_acquisition_timeout=seconds,
-            max_transaction_retry_time=self.settings.retry_seconds,
-            initial_retry_delay=0.05,
-            # Doubled pauses, the driver's own, soon outlast the deadlock, and then `retry_seconds`.
-            retry_delay_multiplier=1.2,
-            max_connection_pool_size=connections,
-            notifications_min_severity="OFF",
-        )
 
     async def close(self) -> None:
         """Wait for the work after commits, then disconnect."""

@@ -62,8 +62,11 @@ class Neo4jRecords(Neo4jLog):
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)
-        self._calls = CallBatcher(
-            self._record, lambda call: len(call.events), EVENTS_PER_COMMIT, (StoreUnreachable,)
+        self._calls: CallBatcher[RecordCall, RecordResult] = CallBatcher(
+            lambda calls: database.write(lambda transaction: _record_calls(transaction, calls)),
+            lambda call: len(call.events),
+            EVENTS_PER_COMMIT,
+            (StoreUnreachable,),
         )
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
@@ -73,9 +76,6 @@ class Neo4jRecords(Neo4jLog):
         ]
         without_nul(orjson.dumps(texts))
         return await self._calls.submit(RecordCall(events, auto_create))
-
-    async def _record(self, calls: Sequence[RecordCall]) -> Sequence[RecordResult]:
-        return await self._database.write(lambda transaction: _record_calls(transaction, calls))
 
     async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:
         without_nul(orjson.dumps([change.model_dump() for change in changes]))

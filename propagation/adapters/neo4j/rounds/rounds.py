@@ -53,8 +53,11 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
 
     def __init__(self, database: Neo4jDatabase) -> None:
         super().__init__(database)
-        self._staging = CallBatcher(
-            self._stage, lambda call: call.rows, ROWS_PER_GROUP, (StoreUnreachable,)
+        self._staging: CallBatcher[StageCall, None] = CallBatcher(
+            lambda calls: _stage(database, calls),
+            lambda call: call.rows,
+            ROWS_PER_GROUP,
+            (StoreUnreachable,),
         )
 
     async def last_round(self) -> Round | None:
@@ -181,72 +184,73 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             )
         )
 
-    async def _stage(self, calls: Sequence[StageCall]) -> Sequence[None]:
-        """Stage calls, in one commit if they fit into it.
-
-        Otherwise they are staged in several commits.
-        Even an empty call checks its lease. Of several commits, routers and attributes come first,
-        because the others need them. Then parts of messages, which touch no client, are written
-        one commit after another, while other commits change clients.
-
-        Raises:
-            LeaseLost: The round's lease was taken over.
-        """
-        first = [
-            *(some for call in calls for some in call.first),
-            _routers(edge.router for call in calls for edge in call.opened),
-        ]
-        then = [some for call in calls for some in call.then]
-        leases = list({call.lease.token: call.lease for call in calls}.values())
-        if sum(call.rows for call in calls) <= ROWS_PER_COMMIT:
-            clients = [
-                some for commit in split_by_client(calls, ROWS_PER_COMMIT) for some in commit
-            ]
-            await self._commit(leases, [some for some in (*first, *then, *clients) if some.rows])
-            return [None] * len(calls)
-        await self._run_commits(leases, split_by_size(first, ROWS_PER_COMMIT))
-        commits = split_by_client(calls, ROWS_PER_COMMIT)
-        tasks_for_clients = (
-            1 if any(call.closed for call in calls) else CONCURRENT_COMMITS
-        )  # a commit that closes edges locks routers that other commits need
-        lanes = [
-            asyncio.create_task(self._run_commits(leases, lane))
-            for lane in (split_by_size(then, ROWS_PER_COMMIT), *([commits] * tasks_for_clients))
-        ]
-        try:
-            await asyncio.gather(*lanes)
-        finally:
-            for lane in lanes:
-                lane.cancel()
-            await asyncio.gather(*lanes, return_exceptions=True)
-        return [None] * len(calls)
-
-    async def _run_commits(
-        self, leases: Sequence[Lease], commits: Iterator[Sequence[StagedRows]]
-    ) -> None:
-        """Make the commits that no other task has taken from the iterator."""
-        for commit in commits:
-            await self._commit(leases, commit)
-
-    async def _commit(self, leases: Sequence[Lease], staged: Sequence[StagedRows]) -> None:
-        """Write rows, then check the leases.
-
-        The leases come last, so that other commits can run meanwhile.
-        """
-
-        async def work(transaction: Transaction) -> None:
-            for batch in staged:
-                await transaction.execute(
-                    batch.name, rows=batch.pack(batch.rows), **batch.parameters
-                )
-            for lease in leases:
-                await transaction.check_lease(lease)
-
-        await self._database.write(work)
-
 
 def _routers(numbers: Iterable[int]) -> StagedRows:
     return StagedRows("rounds/staging/create_routers", sorted(set(numbers)))
+
+
+async def _stage(database: Neo4jDatabase, calls: Sequence[StageCall]) -> Sequence[None]:
+    """Stage calls, in one commit if they fit into it.
+
+    Otherwise they are staged in several commits.
+    Even an empty call checks its lease. Of several commits, routers and attributes come first,
+    because the others need them. Then parts of messages, which touch no client, are written
+    one commit after another, while other commits change clients.
+
+    Raises:
+        LeaseLost: The round's lease was taken over.
+    """
+    first = [
+        *(some for call in calls for some in call.first),
+        _routers(edge.router for call in calls for edge in call.opened),
+    ]
+    then = [some for call in calls for some in call.then]
+    leases = list({call.lease.token: call.lease for call in calls}.values())
+    if sum(call.rows for call in calls) <= ROWS_PER_COMMIT:
+        clients = [some for commit in split_by_client(calls, ROWS_PER_COMMIT) for some in commit]
+        await _commit(database, leases, [some for some in (*first, *then, *clients) if some.rows])
+        return [None] * len(calls)
+    await _run_commits(database, leases, split_by_size(first, ROWS_PER_COMMIT))
+    commits = split_by_client(calls, ROWS_PER_COMMIT)
+    tasks_for_clients = (
+        1 if any(call.closed for call in calls) else CONCURRENT_COMMITS
+    )  # a commit that closes edges locks routers that other commits need
+    lanes = [
+        asyncio.create_task(_run_commits(database, leases, lane))
+        for lane in (split_by_size(then, ROWS_PER_COMMIT), *([commits] * tasks_for_clients))
+    ]
+    try:
+        await asyncio.gather(*lanes)
+    finally:
+        for lane in lanes:
+            lane.cancel()
+        await asyncio.gather(*lanes, return_exceptions=True)
+    return [None] * len(calls)
+
+
+async def _run_commits(
+    database: Neo4jDatabase, leases: Sequence[Lease], commits: Iterator[Sequence[StagedRows]]
+) -> None:
+    """Make the commits that no other task has taken from the iterator."""
+    for commit in commits:
+        await _commit(database, leases, commit)
+
+
+async def _commit(
+    database: Neo4jDatabase, leases: Sequence[Lease], staged: Sequence[StagedRows]
+) -> None:
+    """Write rows, then check the leases.
+
+    The leases come last, so that other commits can run meanwhile.
+    """
+
+    async def work(transaction: Transaction) -> None:
+        for batch in staged:
+            await transaction.execute(batch.name, rows=batch.pack(batch.rows), **batch.parameters)
+        for lease in leases:
+            await transaction.check_lease(lease)
+
+    await database.write(work)
 
 
 async def check_round_is_next(transaction: Transaction, round_: Round) -> None:
