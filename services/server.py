@@ -149,7 +149,7 @@ async def running(
         readiness.declare()
 
         metrics = await stack.enter_async_context(
-            monitor.serve(engine, worker, settings.server, service.admission)
+            monitor.serve(engine, engine.store, worker, settings.server, service.admission)
             if monitor is not None
             else contextlib.nullcontext()
         )

@@ -1,12 +1,10 @@
 """Conversion of the model's types to the proto's messages.
 
-First the vocabulary, which reads the same for every caller; then profiles and their lines, with the
-clients, interactions and messages that they refer to, as one caller may see them.
+First the vocabulary, which reads the same for every caller; then profiles and their lines, as one
+caller may see them (visibility.py).
 """
 
-import asyncio
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -18,18 +16,15 @@ from propagation.model import (
     EvolutionKind,
     EvolutionRun,
     FilterRule,
-    InteractionRow,
     Line,
     LineageStep,
     Round,
     RouterVersion,
     Source,
-    kind_of,
 )
 from propagation.reception.message_buffer import ProfileReading
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.engine import Engine
-from services.security.roles import Caller
+from services.grpc.visibility import References, first_senders
 
 AUTHORS = {
     Author.CATALOGUE: pb.AUTHOR_CATALOGUE,
@@ -42,7 +37,6 @@ EVOLUTION_KINDS = {
     EvolutionKind.MERGE: pb.EVOLUTION_KIND_MERGE,
     EvolutionKind.REWRITE: pb.EVOLUTION_KIND_REWRITE,
 }
-SENDERS = 50
 BANKS = {BankName.SESSION: pb.BANK_SESSION, BankName.TASTE: pb.BANK_TASTE}
 
 
@@ -128,144 +122,15 @@ def rule_to_proto(rule: FilterRule) -> pb.FilterRule:
     return out
 
 
-@dataclass(frozen=True)
-class References:
-    """Clients, interactions and messages that an answer to a caller cites.
-
-    Clients are found by ref, interactions by sequence, and messages by (router, version). Users of
-    events and senders of messages have no title here. `least_users` must stand behind what the
-    caller is shown; `rare` are the items that fewer users chose.
-    """
-
-    caller: Caller
-    least_users: int
-    rare: frozenset[int]
-    keys: Mapping[int, ClientKey]
-    titles: Mapping[int, str]
-    interactions: Mapping[int, InteractionRow]
-    messages: Mapping[tuple[int, int], RouterVersion]
-
-    def parties(self, refs: Iterable[int]) -> pb.Parties:
-        """Name clients by id, or only count them.
-
-        They are counted if one is a user and the caller may not know users.
-        """
-        known = sorted({ref for ref in refs if ref in self.keys})
-        if not self.caller.sees_users and any(kind_of(ref) == ClientKind.USER for ref in known):
-            return pb.Parties(count=len(known))
-        parties = pb.Parties(clients=pb.Parties.Clients())
-        for ref in known:  # adding in place takes half the time of making keys and copying them
-            key = self.keys[ref]
-            parties.clients.keys.add(kind=CLIENT_KINDS[key.kind], id=key.id)
-        return parties
-
-    def reads_all(self, ref: int) -> bool:
-        """Tell whether the caller may read everything of a client.
-
-        `persons` is for users: what one of them did to an item is not shown at the item.
-        """
-        return (
-            self.caller.sees_users if kind_of(ref) == ClientKind.ITEM else self.caller.reads_persons
-        )
-
-    def shows(self, line: Line | None, ref: int) -> bool:
-        """Tell whether the caller may read a line of a client's profile.
-
-        Of a user the role `persons` reads everything. Of an item a caller who may not see users
-        reads what its own text says, and what rests on the events of `least_users` distinct users.
-        An item hears messages when it is chosen, so what it heard needs as many.
-
-        Args:
-            line: None for one that is no longer kept.
-        """
-        if self.reads_all(ref):
-            return True
-        if line is None or line.author is Author.RECEPTION:
-            return ref not in self.rare
-        if line.author is Author.CATALOGUE and kind_of(ref) == ClientKind.ITEM:
-            return True
-        events = (self.interactions.get(source.sequence or 0) for source in line.sources)
-        return len({event.user for event in events if event is not None}) >= self.least_users
-
-    def title(self, ref: int) -> str:
-        """Return a client's title.
-
-        Returns:
-            Empty for a user whom the caller may not know.
-        """
-        return (
-            self.titles.get(ref, "")
-            if self.caller.sees_users or kind_of(ref) == ClientKind.ITEM
-            else ""
-        )
-
-    def name(self, ref: int) -> str:
-        """Name a client in a sentence.
-
-        An item is named by its title, a user by id if the caller may know it.
-        """
-        key = self.keys.get(ref)
-        if key is None:
-            return "a client that is gone"
-        if key.kind == ClientKind.ITEM:
-            return f"“{self.titles.get(ref) or key.id}”"
-        return f"user {key.id}" if self.caller.sees_users else "a user"
-
-
-async def load_references(
-    engine: Engine,
-    caller: Caller,
-    lines: Iterable[Line] = (),
-    refs: Iterable[int] = (),
-    interactions: Iterable[InteractionRow] = (),
-    messages: Iterable[RouterVersion] = (),
-    *,
-    past: bool = False,
-) -> References:
-    """Load everything that lines, interactions and messages refer to.
-
-    The clients of `refs` are loaded too. `past` is for an answer that shows how things were.
-    """
-    least_users = caller.least_users(engine.settings.min_support, past=past)
-    sources = [source for line in lines for source in line.sources]
-    events = {event.sequence: event for event in interactions}
-    missing = sorted({source.sequence for source in sources if source.sequence} - events.keys())
-    if missing:
-        events |= {event.sequence: event for event in await engine.store.interactions(missing)}
-    known = {(message.router, message.version): message for message in messages}
-    cited = {
-        (source.router, source.version)
-        for source in sources
-        if source.router is not None and source.version
-    }
-    if unknown := sorted(cited - known.keys()):
-        known |= await engine.store.messages(unknown, SENDERS)
-    refs = frozenset(refs)
-    titled = {*refs, *(event.item for event in events.values())}
-    named = sorted(
-        {
-            *titled,
-            *(event.user for event in events.values()),
-            *(ref for message in known.values() for ref in first_senders(message)),
-        }
-    )
-    keys, clients = await asyncio.gather(
-        engine.store.find_keys(named), engine.store.get_clients(sorted(titled))
-    )
-    return References(
-        caller,
-        least_users,
-        await engine.rarely_chosen(refs, least_users),
-        {ref: key for ref, key in zip(named, keys, strict=True) if key is not None},
-        {client.ref: client.title for client in clients},
-        events,
-        known,
-    )
-
-
-def first_senders(message: RouterVersion) -> list[int]:
-    """List the first fifty clients whose attributes a message carries."""
-    return sorted(message.senders)[:SENDERS]
+def parties_to_proto(refs: Iterable[int], references: References) -> pb.Parties:
+    """Convert clients to their keys, or to their number."""
+    keys = references.visible_keys(refs)
+    if isinstance(keys, int):
+        return pb.Parties(count=keys)
+    parties = pb.Parties(clients=pb.Parties.Clients())
+    for key in keys:  # adding in place takes half the time of making keys and copying them
+        parties.clients.keys.add(kind=CLIENT_KINDS[key.kind], id=key.id)
+    return parties
 
 
 def profile_to_proto(reading: ProfileReading, references: References) -> pb.Profile:
@@ -311,7 +176,7 @@ def interaction_to_proto(sequence: int, references: References) -> pb.Interactio
     return pb.InteractionSource(
         sequence=sequence,
         event_id=event.event_id if references.caller.sees_users else None,
-        users=references.parties([event.user]),
+        users=parties_to_proto([event.user], references),
         item=key_to_proto(item),
         item_title=references.title(event.item),
         prompts=event.prompts,
@@ -325,7 +190,7 @@ def _senders_to_proto(message: RouterVersion, references: References) -> pb.Part
     An item that sent because of events was chosen, perhaps by one user.
     """
     if references.caller.sees_users:
-        return references.parties(first_senders(message))
+        return parties_to_proto(first_senders(message), references)
     return pb.Parties(count=len(first_senders(message)))
 
 

@@ -137,7 +137,12 @@ class Monitor:
 
     @contextlib.asynccontextmanager
     async def serve(
-        self, engine: Engine, worker: Worker, server: ServerSettings, admission: Admission
+        self,
+        engine: Engine,
+        store: GraphStore,
+        worker: Worker,
+        server: ServerSettings,
+        admission: Admission,
     ) -> AsyncIterator[str | None]:
         """Serve the metrics within the block.
 
@@ -146,7 +151,7 @@ class Monitor:
         """
         for collector in (
             CounterCollector(worker.counters),
-            CounterCollector(engine.store.retries),
+            CounterCollector(store.retries),
             CostCollector(lambda: engine.expenses.this_run),
         ):
             self._metrics.registry.register(collector)
@@ -154,7 +159,7 @@ class Monitor:
 
         async def text() -> bytes:
             async with one_scrape:  # a scrape clears what another one has set
-                await self._collect(engine, worker)
+                await self._collect(engine, store, worker)
                 return await asyncio.to_thread(generate_latest, self._metrics.registry)
 
         host, port = self._settings.host, self._settings.port
@@ -169,7 +174,7 @@ class Monitor:
             if self._traces is not None:
                 await asyncio.to_thread(self._traces.close)
 
-    async def _collect(self, engine: Engine, worker: Worker) -> None:
+    async def _collect(self, engine: Engine, store: GraphStore, worker: Worker) -> None:
         """Set the gauges from this process and from the store.
 
         The store's gauges are set only if it answers.
@@ -189,14 +194,12 @@ class Monitor:
         answered = False
         with contextlib.suppress(PropagationError, TimeoutError):
             async with asyncio.timeout(STORE_DEADLINE_SECONDS):
-                await self._collect_from_store(engine)
+                await self._collect_from_store(engine.applied_through, store)
             answered = True
         metrics.set_gauges({"answers": {"store": answered}})
 
-    async def _collect_from_store(self, engine: Engine) -> None:
-        store = engine.store
+    async def _collect_from_store(self, learned: int, store: GraphStore) -> None:
         recorded, reasoned = await store.recorded_through(), await store.reasoned_through()
-        learned = engine.applied_through
         dead_letters = await store.dead_letters(MAX_DEAD_LETTERS)
         self._metrics.set_gauges(
             {

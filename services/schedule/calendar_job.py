@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import structlog
 
 from propagation.model import Term, pluralize
-from propagation.ports import Clock, Lease
+from propagation.ports import Clock, GraphStore, Lease
 from propagation.workflow.engine import Engine
 from services.config.cron import Calendar
 from services.config.settings import ScheduleSettings
@@ -41,7 +41,7 @@ class CalendarTask:
     name: str
     cron: Callable[[ScheduleSettings, Engine], str | None]
     run: Callable[[Engine], Awaitable[object]]
-    ran_between: Callable[[Engine, int, int], Awaitable[bool]] | None = None
+    ran_between: Callable[[GraphStore, int, int], Awaitable[bool]] | None = None
 
 
 class JobState(Term):
@@ -191,7 +191,7 @@ class CalendarJob:
             if (
                 due is None
                 or ran_between is None
-                or not await ran_between(self._engine, int(due.timestamp() * 1_000), now)
+                or not await ran_between(self._store, int(due.timestamp() * 1_000), now)
             ):
                 await self._uninterrupted.run(self._task.run(self._engine))
         except Exception as error:
@@ -239,8 +239,8 @@ def _time(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1_000, UTC)
 
 
-async def _evolved_between(engine: Engine, since_ms: int, until_ms: int) -> bool:
-    return any(since_ms <= run.time <= until_ms for run in await engine.store.evolution_runs(1))
+async def _evolved_between(store: GraphStore, since_ms: int, until_ms: int) -> bool:
+    return any(since_ms <= run.time <= until_ms for run in await store.evolution_runs(1))
 
 
 JOBS = (

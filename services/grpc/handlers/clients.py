@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from propagation.model import ClientKind, InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.similar_clients import By
-from services.grpc.convert import key_to_proto, load_references, profile_to_proto
+from services.grpc.convert import key_to_proto, profile_to_proto
 from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
 from services.grpc.requests import (
     KINDS,
@@ -17,6 +17,7 @@ from services.grpc.requests import (
     parse_key,
     parse_limit,
 )
+from services.grpc.visibility import load_references
 from services.security.roles import Role, admitted_caller
 
 MERGES = {
@@ -82,6 +83,7 @@ class ClientsHandler(Servicer):
             reading = reading.without_messages()
         references = await load_references(
             self._engine,
+            self._store,
             admitted_caller.get(),
             reading.text.profile.lines,
             refs=[ref],

@@ -13,31 +13,35 @@ from propagation.model import (
     check_id,
     kind_of,
 )
+from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from propagation.workflow.history.trace import AttributeHop, Hop, Path, ProfileHop
 from services.grpc.convert import (
     CLIENT_KINDS,
-    References,
     interaction_to_proto,
     line_to_proto,
-    load_references,
     message_to_proto,
+    parties_to_proto,
 )
 from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
 from services.grpc.requests import parse_key, parse_limit
+from services.grpc.visibility import References, load_references
 from services.security.roles import Caller, Role, admitted_caller
 
 UNNAMED = {ClientKind.USER: "a user", ClientKind.ITEM: "an item"}
 PATHS_READ = 4  # times the limit, while looking for paths that reached a profile
 
 
-async def load_path_references(engine: Engine, caller: Caller, paths: Sequence[Path]) -> References:
+async def load_path_references(
+    engine: Engine, store: GraphStore, caller: Caller, paths: Sequence[Path]
+) -> References:
     """Load everything that the hops of paths refer to."""
     hops = [hop for path in paths for hop in path]
     profiles = [hop for hop in hops if isinstance(hop, ProfileHop)]
     return await load_references(
         engine,
+        store,
         caller,
         lines=[hop.line for hop in profiles if hop.line is not None],
         refs=[hop.ref for hop in profiles],
@@ -77,7 +81,7 @@ def _hop_to_proto(hop: Hop, references: References) -> pb.Hop:
         )
     shown = references.shows(hop.line, hop.ref)
     profile = pb.ProfileHop(
-        client=references.parties([hop.ref]) if shown else pb.Parties(count=1),
+        client=parties_to_proto([hop.ref], references) if shown else pb.Parties(count=1),
         kind=CLIENT_KINDS[kind_of(hop.ref)],
         version=hop.version if references.reads_all(hop.ref) else 0,
         title=references.title(hop.ref) if shown else "",
@@ -124,7 +128,9 @@ class TracePropagationHandler(Servicer):
         reflects = await self._reflects()
         paths = await select_paths(await self._find_paths(request), limit)
         shown = paths[:limit]
-        references = await load_path_references(self._engine, _caller_of(request), shown)
+        references = await load_path_references(
+            self._engine, self._store, _caller_of(request), shown
+        )
         if request.WhichOneof("origin") == "line":
             lines = [hop for path in shown for hop in path[-1:] if isinstance(hop, ProfileHop)]
             if any(hop.line and not references.shows(hop.line, hop.ref) for hop in lines):

@@ -30,14 +30,14 @@ from propagation.workflow.history.watch import (
 )
 from services.grpc.convert import (
     CLIENT_KINDS,
-    References,
     evolution_to_proto,
-    load_references,
     message_to_proto,
+    parties_to_proto,
     round_to_proto,
 )
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests import check_count, make_token, parse_choice, read_token
+from services.grpc.visibility import References, load_references
 from services.runtime.tasks import wait_for_event
 from services.security.roles import admitted_caller
 
@@ -121,7 +121,9 @@ def _merge_to_proto(event: NumberedMerge, references: References) -> pb.MergeRep
     merge, caller = event.merge, references.caller
     return pb.MergeReport(
         # An item hears its messages when it is chosen, perhaps by one user.
-        client=references.parties([merge.ref]) if caller.sees_users else pb.Parties(count=1),
+        client=parties_to_proto([merge.ref], references)
+        if caller.sees_users
+        else pb.Parties(count=1),
         kind=CLIENT_KINDS[kind_of(merge.ref)],
         profile_version=merge.profile_version if caller.sees_users else 0,
         router=merge.router,
@@ -168,7 +170,7 @@ class WatchPropagationHandler(Servicer):
         while not self.stopping.is_set():
             events = [event async for event in watch.step()]
             merged = [event.merge.ref for event, _ in events if isinstance(event, NumberedMerge)]
-            references = await load_references(self._engine, caller, refs=merged)
+            references = await load_references(self._engine, store, caller, refs=merged)
             for event, position in events:
                 answer = event_to_proto(event, references)
                 answer.resume_token = tokens.encode(position)

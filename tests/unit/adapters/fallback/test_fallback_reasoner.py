@@ -14,8 +14,8 @@ from propagation.model import (
     ReasonerUnavailable,
 )
 from propagation.ports import ExtractAnswer
-from services.grpc.convert import References
 from services.grpc.handlers.trace_propagation import path_to_proto
+from services.grpc.visibility import References
 from services.security.roles import Caller, Role
 from tests.unit.adapters.openai.test_server_habits import parties
 from tests.unit.parties import POSITIVE, USER, item, user, work

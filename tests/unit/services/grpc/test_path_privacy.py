@@ -4,8 +4,8 @@ import pytest
 
 from propagation.model import ClientKey, ClientKind, InteractionRow, Line, Source
 from propagation.workflow.history.trace import ProfileHop
-from services.grpc.convert import References
 from services.grpc.handlers.trace_propagation import path_to_proto
+from services.grpc.visibility import References
 from services.security.roles import Caller, Role
 
 ANN, RECORD = 0, 1

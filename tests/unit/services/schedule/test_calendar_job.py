@@ -44,7 +44,7 @@ class Night:
             raise ReasonerFailed("the model timed out")
         self.runs.append(self.clock.now)
 
-    async def ran_between(self, engine, since, until):
+    async def ran_between(self, store, since, until):
         return any(since <= run.timestamp() * 1_000 <= until for run in self.runs)
 
 
