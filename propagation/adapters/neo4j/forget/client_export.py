@@ -53,7 +53,7 @@ class Neo4jExport(StorePart):
 
         Source: docs/numbers.md, rule 5.
         """
-        row = await self._database.row("forget/search/events_of_client", ref=ref) or [[], []]
+        row = await self._database.row("forget/events/events_of_client", ref=ref) or [[], []]
         written = await learned_weights_of(self._database, [sequence for sequence, _ in row[0]])
         refs = sorted(
             {ref_of(ClientKind.ITEM, item) for item in written.negative.tolist() if item >= 0}

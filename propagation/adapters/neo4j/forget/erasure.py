@@ -48,7 +48,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             transaction: Transaction,
         ) -> Sequence[EventState]:
             row = await transaction.single_row(
-                "forget/search/event_states", events=sorted(set(event_ids))
+                "forget/events/event_states", events=sorted(set(event_ids))
             )
             recorded = {found[1]: interaction_of(found) for found in row[0]}
             retracted = dict.fromkeys(row[1], EventStatus.RETRACTED)
@@ -69,13 +69,13 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         return [
             interaction_of(row)
             for row in await self._database.table(
-                "forget/search/interactions_of_clients", refs=sorted(set(refs))
+                "forget/events/interactions_of_clients", refs=sorted(set(refs))
             )
         ]
 
     async def user_choices(self, users: Sequence[int]) -> UserChoices:
         return UserChoices.from_rows(
-            await self._database.table("forget/search/user_choices", refs=sorted(set(users)))
+            await self._database.table("forget/events/user_choices", refs=sorted(set(users)))
         )
 
     async def learned_weights(self, sequences: Sequence[int]) -> LearnedWeights:
@@ -149,7 +149,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         }
         gone: dict[MessageKey, list[IntegratedAttribute]] = defaultdict(list)
         for router, version, *part in await self._database.table(
-            "forget/search/parts_of_clients", **of
+            "forget/messages/parts_of_clients", **of
         ):
             gone[router, version].append(IntegratedAttribute(*part))
         keys = set(gone)
@@ -158,7 +158,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             keys.update(
                 (router, version)
                 for router, version in await self._database.table(
-                    "forget/search/messages_with_words",
+                    "forget/messages/messages_with_words",
                     words=sorted(words),
                     titles=sorted(titles),
                     names=sorted(stood_for),
@@ -173,7 +173,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         left: dict[MessageKey, dict[str, frozenset[tuple[int, int]]]] = defaultdict(dict)
         for router, version, name, senders in (
             await self._database.table(
-                "forget/search/remaining_senders",
+                "forget/messages/remaining_senders",
                 rows=[list(row) for row in counted],
                 limit=limit,
                 **of,
@@ -193,7 +193,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         return [
             MessageMerge(*row)
             for row in await self._database.table(
-                "forget/search/readers_of_messages",
+                "forget/messages/readers_of_messages",
                 keys=[list(key) for key in messages],
                 outcome=MERGED_OUTCOME,
             )

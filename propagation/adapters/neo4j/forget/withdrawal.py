@@ -173,7 +173,7 @@ class WithdrawalCommit:
         erased = self.withdrawal.erased
         if erased is not None:
             recorded, retracted = await transaction.row(
-                "forget/search/events_of_client", ref=erased
+                "forget/events/events_of_client", ref=erased
             ) or [[], []]
             events = [*recorded, *retracted]
             await store_forgotten_events(transaction, sorted({event_id for _, event_id in events}))
@@ -181,18 +181,18 @@ class WithdrawalCommit:
             await transaction.execute("forget/client/delete_retracted_events", ref=erased)
         else:
             recorded = await transaction.rows(
-                "forget/withdrawal/recorded_interactions",
+                "forget/events/recorded_interactions",
                 sequences=[row.sequence for row in self.withdrawal.interactions],
             )
         self.sequences = sorted({sequence for sequence, _ in recorded})
         if erased is None:
             await transaction.execute(
-                "forget/withdrawal/create_retracted_events", sequences=self.sequences
+                "forget/events/create_retracted_events", sequences=self.sequences
             )
         learned = await mark_rows(transaction, self.sequences, self.withdrawal.promoted)
         for start in range(0, len(self.sequences), ROWS_PER_STATEMENT):
             await transaction.execute(
-                "forget/withdrawal/create_gaps",
+                "forget/events/create_gaps",
                 rows=[
                     [sequence, sequence in learned]
                     for sequence in self.sequences[start : start + ROWS_PER_STATEMENT]
@@ -244,9 +244,9 @@ class WithdrawalCommit:
         rows = [[*key, sorted(names)] for key, names in self.withdrawal.reduced_messages.items()]
         if rows:
             await self.transaction.execute(
-                "forget/withdrawal/reduce_messages", rows=rows, sequences=self.sequences
+                "forget/messages/reduce_messages", rows=rows, sequences=self.sequences
             )
-            found = await self.transaction.value("forget/search/gradients_of_readers", rows=rows)
+            found = await self.transaction.value("forget/messages/gradients_of_readers", rows=rows)
             await self._delete_gradients(
                 [id for id, text, names in found if contains_one(text, names)]
             )
@@ -309,11 +309,11 @@ class WithdrawalCommit:
             for message in withdrawal.messages
         ]
         if rows:
-            await self.transaction.execute("forget/withdrawal/update_messages", rows=rows)
+            await self.transaction.execute("forget/messages/update_messages", rows=rows)
             await enqueue_messages(self.transaction, withdrawal.messages)
         if withdrawal.reduced_messages:
             await self.transaction.execute(
-                "forget/withdrawal/update_senders",
+                "forget/messages/update_senders",
                 keys=[list(key) for key in withdrawal.reduced_messages],
                 senders=SENDERS_KEPT,
             )

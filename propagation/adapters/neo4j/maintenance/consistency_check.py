@@ -4,38 +4,42 @@ from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.errors import REBUILD
 
 QUERIES = {
-    "maintenance/check/double_sequences": (
+    "maintenance/check/log/double_sequences": (
         "sequence {} belongs to an interaction and to another log entry"
     ),
-    "maintenance/check/unconnected_interactions": "interaction {} has lost user {} or item {}",
-    "maintenance/check/block_gaps": (
+    "maintenance/check/log/unconnected_interactions": "interaction {} has lost user {} or item {}",
+    "maintenance/check/numbers/block_gaps": (
         f"learned block {{}} does not start where the one before it ends, at {{}}{REBUILD}"
     ),
-    "maintenance/check/wrong_block_sizes": (
+    "maintenance/check/numbers/wrong_block_sizes": (
         f"learned block {{}} holds {{}} interactions, the log has {{}} there{REBUILD}"
     ),
-    "maintenance/check/lost_last_blocks": (
+    "maintenance/check/numbers/lost_last_blocks": (
         f"a checkpoint covers sequence {{}}, but the learned blocks end at {{}}{REBUILD}"
     ),
-    "maintenance/check/first_trust_gap": (
+    "maintenance/check/numbers/first_trust_gap": (
         f"increments of trust are missing from sequence {{}} on{REBUILD}"
     ),
-    "maintenance/check/text_gaps": (
+    "maintenance/check/texts/text_gaps": (
         "client {}: version {} of its profile does not follow the one before it"
     ),
-    "maintenance/check/missing_current_texts": (
+    "maintenance/check/texts/missing_current_texts": (
         "client {}: version {} of its profile, the current one, is missing"
     ),
-    "maintenance/check/unreadable_texts": (
+    "maintenance/check/texts/unreadable_texts": (
         "client {}: version {} of its profile cannot be read: its lists do not fit together"
     ),
-    "maintenance/check/ownerless_texts": (
+    "maintenance/check/texts/ownerless_texts": (
         "a profile belongs to client {}, which does not exist (version {})"
     ),
-    "maintenance/check/double_edges": "router {} has two current edges to client {}",
-    "maintenance/check/missing_edges": "{} edges that round {} opened should be stored, {} are",
-    "maintenance/check/missing_messages": "{} messages of round {} should be stored, {} are",
-    "maintenance/check/unpublished_watermarks": (
+    "maintenance/check/routing/double_edges": "router {} has two current edges to client {}",
+    "maintenance/check/routing/missing_edges": (
+        "{} edges that round {} opened should be stored, {} are"
+    ),
+    "maintenance/check/routing/missing_messages": (
+        "{} messages of round {} should be stored, {} are"
+    ),
+    "maintenance/check/routing/unpublished_watermarks": (
         "client {} has merged through round {}, which was never published"
     ),
 }
@@ -70,4 +74,4 @@ async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
 async def _count_log(transaction: Transaction) -> list[int | None]:
     """Count the log while nothing is recorded or withdrawn."""
     await transaction.execute("record/log/wait_for_log")
-    return await transaction.single_row("maintenance/check/log_faults")
+    return await transaction.single_row("maintenance/check/log/log_faults")

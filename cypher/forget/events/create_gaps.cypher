@@ -1,0 +1,7 @@
+// name: forget/events/create_gaps
+// purpose: turn interactions into gaps of the log; the sweep deletes the rest in batches. learned: whether their block has a row of each
+// parameters: rows
+UNWIND $rows AS row
+MATCH (i:Interaction {sequence: row[0]})
+SET i:Vacant:Leaving, i.learned = row[1]
+REMOVE i:Interaction:DeadLetter

@@ -1,0 +1,13 @@
+// name: forget/messages/remaining_senders
+// purpose: some of the other clients that contributed these attributes to these messages
+// parameters: rows, refs, sequences, erased, limit
+UNWIND $rows AS row
+MATCH (m:Message {router: row[0], version: row[1]})
+CALL (m, row) {
+  MATCH (a:Attribute {name: row[2]})
+  MATCH (a)-[t:INTEGRATED_INTO]->(m)
+  WHERE NOT (t.ref IN $refs AND (t.ref = $erased OR t.sequence IN $sequences))
+  WITH DISTINCT t.ref AS ref, t.sequence AS sequence ORDER BY sequence, ref LIMIT $limit
+  RETURN collect([ref, sequence]) AS left
+}
+RETURN collect([row[0], row[1], row[2], left])

@@ -1,6 +1,0 @@
-// name: forget/withdrawal/recorded_interactions
-// purpose: those of these interactions that are recorded
-// parameters: sequences
-UNWIND $sequences AS sequence
-MATCH (i:Interaction {sequence: sequence})
-RETURN i.sequence, i.event_id ORDER BY i.sequence

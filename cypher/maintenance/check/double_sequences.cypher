@@ -1,7 +1,0 @@
-// name: maintenance/check/double_sequences
-// purpose: sequences of both an interaction and another log entry
-// parameters: limit
-MATCH (e:LogEntry)
-WHERE e.sequence > 0
-MATCH (i:Interaction {sequence: e.sequence})
-RETURN e.sequence LIMIT $limit

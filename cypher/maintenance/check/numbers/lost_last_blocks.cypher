@@ -1,0 +1,10 @@
+// name: maintenance/check/numbers/lost_last_blocks
+// purpose: a checkpoint behind which the learned blocks end
+// parameters: limit
+// scans: Checkpoint, of which there is one beside the barriers
+OPTIONAL MATCH (b:LearnedBlock)
+WHERE b.through > 0
+WITH coalesce(max(b.through), 0) AS ended
+MATCH (c:Checkpoint)
+WHERE c.complete AND c.sequence > ended
+RETURN c.sequence, ended LIMIT $limit

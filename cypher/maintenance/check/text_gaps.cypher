@@ -1,8 +1,0 @@
-// name: maintenance/check/text_gaps
-// purpose: versions of texts that do not follow the version before them, within retention
-// parameters: limit
-// scans: ProfileVersion, a check looks at every one
-MATCH (kept:Progress {name: 'retention'})
-MATCH (p:ProfileVersion)
-WHERE p.version > 1 AND p.sequence > kept.oldest AND NOT EXISTS { MATCH (:ProfileVersion {ref: p.ref, version: p.version - 1}) }
-RETURN p.ref, p.version LIMIT $limit

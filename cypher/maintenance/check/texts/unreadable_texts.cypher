@@ -1,0 +1,13 @@
+// name: maintenance/check/texts/unreadable_texts
+// purpose: versions of texts whose lists of lines, attributes, sources and rules are missing or of different lengths
+// parameters: limit
+// scans: ProfileVersion, a check looks at every one
+MATCH (p:ProfileVersion)
+WHERE NOT coalesce(
+  size(p.line_ids) = size(p.line_texts) AND size(p.line_ids) = size(p.line_weights) AND size(p.line_ids) = size(p.line_authors)
+  AND size(p.attribute_lines) = size(p.attributes)
+  AND size(p.source_lines) = size(p.source_sequences) AND size(p.source_lines) = size(p.source_routers)
+  AND size(p.source_lines) = size(p.source_versions)
+  AND p.next_id IS NOT NULL AND p.watermark IS NOT NULL AND p.dropped IS NOT NULL
+  AND (p.rules IS NULL OR p.rules STARTS WITH '[{' AND p.rules ENDS WITH '}]'), false)
+RETURN p.ref, p.version LIMIT $limit
