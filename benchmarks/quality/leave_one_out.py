@@ -5,7 +5,7 @@ import asyncio
 from benchmarks.quality.ml100k import SEED, evaluation_settings, ml100k
 from benchmarks.run import Figures, Run
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.evaluation.protocols.by_numbers import (
+from propagation.evaluation.protocols.numbers_ranking import (
     KNOWING,
     LeaveOneOutReport,
     evaluate_leave_one_out,

@@ -10,7 +10,7 @@ from benchmarks.quality.live_quality import measure_live
 from benchmarks.quality.ml100k import SEED, evaluation_settings, ml100k
 from benchmarks.run import Figures, Run
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.evaluation.protocols.by_numbers import Report, evaluate_prequential
+from propagation.evaluation.protocols.numbers_ranking import Report, evaluate_prequential
 from propagation.evaluation.stream import stream_of
 
 SHORT_EVENTS = 5_000

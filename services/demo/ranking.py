@@ -6,8 +6,8 @@ import structlog
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.dataset import Dataset
-from propagation.evaluation.protocols.by_numbers import Report, evaluate_prequential
 from propagation.evaluation.protocols.metrics import ArmReport, Paired
+from propagation.evaluation.protocols.numbers_ranking import Report, evaluate_prequential
 from propagation.evaluation.reports.table import FOOTNOTE
 from propagation.evaluation.stream import EvaluationSettings, stream_of
 from propagation.model import InvalidInput, pluralize

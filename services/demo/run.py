@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, redirect_stderr
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset, Event
-from propagation.evaluation.protocols.by_numbers import Report
+from propagation.evaluation.protocols.numbers_ranking import Report
 from propagation.forced_exit import temporary_folder
 from propagation.model import ClientChange, pluralize
 from propagation.v1 import propagation_pb2 as pb

@@ -9,7 +9,7 @@ import pytest
 
 from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.learn.rebuild import rebuild_view
-from tests.unit.workflow.evolve.evolving import STYLES, engine_on, lived, push, stream
+from tests.unit.workflow.evolve.planted_communities import STYLES, engine_on, lived, push, stream
 from tests.unit.workflow.learn.comparison import differing_arrays
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ from propagation.workflow.forget.withdrawal import Withdrawer
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.learn.rebuild import rebuild_view
 from tests.unit.workflow.learn.comparison import differing_arrays
-from tests.unit.workflow.lived import (
+from tests.unit.workflow.small_database import (
     begin,
     engine_on,
     left_in,

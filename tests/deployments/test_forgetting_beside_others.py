@@ -14,7 +14,7 @@ from propagation.model import ClientKind, ref_of
 from propagation.workflow.compose import Ports, compose
 from propagation.workflow.settings import WorkflowSettings
 from tests.neo4j_server.shared import server_for
-from tests.unit.workflow.lived import (
+from tests.unit.workflow.small_database import (
     SMALL,
     USERS,
     begin,

@@ -13,7 +13,7 @@ from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.neo4j_server.shared import server_for
 from tests.unit.workflow.learn.comparison import differing_arrays
-from tests.unit.workflow.lived import (
+from tests.unit.workflow.small_database import (
     ITEMS,
     SMALL,
     begin,

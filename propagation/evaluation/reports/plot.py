@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from propagation.arrays import F64
-from propagation.evaluation.protocols.by_numbers import KNOWING, LeaveOneOutReport, Report
+from propagation.evaluation.protocols.effect import Effect, value_in_words
 from propagation.evaluation.protocols.metrics import Slice
-from propagation.evaluation.protocols.vary import Effect, value_in_words
+from propagation.evaluation.protocols.numbers_ranking import KNOWING, LeaveOneOutReport, Report
 from propagation.evaluation.reports.table import LABELS, LOOP_LABELS
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from propagation.datasets.dataset import Dataset
 from propagation.evaluation.kernels.arms import RANKINGS
-from propagation.evaluation.protocols.by_numbers import Keep
-from propagation.evaluation.protocols.by_reasoner import RankedTarget, gain_at
+from propagation.evaluation.protocols.numbers_ranking import Keep
 from propagation.evaluation.protocols.passes import Ranked
+from propagation.evaluation.protocols.reasoner_ranking import RankedTarget, gain_at
 
 MEASURE_NAMES = ("n10", "hr1", "n10_matched", "rank", "n10_of_100", "n10_fixed", "n10_of_all_fixed")
 Columns = Mapping[str, NDArray[np.generic]]

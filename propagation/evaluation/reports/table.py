@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
+from propagation.evaluation.protocols.effect import Effect, value_in_words
 from propagation.evaluation.protocols.metrics import Figures, Paired, Slice
-from propagation.evaluation.protocols.vary import Effect, value_in_words
 
 LABELS = {
     "off": "propagation off",

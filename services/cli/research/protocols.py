@@ -8,20 +8,20 @@ from pathlib import Path
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.load import load_dataset
 from propagation.datasets.recbole import fixed_candidates
-from propagation.evaluation.protocols.by_numbers import (
+from propagation.evaluation.protocols.metrics import Measured, Slice, StreamReport
+from propagation.evaluation.protocols.numbers_ranking import (
     KNOWING,
     Keep,
     Report,
     evaluate_leave_one_out,
     evaluate_prequential,
 )
-from propagation.evaluation.protocols.by_reasoner import (
+from propagation.evaluation.protocols.reasoner_ranking import (
     ByReasonerReport,
     KeepTargets,
     NamedPromptCost,
     evaluate_by_reasoner,
 )
-from propagation.evaluation.protocols.metrics import Measured, Slice, StreamReport
 from propagation.evaluation.reports import plot
 from propagation.evaluation.reports.table import (
     FIXED_HEADERS,

@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.dataset import Dataset
-from propagation.evaluation.protocols.by_numbers import Report
-from propagation.evaluation.protocols.vary import (
+from propagation.evaluation.protocols.effect import (
     BASES,
     EVOLVED,
     LOOP_BASES,
@@ -18,6 +17,7 @@ from propagation.evaluation.protocols.vary import (
     numbers_point,
     value_in_words,
 )
+from propagation.evaluation.protocols.numbers_ranking import Report
 from propagation.evaluation.protocols.whole_loop import LoopRanking, rank_in_loop
 from propagation.evaluation.reports.plot import plot_effect
 from propagation.evaluation.reports.table import effect_gains, effect_levels

@@ -24,7 +24,7 @@ from tests.contract.graph_store import (
 )
 from tests.neo4j_server.server import Server
 from tests.neo4j_server.shared import server_for
-from tests.unit.workflow.lived import begun, engine_on, event, item_key, live, user_key
+from tests.unit.workflow.small_database import begun, engine_on, event, item_key, live, user_key
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 README = files("cypher").joinpath("README.md").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ import pytest
 from propagation.optimization.holdout_judge import Verdict
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import BankSettings
-from tests.unit.workflow.evolve.evolving import STYLES, catalogue, push, stream
+from tests.unit.workflow.evolve.planted_communities import STYLES, catalogue, push, stream
 
 SETTINGS = {
     "auto_create": True,

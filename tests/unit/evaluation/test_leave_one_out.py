@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.evaluation.protocols.by_numbers import LeaveOneOutReport, evaluate_leave_one_out
+from propagation.evaluation.protocols.numbers_ranking import (
+    LeaveOneOutReport,
+    evaluate_leave_one_out,
+)
 from propagation.evaluation.protocols.passes import ALL_FIXED_N10, FIXED_N10, RANK
 from propagation.evaluation.reports.plot import draw_leave_one_out
 from propagation.evaluation.reports.table import (

@@ -9,8 +9,8 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.generated_town import generate_town
 from propagation.evaluation.kernels.arms import ARMS, evaluation_combiner
 from propagation.evaluation.kernels.prequential import POPULARITY, _scoring_of
-from propagation.evaluation.protocols.by_numbers import Report, evaluate_prequential
 from propagation.evaluation.protocols.metrics import pair_up
+from propagation.evaluation.protocols.numbers_ranking import Report, evaluate_prequential
 from propagation.evaluation.reports.plot import cold_start, over_time
 from propagation.evaluation.reports.table import (
     HEADERS,

@@ -5,8 +5,12 @@ import asyncio
 import pytest
 
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.evaluation.protocols import by_reasoner as module
-from propagation.evaluation.protocols.by_reasoner import ByReasonerReport, NamedPromptCost, time_run
+from propagation.evaluation.protocols import reasoner_ranking as module
+from propagation.evaluation.protocols.reasoner_ranking import (
+    ByReasonerReport,
+    NamedPromptCost,
+    time_run,
+)
 from services.cli.research.protocols import reasoner_outcome
 from services.runtime.process import SystemClock
 

@@ -4,8 +4,8 @@ as a rise."""
 import asyncio
 import json
 
-from propagation.evaluation.protocols.by_numbers import Report
 from propagation.evaluation.protocols.metrics import ArmReport, Paired
+from propagation.evaluation.protocols.numbers_ranking import Report
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data import make_script
 from services.demo.printing import how_chosen, show_advice, where_it_stands

@@ -21,7 +21,7 @@ from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
 from services.reasoning import process_drafter as beside
-from tests.unit.workflow.lived import SMALL, begin, event, live
+from tests.unit.workflow.small_database import SMALL, begin, event, live
 
 WORDS = st.integers(0, (1 << 64) - 1)
 

@@ -5,7 +5,7 @@ import pytest
 
 from propagation.model import NewInteraction
 from propagation.workflow.settings import BankSettings
-from tests.unit.workflow.evolve.evolving import catalogue, engine_on, push
+from tests.unit.workflow.evolve.planted_communities import catalogue, engine_on, push
 
 NOISE, EACH = 0.15, 20
 NAMES = ("jazz", "opera", "punk", "folk", "blues", "swing", "metal", "house", "choir", "salsa")

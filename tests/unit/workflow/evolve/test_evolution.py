@@ -35,7 +35,7 @@ from propagation.workflow.evolve.router_gradients import RouterGradients, suppor
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from tests.unit.workflow.evolve.evolving import (
+from tests.unit.workflow.evolve.planted_communities import (
     STYLES,
     catalogue,
     engine_on,

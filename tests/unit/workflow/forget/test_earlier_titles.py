@@ -15,7 +15,7 @@ from tests.unit.workflow.forget.test_lone_preference import (
     engine,
     mentions,
 )
-from tests.unit.workflow.lived import STORES, begun, engine_on, item_key, live, user_key
+from tests.unit.workflow.small_database import STORES, begun, engine_on, item_key, live, user_key
 
 __all__ = ["engine"]
 

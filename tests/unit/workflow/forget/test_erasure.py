@@ -23,7 +23,7 @@ from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.views import NumbersOwner
 from tests.unit.workflow.learn.comparison import differing_arrays
-from tests.unit.workflow.lived import (
+from tests.unit.workflow.small_database import (
     ITEMS,
     USERS,
     begin,

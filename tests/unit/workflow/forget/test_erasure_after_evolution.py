@@ -28,7 +28,7 @@ from tests.unit.workflow.forget.test_lone_preference import (
 )
 from tests.unit.workflow.forget.test_never_saw import differing, holders, numbers_of
 from tests.unit.workflow.learn.comparison import differing_arrays
-from tests.unit.workflow.lived import (
+from tests.unit.workflow.small_database import (
     begun,
     engine_on,
     event,

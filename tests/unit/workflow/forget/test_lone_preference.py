@@ -20,7 +20,7 @@ from propagation.model import (
 )
 from propagation.ports import POSTPONED_ARRIVALS
 from propagation.routing import Arrival, PostponedArrivals
-from tests.unit.workflow.lived import (
+from tests.unit.workflow.small_database import (
     ITEMS,
     STORES,
     begun,

@@ -7,7 +7,7 @@ import pytest
 
 from propagation.model import ClientChange, index_of
 from propagation.numbers.rules import RECENT_HALF_LIFE
-from tests.unit.workflow.lived import (
+from tests.unit.workflow.small_database import (
     ITEMS,
     STORES,
     USERS,

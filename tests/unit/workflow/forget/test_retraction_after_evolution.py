@@ -15,7 +15,7 @@ from propagation.model import (
 from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings
-from tests.unit.workflow.evolve.evolving import STYLES, push, stream
+from tests.unit.workflow.evolve.planted_communities import STYLES, push, stream
 from tests.unit.workflow.evolve.test_evolution import (
     Restless,
     Told,

@@ -11,7 +11,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import DamagedNumbers
 from services.cli.operator.doctor import _check_store
 from tests.neo4j_server.shared import shared_server
-from tests.unit.workflow.lived import STORES, begin, engine_on, live
+from tests.unit.workflow.small_database import STORES, begin, engine_on, live
 
 
 def places(size):

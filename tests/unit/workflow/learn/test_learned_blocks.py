@@ -6,7 +6,7 @@ import pytest
 
 from propagation.workflow.evolve.holdout import load_holdout
 from propagation.workflow.learn.learned_blocks import WrittenRows, gather
-from tests.unit.workflow.evolve.evolving import STYLES, engine_on, lived
+from tests.unit.workflow.evolve.planted_communities import STYLES, engine_on, lived
 
 
 async def test_gathering_stops_and_goes_on_at_any_sequence(tmp_path):

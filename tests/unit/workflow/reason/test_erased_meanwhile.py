@@ -18,7 +18,7 @@ from propagation.workflow.compose import Ports, compose
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.runtime.process import SystemClock
-from tests.unit.workflow.lived import left_in_rows
+from tests.unit.workflow.small_database import left_in_rows
 from tests.unit.workflow.test_replica_sync import SETTINGS, Shared
 
 SECRET = "zugwang"

@@ -7,7 +7,15 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model import ClientChange, EvolutionKind, RouterDecision
 from propagation.ports import SummarizeAnswer, Summary
 from propagation.workflow.settings import BankSettings
-from tests.unit.workflow.lived import STORES, begun, engine_on, event, item_key, live, user_key
+from tests.unit.workflow.small_database import (
+    STORES,
+    begun,
+    engine_on,
+    event,
+    item_key,
+    live,
+    user_key,
+)
 
 MANY = {"taste": BankSettings(k=12), "table_edges": 3, "holdout": 10, "evolve_support": 2}
 SECRET = "zither duels"

@@ -6,8 +6,8 @@ from unittest.mock import patch
 
 import pytest
 
-from propagation.evaluation.protocols import by_reasoner
-from propagation.evaluation.protocols.by_reasoner import _retry_patiently
+from propagation.evaluation.protocols import reasoner_ranking
+from propagation.evaluation.protocols.reasoner_ranking import _retry_patiently
 from propagation.model import ClientChange, ClientKey, ClientKind, ReasonerUnavailable
 from propagation.workflow.read.reasoner_ranking import rerank
 from propagation.workflow.read.recommend import Recommendations, Recommended
@@ -30,7 +30,7 @@ class Away:
 
 
 async def test_a_server_that_is_started_again_is_waited_for(asking, monkeypatch):
-    monkeypatch.setattr(by_reasoner, "PATIENCE", (0.01, 0.02, 0.03))
+    monkeypatch.setattr(reasoner_ranking, "PATIENCE", (0.01, 0.02, 0.03))
     async with asking(attempts=1, cached_answers=0) as asked:
         engine = SimpleNamespace(reasoner=asked.reasoner)
         reader = parties()[0]

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from propagation.evaluation.protocols.by_numbers import Report
 from propagation.evaluation.protocols.metrics import Measured, Paired, level, pair_up
+from propagation.evaluation.protocols.numbers_ranking import Report
 from propagation.evaluation.protocols.whole_loop import RULES, WAYS, LoopRanking
 from propagation.model import Term
 
