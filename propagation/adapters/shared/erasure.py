@@ -35,7 +35,7 @@ def ascii_word(name: str) -> str:
     return max((part for part in name.split() if part.isascii()), key=len, default="")
 
 
-def lower_words(words: Iterable[str]) -> list[str]:
+def searchable_words(words: Iterable[str]) -> list[str]:
     """Return words that every database finds in lower-case text, each once."""
     return sorted({ascii_word(word.casefold()) for word in words})
 

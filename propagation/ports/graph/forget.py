@@ -161,7 +161,7 @@ EXPORTED_KINDS = (
     "profile_version",
     "gradient",
     "merge",
-    "brought",
+    "message_part",
     "held_attributes",
     "edge",
     "point",

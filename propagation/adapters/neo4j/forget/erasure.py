@@ -10,7 +10,7 @@ from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
 from propagation.adapters.neo4j.reason.texts import read_pages, text_of
 from propagation.adapters.neo4j.record.record import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
-from propagation.adapters.shared.erasure import ASCII_IN_FOLDED, ascii_word, lower_words, says
+from propagation.adapters.shared.erasure import ASCII_IN_FOLDED, ascii_word, says, searchable_words
 from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.reason_rows import evidence_tokens, interaction_of
 from propagation.graph_rules.withdrawal_order import counted_attributes
@@ -246,7 +246,7 @@ def _search_rows(
     lost = {
         str((router << 32) + version): {
             "names": None if names is None else sorted(names),
-            "words": lower_words(one.message_words),
+            "words": searchable_words(one.message_words),
         }
         for one in distinct
         for (router, version), names in one.messages.items()
@@ -259,7 +259,7 @@ def _search_rows(
         "message_routers": sorted({router for one in distinct for router, _ in one.messages}),
         "lost": lost,
         "rule_routers": sorted({router for one in distinct for router in one.rule_routers}),
-        "rule_words": lower_words(word for one in distinct for word in one.rule_words),
+        "rule_words": searchable_words(word for one in distinct for word in one.rule_words),
         "letters": list(ASCII_IN_FOLDED),
     }
 

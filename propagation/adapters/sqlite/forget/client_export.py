@@ -55,7 +55,7 @@ QUERIES = {
     "'router_version', router_version,"
     " 'outcome', outcome, 'sequence', sequence) FROM merged WHERE ref = ?1 ORDER BY "
     "profile_version, router",
-    "brought": "SELECT json_object('router', router, 'router_version', version, 'attribute', "
+    "message_part": "SELECT json_object('router', router, 'router_version', version, 'attribute', "
     "attribute, 'profile_version',"
     " profile_version, 'sequence', sequence) FROM integrated WHERE ref = ?1 ORDER BY router, "
     "version, attribute",
