@@ -39,12 +39,15 @@ class Party:
 
     Attributes:
         messages: Messages in its buffer, newest first, at most B of them.
+        unshared: Ids of an item's lines that too few users are behind. No text of another client
+            may be written from them.
     """
 
     client: Client
     profile: Profile
     filter_memory: FilterMemory
     messages: Sequence[RouterVersion] = ()
+    unshared: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from propagation.adapters.sqlite.forget.retention import SqliteRetention
 from propagation.adapters.sqlite.index.outbox import SqliteOutbox
 from propagation.adapters.sqlite.learn.learn import SqliteLearn
 from propagation.adapters.sqlite.maintenance.consistency_check import findings
-from propagation.adapters.sqlite.reason.reason import SqliteReason
+from propagation.adapters.sqlite.reason.reason import SqliteReason, interactions_of
 from propagation.adapters.sqlite.reason.texts import newest_versions, texts_or_none_yet
 from propagation.adapters.sqlite.record.clients import SqliteClients, clients_of
 from propagation.adapters.sqlite.record.record import SqliteRecords
 from propagation.adapters.sqlite.rounds.evolution import SqliteEvolution
 from propagation.adapters.sqlite.rounds.messages import waiting_messages
 from propagation.adapters.sqlite.rounds.rounds import SqliteRounds, last_rounds
-from propagation.model import Client, ClientText, Round, RouterVersion
+from propagation.model import Client, ClientText, InteractionRow, Round, RouterVersion
 from propagation.ports import Clock
 
 
@@ -70,6 +70,9 @@ class SqliteInteractionReader:
 
     async def text_versions(self, refs: Sequence[int]) -> Mapping[int, int]:
         return self._reader.read(lambda connection: newest_versions(connection, refs))
+
+    async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
+        return self._reader.read(lambda connection: interactions_of(connection, sequences))
 
     async def last_round(self) -> Round | None:
         newest = self._reader.read(lambda connection: last_rounds(connection, 1))

@@ -45,6 +45,9 @@ class InteractionReader(Protocol):
         Clients without a text are left out.
         """
 
+    async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
+        """Return interactions in the order of `sequences`; unknown ones are left out."""
+
     async def last_round(self) -> Round | None:
         """Return the newest published round; None before the first."""
 
@@ -192,9 +195,6 @@ class ReasonStore(InteractionReader, Protocol):
 
         Every interaction up to it is reasoned or a dead letter.
         """
-
-    async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
-        """Return interactions in the order of `sequences`; unknown ones are left out."""
 
     async def find_event(self, event_id: str) -> InteractionRow | None:
         """Return the interaction with this event id; None if there is none."""

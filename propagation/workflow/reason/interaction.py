@@ -12,6 +12,7 @@ from propagation.model import (
     AddLine,
     Author,
     Client,
+    ClientKind,
     ClientText,
     DropLine,
     Edit,
@@ -25,6 +26,7 @@ from propagation.model import (
     ReasonWork,
     RouterVersion,
     Usage,
+    kind_of,
 )
 from propagation.optimization.client_optimization import optimize_client
 from propagation.optimization.credit_assignment import gradients_of_participants
@@ -253,7 +255,10 @@ class InteractionReasoning:
             )
             for ref, text in draft.now.items()
         ]
-        parties = [inbox.party for inbox in draft.inboxes]
+        unshared = await self._unshared_lines(draft.now)
+        parties = [
+            replace(inbox.party, unshared=unshared[inbox.client.ref]) for inbox in draft.inboxes
+        ]
         result = await receive_and_predict(self._reasoner, work, parties, self._settings.seed)
         draft.usage += result.usage
         draft.merges = result.merges
@@ -270,9 +275,35 @@ class InteractionReasoning:
                     profile=text.profile,
                     filter_memory=text.filter_memory,
                     messages=reception.messages,
+                    unshared=unshared[text.profile.ref],
                 )
             )
         return result.reward
+
+    async def _unshared_lines(self, texts: Mapping[int, ClientText]) -> dict[int, frozenset[int]]:
+        """Find the lines of items that fewer than `min_support` users are behind.
+
+        Only a model reads them beside the user's: the offline reasoner writes a user's lines from
+        the catalogue.
+        """
+        written = {
+            (ref, line.id): [one.sequence for one in line.sources if one.sequence is not None]
+            for ref, text in texts.items()
+            if self._reasoner.concurrency > 1 and kind_of(ref) == ClientKind.ITEM
+            for line in text.profile.lines
+            if line.author is Author.INTERACTION
+        }
+        asked = sorted({sequence for found in written.values() for sequence in found})
+        rows = await self._store.interactions(asked) if asked else ()
+        users = {row.sequence: row.user for row in rows}
+        unshared: dict[int, frozenset[int]] = {ref: frozenset() for ref in texts}
+        for (ref, line), found in written.items():
+            if (
+                len({users[sequence] for sequence in found if sequence in users})
+                < self._settings.min_support
+            ):
+                unshared[ref] |= {line}
+        return unshared
 
     async def _reason_one(self, work: ReasonWork, working_set: WorkingSet) -> ReasonedInteraction:
         drafted = await self.draft(work, working_set)

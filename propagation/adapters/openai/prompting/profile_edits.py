@@ -157,11 +157,19 @@ def heard_edits(
 
 
 def own_edits(
-    profile: Profile, answers: Sequence[EditAnswer], letters: Letters, sequence: int
+    profile: Profile,
+    answers: Sequence[EditAnswer],
+    letters: Letters,
+    sequence: int,
+    hidden: Collection[int] = (),
 ) -> list[Edit]:
     """Turn edits into those of an interaction.
 
-    They change lines that interactions and messages wrote, or add some; the catalogue's stay.
+    They change lines that interactions and messages wrote, or add some; the catalogue's stay. A new
+    line takes the place of a hidden one with much the same attributes, and rests on both users.
+
+    Args:
+        hidden: Ids of lines that the prompt does not show.
 
     Raises:
         ValueError: Every edit names a line that does not exist.
@@ -186,6 +194,7 @@ def own_edits(
             old.weight * WEIGHT_KEPT + OWN_WEIGHT if old else OWN_WEIGHT,
             (*(old.sources if old else ()), Source(sequence=sequence))[-SOURCES:],
         ),
+        [line for line in profile.lines if line.id in hidden],
     )
 
 
@@ -196,6 +205,7 @@ def _edits(
     author: Author,
     editable: Collection[Author],
     rests_on: Callable[[Line | None], tuple[float, Sequence[Source]]],
+    hidden: Sequence[Line] = (),
 ) -> list[Edit]:
     """Edit lines of the `editable` authors, each line once.
 
@@ -204,19 +214,27 @@ def _edits(
     Args:
         author: The author of the new lines.
         rests_on: Returns a new line's weight and sources, given the line that it replaces.
+        hidden: Lines that the prompt does not show.
     """
     out: list[Edit] = []
     edited: set[int] = set()
     by_number = {
-        number: line for number, line in enumerate(profile.lines, 1) if line.author in editable
+        number: line
+        for number, line in enumerate(profile.lines, 1)
+        if line.author in editable and line not in hidden
     }
     for answer in answers[:EDITS]:
-        old = by_number.get(answer.line) if answer.op != "add" else None
+        attributes = names(answer.attributes)
+        old = (
+            by_number.get(answer.line)
+            if answer.op != "add"
+            else next((line for line in hidden if _is_near(line.attributes, attributes)), None)
+        )
         weight, sources = rests_on(old)
         line = Line(
             id=old.id if old else 0,
             text=words(letters.spell(answer.text), LINE_MAX_WORDS),
-            attributes=names(answer.attributes),
+            attributes=attributes,
             weight=weight,
             author=author,
             sources=tuple(sources),
@@ -228,3 +246,8 @@ def _edits(
             edited.add(old.id)
             out.append(DropLine(id=old.id) if answer.op == "drop" else ReplaceLine(line=line))
     return out
+
+
+def _is_near(some: Sequence[str], others: Sequence[str]) -> bool:
+    """Tell whether at least half of all the attributes are in both."""
+    return 2 * len({*some} & {*others}) >= len({*some, *others}) > 0

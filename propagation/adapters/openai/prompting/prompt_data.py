@@ -51,27 +51,35 @@ def without_none(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def lines_of(profile: Profile, most: int | None = None) -> dict[str, str]:
+def lines_of(
+    profile: Profile, most: int | None = None, hidden: Collection[int] = ()
+) -> dict[str, str]:
     """Return a profile's lines by their number from 1.
 
-    Lines that were only heard are marked.
+    Lines that were only heard are marked; those with a hidden id are left out.
     """
     return {
         str(place): ("(heard) " if line.author is Author.RECEPTION else "")
         + as_data(line.text, LINE_CHARS)
         for place, line in enumerate(profile.lines[:most], 1)
+        if line.id not in hidden
     }
 
 
-def show_party(party: Party, letters: "Letters | None" = None) -> dict[str, Any]:
+def show_party(
+    party: Party, letters: "Letters | None" = None, *, whole: bool = False
+) -> dict[str, Any]:
     """Show a client as reasoning sees it.
 
     Its messages, if there are any, are named by their letters.
+
+    Args:
+        whole: Show unshared lines too: the answer writes into no other client's text.
     """
     heard = letters.heard_by(party) if letters else {}
     return without_none(
         title=_item_title(party.client),
-        profile=lines_of(party.profile),
+        profile=lines_of(party.profile, hidden=() if whole else party.unshared),
         messages=list(heard) or None,
         rules=(_show_rules(party, heard) or None) if heard else None,
     )

@@ -99,7 +99,7 @@ def _expected_client(
     work: ReasonWork, reward: int | None, party: Party, letters: Letters
 ) -> ExpectedPart:
     def read(answer: Any) -> ClientAnswer:
-        edits = own_edits(party.profile, answer.edits, letters, work.sequence)
+        edits = own_edits(party.profile, answer.edits, letters, work.sequence, party.unshared)
         rules = rules_of(work, party, letters, answer.rules) if party.messages else ()
         gradients = [] if reward is None else of_client(work, party, letters, answer)
         return ClientAnswer(gradients, OptimizeAnswer(edits, rules))

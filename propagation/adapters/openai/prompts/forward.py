@@ -46,7 +46,7 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
         without_none(
             messages=letters.show() or None,
             **{
-                name: show_party(party, letters)
+                name: show_party(party, letters, whole=not letters.messages)
                 for name, party in zip(NAMES, parties, strict=False)
             },
         ),

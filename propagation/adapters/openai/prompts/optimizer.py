@@ -107,7 +107,7 @@ def profile_question(
         {
             "outcome": outcome(reward),
             "client_is": name,
-            "client": show_party(party),
+            "client": show_party(party, whole=True),
             "it_met": show_party(other),
             "gradients": show_gradients(gradients),
         },

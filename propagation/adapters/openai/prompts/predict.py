@@ -38,8 +38,8 @@ def build_question(user: Party, first: Party, second: Party) -> Question:
         PROMPT,
         {
             "user": show_party(user),
-            "candidate_1": show_party(first),
-            "candidate_2": show_party(second),
+            "candidate_1": show_party(first, whole=True),
+            "candidate_2": show_party(second, whole=True),
         },
         {"prediction": CHOICE},
         TOKENS,

@@ -67,12 +67,7 @@ class SqliteReason(SqliteClaims, SqliteTexts):
 
     async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         return await self._database.read(
-            lambda connection: interactions_where(
-                connection,
-                "json_each(?) e CROSS JOIN interaction ON sequence = e.value ORDER BY e.key",
-                to_json(list(sequences)),
-            ),
-            len(sequences),
+            lambda connection: interactions_of(connection, sequences), len(sequences)
         )
 
     @reads
@@ -147,6 +142,17 @@ class SqliteReason(SqliteClaims, SqliteTexts):
                 "SELECT sequence, reason FROM dead_letter ORDER BY sequence LIMIT ?", (limit,)
             )
         ]
+
+
+def interactions_of(
+    connection: sqlite3.Connection, sequences: Sequence[int]
+) -> list[InteractionRow]:
+    """Return interactions in the order of `sequences`; unknown ones are left out."""
+    return interactions_where(
+        connection,
+        "json_each(?) e CROSS JOIN interaction ON sequence = e.value ORDER BY e.key",
+        to_json(list(sequences)),
+    )
 
 
 def interactions_where(
