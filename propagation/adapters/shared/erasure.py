@@ -40,6 +40,12 @@ def searchable_words(words: Iterable[str]) -> list[str]:
     return sorted({ascii_word(word.casefold()) for word in words})
 
 
+def folded_words(words: Iterable[str]) -> list[str]:
+    """Return words case-folded, each once; of one beyond ASCII a word in it, if there is one."""
+    folded = [word.casefold() for word in words]
+    return sorted({word if word.isascii() else ascii_word(word) or word for word in folded})
+
+
 def says(texts: Iterable[str], name: str) -> bool:
     """Return whether one of the texts holds the name."""
     return any(name in " ".join(normalize_name(part) for part in text.split()) for text in texts)

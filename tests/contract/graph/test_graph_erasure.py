@@ -564,6 +564,26 @@ async def test_messages_that_quote_a_title_are_found(store):
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ("OF THE WUGGA TAPES", "Wugga Tapes"),
+        ("of ﬁddles", "FIDDLES"),
+        ("of STRASSE", "Straße"),
+        ("of Straße", "STRASSE"),
+        ("of CAFÉ NOIR", "Café Noir"),
+        ("of 東京", "東京"),
+    ],
+)
+async def test_messages_are_found_by_words_however_they_are_written(store, said, word):
+    await lived(store)
+    await run_round(store, versions=(message(3, 2, BOB, words=said),))
+    nothing = frozenset[str]()
+    for words in ((frozenset({word}), nothing), (nothing, frozenset({word}))):
+        found = await store.affected_messages([], frozenset(), None, *words, nothing, 8)
+        assert said in [one.message.text for one in found]
+
+
 @pytest.mark.parametrize("erases", [True, False])
 async def test_reasons_of_dead_letters_lose_words_however_they_are_written(store, erases):
     sequences = await recorded(

@@ -10,7 +10,13 @@ from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
 from propagation.adapters.neo4j.reason.texts import read_pages, text_of
 from propagation.adapters.neo4j.record.record import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
-from propagation.adapters.shared.erasure import ASCII_IN_FOLDED, ascii_word, says, searchable_words
+from propagation.adapters.shared.erasure import (
+    ASCII_IN_FOLDED,
+    ascii_word,
+    folded_words,
+    says,
+    searchable_words,
+)
 from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.reason_rows import evidence_tokens, interaction_of
 from propagation.graph_rules.withdrawal_order import counted_attributes
@@ -159,8 +165,9 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 (router, version)
                 for router, version in await self._database.table(
                     "forget/messages/messages_with_words",
-                    words=sorted(words),
-                    titles=sorted(titles),
+                    words=folded_words(words),
+                    titles=folded_words(titles),
+                    letters=list(ASCII_IN_FOLDED),
                     names=sorted(stood_for),
                 )
             )

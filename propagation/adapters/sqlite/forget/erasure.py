@@ -222,15 +222,16 @@ def _messages_naming(
     titles: frozenset[str],
     names: frozenset[str],
 ) -> Iterator[tuple[int, int]]:
-    """Yield messages that may name one of the words or titles, in one pass.
+    """Yield messages that may name one of the words or titles in either case, in one pass.
 
     Args:
         names: Also yield messages that bring one of these, or whose router stands for it.
     """
+    words, titles = (frozenset(map(str.casefold, some)) for some in (words, titles))
     for router, version, text, *rest in connection.execute(
-        "SELECT router, version, text, name, attributes, standing FROM router_version"
+        "SELECT router, version, casefold(text), name, attributes, standing FROM router_version"
     ):
-        whole = "\n".join((text, *rest))
+        whole = "\n".join((text, *rest)).casefold()
         if (
             not text
             or any(title in text for title in titles)
