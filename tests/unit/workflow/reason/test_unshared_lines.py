@@ -9,7 +9,7 @@ from services.assembly import build_engine
 from services.config.settings import Settings
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
-from tests.unit.workflow.lived import SMALL, begun, event, item_key
+from tests.unit.workflow.small_database import SMALL, begun, event, item_key
 
 SECRET = "wuggawugga"
 ONLY = 77
