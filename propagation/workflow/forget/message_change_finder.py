@@ -85,6 +85,7 @@ class MessageChangeFinder:
         public = public_names(affected, removal.least)
         withdrawal = StandingWithdrawal(runs)
         router_names = RouterNames(await self.store.router_versions(self.routers))
+        quotable = OwnWords(frozenset().union(*(one.titles for one in removal.titles.values())))
         lost_by_message: dict[Key, LostNames] = {}
         for one in sorted(affected, key=lambda one: one.message.round):
             before = one.message
@@ -94,8 +95,9 @@ class MessageChangeFinder:
             )
             standing = withdrawal.correct(one, unsupported)
             after = redact_message(one, removal, unsupported, standing, router_names)
-            for title in await self._private_titles(after, removal.titles):
-                after = hide_words(after, title, router_names)
+            if quotable.is_in(after.text) or quotable.is_in(after.name):
+                for title in await self._private_titles(after, removal.titles):
+                    after = hide_words(after, title, router_names)
             if after is not before:
                 changes.messages.append(after)
             lost = lost_names(before, after)
