@@ -28,7 +28,12 @@ OTHER_VARIABLES = frozenset(
     PREFIX + name
     for name in ("CONFIG", "ADDRESS", "TOKEN", "TLS", "TLS_CA", "TLS_CERTIFICATE", "TLS_KEY")
 )
-PASSWORD_IN_URL = re.compile(r"(\w://[^/\s:@]*:)\S*@")
+# The password of http://name:password@host, the key of https://key@host, and ?api-key=key.
+SECRET_IN_URL = re.compile(
+    r"(\w://[^/\s:@]*:)\S*(?=@)|(\w://)[^/\s@]+(?=@)"
+    r"|([?&][^=&\s]*(?:key|token|secret|pass)[^=&\s]*=)[^&\s]+",
+    re.IGNORECASE,
+)
 
 
 class SettingsError(PropagationError):
@@ -152,7 +157,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Entry]:
             raise SettingsError(f"--set {key}: give KEY=VALUE, for example --set taste.k=40")
         field = setting_fields().get(key)
         secret = field is not None and SecretStr in field.types and not _is_none(value)
-        if secret or PASSWORD_IN_URL.search(value):
+        if secret or SECRET_IN_URL.search(value):
             raise SettingsError(
                 f"--set {key}: a secret on the command line shows in the list of processes and in"
                 f" the shell's history; give it as the variable {variable_of(key)}, or in a"
@@ -258,7 +263,7 @@ def _sentence(error: ErrorDetails, entries: Mapping[str, Entry]) -> str:
 
 
 def _mask(value: object) -> object:
-    """Hide a secret, and a password within a URL (http://name:password@host)."""
+    """Hide a secret, also one within a URL."""
     if isinstance(value, SecretStr):
         return str(value)
-    return PASSWORD_IN_URL.sub(r"\1**********@", value) if isinstance(value, str) else value
+    return SECRET_IN_URL.sub(r"\1\2\3**********", value) if isinstance(value, str) else value

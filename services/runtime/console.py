@@ -80,7 +80,7 @@ def console() -> "Console":
     """Return the console on stdout; plain when piped or NO_COLOR is set."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    return Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
 def print_json(value: object, *, line: bool = False) -> None:

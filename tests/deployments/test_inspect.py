@@ -245,8 +245,9 @@ def test_the_command_writes_csv(run, facts, tmp_path):
     event, _ = facts
     written = run("reach", "--param", f"event={event}", "--csv", str(tmp_path / "reach.csv"))
     assert written.returncode == 0, written.stderr
-    with (tmp_path / "reach.csv").open() as file:
-        rows = list(csv.reader(file))
+    text = (tmp_path / "reach.csv").read_text()
+    assert text.startswith('"hop","path"'), "a text is quoted, whatever separates the cells"
+    rows = list(csv.reader(text.splitlines()))
     assert rows[0] == ["hop", "path"]
     assert len(rows) > 3
 

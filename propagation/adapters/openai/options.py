@@ -75,7 +75,7 @@ class OpenAIOptions(Term):
 
     base_url: Address = "https://api.openai.com/v1"
     model: str = Field("gpt-4o-mini", min_length=1)
-    key_variable: str = "OPENAI_API_KEY"
+    key_variable: str = Field("OPENAI_API_KEY", pattern="^[A-Za-z_][A-Za-z0-9_]*$")
     insecure: bool = False
     in_flight: int = Field(8, ge=1, le=1_000)
     calls_per_minute: int | None = Field(None, ge=1)

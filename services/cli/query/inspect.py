@@ -76,7 +76,8 @@ def inspect(
     elif to is not None:
         stdout = str(to) == "-"
         with nullcontext(sys.stdout) if stdout else to.open("w", newline="", encoding="utf-8") as f:
-            csv.writer(f).writerows([map(_cell, row) for row in (columns, *rows)])
+            writer = csv.writer(f, quoting=csv.QUOTE_NONNUMERIC)
+            writer.writerows([map(_cell, row) for row in (columns, *rows)])
     else:
         print_table(question.about.splitlines()[0], columns, rows)
 
@@ -84,7 +85,8 @@ def inspect(
 def _cell(cell: object) -> object:
     """Return a cell of the CSV.
 
-    A text that is a formula begins with an apostrophe.
+    A text that is a formula begins with an apostrophe. Texts are quoted, so that none becomes two
+    cells where another character than the comma separates.
 
     Control and invisible characters are escaped: some programs read a formula behind them.
     """

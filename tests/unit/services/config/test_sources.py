@@ -134,6 +134,8 @@ def test_secrets_are_masked(load, key):
         " qdrant.api_key =hunter2",
         "openai.base_url=http://me:hunter2@host/v1",
         "openai.base_url=http://me:hun/hunter2@host:1/",
+        "openai.base_url=http://hunter2@host/v1",
+        "qdrant.url=https://host/?api-key=hunter2",
     ],
 )
 def test_a_secret_on_the_command_line_is_refused_and_the_other_way_is_named(load, given):
@@ -175,10 +177,19 @@ def test_a_file_may_begin_with_a_byte_order_mark(load):
     assert load("\ufefftable_edges = 3").settings.workflow.table_edges == 3
 
 
-def test_a_password_within_a_url_is_masked():
-    given = {"openai.base_url": Entry("http://me:se:cr@et@host:80/v1", "flag --set")}
+@pytest.mark.parametrize(
+    ("url", "masked"),
+    [
+        ("http://me:se:cr@et@host:80/v1", "http://me:**********@host:80/v1"),
+        ("https://hunter2@host/v1", "https://**********@host/v1"),
+        ("https://host/v1?a=1&Api-Key=hunter2&b=2", "https://host/v1?a=1&Api-Key=**********&b=2"),
+        ("https://host/v1?api-version=3", "https://host/v1?api-version=3"),
+    ],
+)
+def test_a_secret_within_a_url_is_masked(url, masked):
+    given = {"openai.base_url": Entry(url, "environment")}
     shown = {key: value for key, value, _ in load_settings(None, {}, given).rows()}
-    assert shown["openai.base_url"] == "http://me:**********@host:80/v1"
+    assert shown["openai.base_url"] == masked
 
 
 def test_the_buffer_in_force_is_shown_with_a_language_model(load):

@@ -43,6 +43,12 @@ def test_lines_tables_and_their_titles(shown):
     assert all(mark in out for mark in ("[bold]", "[red]", "[b]", "[i]"))
 
 
+def test_the_name_of_an_emoji_stays_a_name(shown):
+    print_text("a :bomb: b")
+    print_table(":bomb:", (":bomb:",), [(":bomb:",)])
+    assert shown().count(":bomb:") == 4
+
+
 def test_json_is_escaped_and_means_the_same(shown):
     print_json({"title": NASTY})
     assert json.loads(shown()) == {"title": NASTY}
