@@ -1,8 +1,10 @@
 """Cases that reach into a store: each adapter's folder runs them with its own insides."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from propagation.model import MessageMerge
+from propagation.model import FilterMemory, FilterRule, MessageMerge
 from tests.contract.graph.test_graph_erasure import erasure, lease_of
 from tests.contract.graph.test_graph_erasure import lived as lived_to_forget
 from tests.contract.graph_store import (
@@ -23,7 +25,7 @@ ANN, BOB = user(0), user(1)
 
 
 async def lived(store):
-    """Ann's texts, edges, two messages that she merged, learned blocks and a checkpoint."""
+    """Ann's texts and a rule, edges, two messages that she merged, learned blocks, a checkpoint."""
     first = await recorded(store, ("u0", "i0"), ("u1", "i0"))
     await learn_all(store)
     last = await recorded(store, ("u0", "i1"))
@@ -31,6 +33,7 @@ async def lived(store):
     claim = await store.claim_reason("w", 9, 1_000)
     merged = MessageMerge(ref=ANN, profile_version=1, router=3, router_version=1, outcome="merged")
     await run_round(store, versions=(message(3, 1, BOB),), opened=(edge(3, ANN), edge(4, BOB)))
+    rule = FilterRule(1.5, "Welcome jazz.", router=3, evidence=(first[0],), age=first[0])
     await store.commit_reasoned(
         claim,
         [
@@ -40,7 +43,7 @@ async def lived(store):
                 merges=(merged,),
                 gradients=(gradient(first[0], 3), gradient(first[0], 4)),
             ),
-            reasoned(last[0], text(ANN, 2)),
+            reasoned(last[0], replace(text(ANN, 2), filter_memory=FilterMemory((rule,)))),
         ],
     )
     await run_round(store, versions=(message(3, 2, BOB),), closed=((3, ANN),))

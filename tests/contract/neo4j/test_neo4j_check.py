@@ -30,6 +30,21 @@ DAMAGES = {
         f"MATCH (p:ProfileVersion) WHERE p.ref = {ANN} AND p.version = 1 SET p.line_texts = []",
         f"client {ANN}: version 1 of its profile cannot be read",
     ),
+    "the weights of a text's lines": (
+        f"MATCH (p:ProfileVersion) WHERE p.ref = {ANN} AND p.version = 1"
+        " SET p.line_weights = ['abc']",
+        f"client {ANN}: version 1 of its profile cannot be read",
+    ),
+    "the lines of a text's attributes": (
+        f"MATCH (p:ProfileVersion) WHERE p.ref = {ANN} AND p.version = 1"
+        " SET p.attribute_lines = [999]",
+        f"client {ANN}: version 1 of its profile cannot be read",
+    ),
+    "the rules of a text": (
+        f"MATCH (p:ProfileVersion) WHERE p.ref = {ANN} AND p.version = 1"
+        " SET p.rules = '[{garbage}]'",
+        f"client {ANN}: version 1 of its profile cannot be read",
+    ),
     "an edge": (
         "MATCH ()-[e:ROUTES_TO]->() WITH e LIMIT 1 DELETE e",
         "2 edges that round 1 opened should be stored, 1 are",
