@@ -31,7 +31,7 @@ OTHER_VARIABLES = frozenset(
 # The password of http://name:password@host, the key of https://key@host, and ?api-key=key.
 SECRET_IN_URL = re.compile(
     r"(\w://[^/\s:@]*:)\S*(?=@)|(\w://)[^/\s@]+(?=@)"
-    r"|([?&][^=&\s]*(?:key|token|secret|pass)[^=&\s]*=)[^&\s]+",
+    r"|([?&;#][^=&;\s]*(?:key|token|secret|pass|pwd|auth|cred|sig)[^=&;\s]*=)[^&;\s]+",
     re.IGNORECASE,
 )
 
@@ -58,11 +58,12 @@ class Entry:
 class Field:
     """The place of a setting in Settings, and its type.
 
-    A union's members follow its type.
+    A union's members follow its type. A value that is not shown may be a secret.
     """
 
     path: tuple[str, ...]
     types: tuple[Any, ...]
+    shown: bool
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def _fields_below(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[Fie
         if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
             yield from _fields_below(info.annotation, (*path, name))
         else:
-            yield Field((*path, name), (info.annotation, *get_args(info.annotation)))
+            yield Field((*path, name), (info.annotation, *get_args(info.annotation)), info.repr)
 
 
 def load_settings(
@@ -257,7 +258,8 @@ def _sentence(error: ErrorDetails, entries: Mapping[str, Entry]) -> str:
     entry = entries.get(key)
     if entry is None:
         return f"{key or 'settings'}: {problem}"
-    secret = SecretStr in setting_fields()[key].types
+    field = setting_fields()[key]
+    secret = SecretStr in field.types or not field.shown
     value = "a secret" if secret else repr(_mask(entry.value))
     return f"{key} is {value} ({entry.source}): {problem}"
 

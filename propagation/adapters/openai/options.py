@@ -75,7 +75,8 @@ class OpenAIOptions(Term):
 
     base_url: Address = "https://api.openai.com/v1"
     model: str = Field("gpt-4o-mini", min_length=1)
-    key_variable: str = Field("OPENAI_API_KEY", pattern="^[A-Za-z_][A-Za-z0-9_]*$")
+    # Capital letters, so that a key itself is refused; and an error does not repeat it.
+    key_variable: str = Field("OPENAI_API_KEY", pattern="^[A-Z_][A-Z0-9_]*$", repr=False)
     insecure: bool = False
     in_flight: int = Field(8, ge=1, le=1_000)
     calls_per_minute: int | None = Field(None, ge=1)

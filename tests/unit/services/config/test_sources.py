@@ -136,6 +136,8 @@ def test_secrets_are_masked(load, key):
         "openai.base_url=http://me:hun/hunter2@host:1/",
         "openai.base_url=http://hunter2@host/v1",
         "qdrant.url=https://host/?api-key=hunter2",
+        "qdrant.url=https://host/?sig=hunter2",
+        "openai.base_url=https://host/v1#auth=hunter2",
     ],
 )
 def test_a_secret_on_the_command_line_is_refused_and_the_other_way_is_named(load, given):
@@ -143,6 +145,13 @@ def test_a_secret_on_the_command_line_is_refused_and_the_other_way_is_named(load
         load(flags=[given])
     assert "hunter2" not in str(refused.value)
     assert variable_of(given.partition("=")[0].strip()) in str(refused.value)
+
+
+@pytest.mark.parametrize("key", ["sk-hunter2", "gsk_hunter2", "hunter2"])
+def test_a_key_in_place_of_its_variable_is_refused_and_not_repeated(load, key):
+    with pytest.raises(SettingsError, match=r"openai\.key_variable is a secret") as refused:
+        load(environment={variable_of("openai.key_variable"): key})
+    assert "hunter2" not in str(refused.value)
 
 
 def test_a_secret_can_be_taken_back_on_the_command_line(load):
