@@ -162,6 +162,7 @@ def evaluate(
             note = IGNORED.format(", ".join(plain_name(path) for path in ignored))
             stream = replace(stream, notes=(*stream.notes, note))
         print_error(*stream.notes)
+        stream.check()
         options = protocols.evaluation_settings(settings, seeds, report_from, every, exclude_future)
         if vary:
             outcome = effects.measure(vary, dataset, stream, settings, options, first)

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from propagation.model import InvalidInput
 from services.cli.research.evaluate import evaluate
 from services.client.errors import UsageProblem
+from services.runtime.kernel_cache import COMPILING
 
 
 @pytest.mark.parametrize(
@@ -96,6 +98,16 @@ def test_each_table_fits_a_hundred_columns(folder, monkeypatch, capsys):
         assert sum(line.startswith(" adoption + kNN (live) ") for line in lines) == (
             1 if protocol == "prequential" else 4
         ), "no label and no heading is broken"
+
+
+def test_a_catalogue_alone_is_refused_before_kernels_are_compiled(folder, monkeypatch, capsys):
+    (folder / "small.inter").write_text("user_id:token\titem_id:token\n")
+    (folder / "small.candidates").unlink(missing_ok=True)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "kernels"))
+    for how in ({}, {"protocol": "leave-one-out"}, {"vary": "buffer=1,2"}):
+        with pytest.raises(InvalidInput, match="0 events; an evaluation needs"):
+            evaluate(folder, **how)
+        assert COMPILING not in capsys.readouterr().err
 
 
 def read_csv(path):
