@@ -19,7 +19,13 @@ async def test_what_retention_and_an_erasure_delete_is_not_missing(store):
     await withdraw(
         store,
         lease,
-        Withdrawal(kind=EntryKind.ERASURE, refs=(ANN,), interactions=rows, erased=ANN),
+        Withdrawal(
+            kind=EntryKind.ERASURE,
+            refs=(ANN,),
+            interactions=rows,
+            erased=ANN,
+            texts_read_through=await store.texts_through(),
+        ),
         checkpoint(await store.learned_through(), barrier=True),
     )
     assert await store.text_versions() == {}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.contract.inside_cases import ANN, finds_damage
+from propagation.model import StoreCorrupt
+from tests.contract.inside_cases import ANN, finds_damage, lived
 from tests.neo4j_server.shared import shared_server
 
 pytestmark = [
@@ -45,6 +46,29 @@ DAMAGES = {
         " SET p.rules = '[{garbage}]'",
         f"client {ANN}: version 1 of its profile cannot be read",
     ),
+    "a rule of the current text": (
+        f"MATCH (p:ProfileVersion) WHERE p.ref = {ANN} AND p.version = 2"
+        """ SET p.rules = '[{"router":}]'""",
+        f"client {ANN}: version 2 of its profile cannot be read",
+    ),
+    "the authors of the current text": (
+        f"MATCH (p:ProfileVersion) WHERE p.ref = {ANN} AND p.version = 2"
+        " SET p.line_authors = ['nobody']",
+        f"client {ANN}: version 2 of its profile cannot be read",
+    ),
+    "all texts and the number of a client": (
+        f"MATCH (c:Client {{ref: {ANN}}})-[:HAS]->(p) SET c.version = 0 DETACH DELETE p",
+        "2 versions of profiles that were written are missing",
+    ),
+    "a merge": ("MATCH ()-[m:MERGED_INTO]->() DELETE m", "1 merges are missing"),
+    "the senders of messages": (
+        "MATCH ()-[s:SENT]->() DELETE s",
+        "message 1 of router 3 is not connected to its router",
+    ),
+    "an attribute that clients hold": (
+        f"MATCH (c:Client {{ref: {ANN}}}) SET c.holds = ['rock']",
+        "attribute 'rock', which clients hold, is missing",
+    ),
     "an edge": (
         "MATCH ()-[e:ROUTES_TO]->() WITH e LIMIT 1 DELETE e",
         "2 edges that round 1 opened should be stored, 1 are",
@@ -62,3 +86,23 @@ async def test_what_was_damaged_is_found(store, statement, found):
         shared_server().run(statement)
 
     await finds_damage(store, damage, found)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "line_weights = ['abc']",
+        "line_texts = null",
+        "attribute_lines = [999], p.attributes = ['jazz']",
+        "source_lines = [999]",
+        "rules = '[{garbage}]'",
+        """rules = '[{"router":1}]'""",
+    ],
+)
+async def test_a_damaged_text_is_not_read(store, damage):
+    await lived(store)
+    shared_server().run(
+        f"MATCH (p:ProfileVersion) WHERE p.ref = {ANN} AND p.version = 2 SET p.{damage}"
+    )
+    with pytest.raises(StoreCorrupt, match=f"client {ANN}: version 2 of its profile"):
+        await store.load_texts([ANN])

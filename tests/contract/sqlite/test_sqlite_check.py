@@ -36,6 +36,18 @@ DAMAGES = {
         "DELETE FROM edge",
         "2 edges that round 1 opened should be stored, 1 are",
     ),
+    "the routers of an epoch": (
+        "INSERT INTO epoch VALUES (1, 1, 4, 4, NULL, 'e', 0)",
+        "an edge leads from router 4, which no epoch has, to client 2",
+    ),
+    "all counters": (
+        "DELETE FROM progress",
+        "the counter 'merged' is missing",
+    ),
+    "the counter that others are compared with": (
+        "DELETE FROM progress WHERE name = 'texts_forgotten'",
+        "the counter 'texts_forgotten' is missing",
+    ),
     "an edge that ended": (
         "DELETE FROM edge_past",
         "2 edges that round 1 opened should be stored, 1 are",

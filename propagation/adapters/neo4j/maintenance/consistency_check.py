@@ -39,6 +39,12 @@ QUERIES = {
     "maintenance/check/routing/missing_messages": (
         "{} messages of round {} should be stored, {} are"
     ),
+    "maintenance/check/routing/unsent_messages": (
+        "message {} of router {} is not connected to its router"
+    ),
+    "maintenance/check/routing/missing_attributes": (
+        "attribute {!r}, which clients hold, is missing"
+    ),
     "maintenance/check/routing/unpublished_watermarks": (
         "client {} has merged through round {}, which was never published"
     ),
@@ -49,8 +55,10 @@ LOG_FAULTS = (
     "the log holds {} entries too many",
     f"learn has passed the log: it is at sequence {{}}{REBUILD}",
     f"reason has passed learn: it is at sequence {{}}{REBUILD}",
+    "{} versions of profiles that were written are missing",
+    "{} merges are missing",
 )
-"""They are counted together, while nothing is recorded or withdrawn."""
+"""They are counted together, while nothing is recorded, written or withdrawn."""
 
 
 async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
@@ -72,6 +80,7 @@ async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
 
 
 async def _count_log(transaction: Transaction) -> list[int | None]:
-    """Count the log while nothing is recorded or withdrawn."""
+    """Count the log while nothing is recorded, written or withdrawn."""
     await transaction.execute("record/log/wait_for_log")
+    await transaction.execute("reason/texts/lock_commit_numbers")
     return await transaction.single_row("maintenance/check/log/log_faults")

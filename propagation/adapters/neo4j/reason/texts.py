@@ -24,6 +24,7 @@ from propagation.model import (
     Profile,
     ReasonedInteraction,
     Source,
+    StoreCorrupt,
 )
 
 Key = TypeVar("Key")
@@ -68,7 +69,21 @@ def text_row(text: ClientText, sequence: int) -> list[object]:
 
 
 def text_of(row: Sequence[Any]) -> ClientText:
-    """Convert a row of cypher/reason/texts/current_texts to a text."""
+    """Convert a row of cypher/reason/texts/current_texts to a text.
+
+    Raises:
+        StoreCorrupt: It is no text that `text_row` wrote.
+    """
+    try:
+        return _text_of(row)
+    except (ValueError, TypeError, LookupError) as error:
+        raise StoreCorrupt(
+            f"client {row[0]}: version {row[1]} of its profile cannot be read: {error}; restore the"
+            " database from a back-up"
+        ) from error
+
+
+def _text_of(row: Sequence[Any]) -> ClientText:
     (
         ref,
         version,
@@ -101,13 +116,15 @@ def text_of(row: Sequence[Any]) -> ClientText:
         Line(
             id=id_,
             text=text,
-            attributes=tuple(named.get(id_, ())),
-            weight=weight,
-            sources=tuple(cited.get(id_, ())),
+            attributes=tuple(named.pop(id_, ())),
+            weight=float(weight),
+            sources=tuple(cited.pop(id_, ())),
             author=Author(author),
         )
         for id_, text, weight, author in zip(ids, texts, weights, authors, strict=True)
     )
+    if lost := named.keys() | cited.keys():
+        raise LookupError(f"it has no lines {sorted(lost)}")
     return ClientText(
         profile=Profile(ref=ref, version=version, next_id=next_id, lines=lines),
         filter_memory=FilterMemory(
@@ -274,3 +291,18 @@ async def _newest(database: Neo4jDatabase, wanted: Sequence[int]) -> dict[int, C
         if wanted:
             await database.execute("reason/texts/lock_clients", refs=list(wanted))
     return found
+
+
+async def damaged_texts(database: Neo4jDatabase) -> list[str]:
+    """Convert every current text, as reads do, and say which cannot be read: at most five."""
+    refs = await database.value("maintenance/check/texts/described_clients")
+    found: list[str] = []
+    for start in range(0, len(refs), TEXTS_PER_READ):
+        page = refs[start : start + TEXTS_PER_READ]
+        for row in await database.table("reason/texts/current_texts", refs=page):
+            try:
+                if row[1] is not None:
+                    text_of(row)
+            except StoreCorrupt as error:
+                found.append(str(error))
+    return found[:5]

@@ -123,12 +123,26 @@ QUESTIONS = (
         " WHERE t.name = 'texts' AND f.name = 'texts_forgotten' AND written <> stored",
     ),
     (
+        "the counter {!r} is missing",
+        "SELECT name FROM (SELECT 'texts' AS name, EXISTS (SELECT 1 FROM profile_version) AS used"
+        " UNION ALL SELECT 'texts_forgotten', EXISTS (SELECT 1 FROM profile_version)"
+        " UNION ALL SELECT 'merged', EXISTS (SELECT 1 FROM merged)"
+        " UNION ALL SELECT 'gradient', EXISTS (SELECT 1 FROM gradient)"
+        " UNION ALL SELECT 'reasoned', EXISTS (SELECT 1 FROM reasoned))"
+        " WHERE used AND name NOT IN (SELECT name FROM progress)",
+    ),
+    (
         "a profile belongs to client {}, which the graph does not have",
         "SELECT DISTINCT ref FROM profile_version WHERE ref NOT IN (SELECT ref FROM client)",
     ),
     (
         "an edge leads from router {} to client {}, which the graph does not have",
         "SELECT router, ref FROM edge_ever WHERE ref NOT IN (SELECT ref FROM client)",
+    ),
+    (
+        "an edge leads from router {}, which no epoch has, to client {}",
+        "SELECT router, ref FROM edge_ever WHERE router >= (SELECT max(taste_k) FROM epoch)"
+        f" AND opened <= {PUBLISHED}",
     ),
     (
         "the edge from router {} to client {} ended after it was opened anew",
