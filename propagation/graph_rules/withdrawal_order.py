@@ -3,7 +3,7 @@
 A withdrawal is one commit of several steps.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from propagation.model import Attribute, IntegratedAttribute, RouterVersion, Withdrawal
@@ -89,6 +89,33 @@ def counted_attributes(
     """
     searched = names.intersection(message.attributes) if message.integrated else frozenset()
     return searched | {part.attribute for part in lost_parts}
+
+
+def affected_keys(
+    lost_in: Mapping[tuple[int, int], int], found: Iterable[tuple[int, int, int, bool]]
+) -> list[tuple[int, int]]:
+    """Choose the messages that a withdrawal may change.
+
+    A router's weights change from its first message that loses a part on. Of the messages before
+    that round, the newest of each router is needed, too: the later weights are made of it.
+
+    Args:
+        lost_in: The rounds of the messages (router, version) that lose parts.
+        found: Router, version and round of messages, and whether one names what goes; the others
+            only stand for an attribute of a lost part. By router, then version.
+
+    Returns:
+        (router, version) of each, in order.
+    """
+    first = min(lost_in.values(), default=0)
+    chosen = set(lost_in)
+    newest_before: dict[int, tuple[int, int]] = {}
+    for router, version, number, names_it in found:
+        if names_it or number >= first:
+            chosen.add((router, version))
+        else:
+            newest_before[router] = router, version
+    return sorted(chosen.union(newest_before.values()))
 
 
 def lost_attributes(withdrawal: Withdrawal) -> list[str]:

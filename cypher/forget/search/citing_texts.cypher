@@ -1,6 +1,6 @@
 // name: forget/search/citing_texts
 // purpose: the versions of texts that searches cover and that cite one of the sequences or messages, or hold a word: as reason/texts/current_texts returns them, and whether it is the current one. A search is of one client, from `first` or from what was written at one of `at`, whichever is earlier, for as long as the texts cite or hold something, and at least to `last` and those; an endless one is of all versions. `evidence` is the sequences as rules write them; `escaped` is the words as JSON writes them. `lost` has, by message, the attributes (null: any) and words (in lower case) of which a line that cites it needs one. A text with one of `letters` holds every word in lower case
-// parameters: searches, sequences, evidence, words, escaped, message_routers, lost, rule_routers, rule_words, letters
+// parameters: searches, sequences, evidence, words, escaped, message_routers, lost, rule_words, letters
 UNWIND $searches AS search
 CALL (search) {
   UNWIND search.at AS sequence
@@ -22,7 +22,6 @@ CALL (search, last) {
     AND NOT any(word IN $words WHERE any(text IN p.line_texts + p.attributes WHERE text CONTAINS word))
     AND NOT (p.rules IS NOT NULL AND any(word IN $escaped WHERE p.rules CONTAINS word))
     AND NOT (size($rule_words) > 0 AND p.rules IS NOT NULL
-      AND (p.rules CONTAINS '{"router":null,' OR any(router IN p.rule_routers WHERE router IN $rule_routers))
       AND (any(word IN $rule_words WHERE replace(toLower(p.rules), 'ß', 'ss') CONTAINS word) OR any(letter IN $letters WHERE p.rules CONTAINS letter)))
   WITH p ORDER BY p.ref, p.version LIMIT 1
   RETURN min(p.version) AS stop
@@ -48,10 +47,7 @@ WHERE search.all
   OR any(word IN $words WHERE any(text IN p.line_texts + p.attributes WHERE text CONTAINS word))
   OR any(word IN $escaped WHERE p.rules CONTAINS word)
   OR size($rule_words) > 0 AND p.rules IS NOT NULL
-    AND (p.rules CONTAINS '{"router":null,' OR any(router IN p.rule_routers WHERE router IN $rule_routers))
-    AND any(rule IN split(p.rules, '{"router":')
-            WHERE (rule STARTS WITH 'null,' OR any(router IN $rule_routers WHERE rule STARTS WITH router + ','))
-              AND (any(word IN $rule_words WHERE replace(toLower(rule), 'ß', 'ss') CONTAINS word) OR any(letter IN $letters WHERE rule CONTAINS letter)))
+    AND (any(word IN $rule_words WHERE replace(toLower(p.rules), 'ß', 'ss') CONTAINS word) OR any(letter IN $letters WHERE p.rules CONTAINS letter))
 RETURN collect([p.ref, p.version, p.next_id, p.watermark, p.dropped, p.line_ids, p.line_texts, p.line_weights, p.line_authors,
   p.attribute_lines, p.attributes, p.source_lines, p.source_sequences, p.source_routers, p.source_versions, p.rules,
   EXISTS { MATCH (c:Client {ref: p.ref}) WHERE c.version = p.version }])

@@ -53,4 +53,5 @@ def says(texts: Iterable[str], name: str) -> bool:
 
 def contains_one(text: str, words: Iterable[str]) -> bool:
     """Return whether a text contains a word, in either case."""
-    return any(word.casefold() in text.casefold() for word in words)
+    folded = text.casefold()
+    return any(word.casefold() in folded for word in words)

@@ -113,16 +113,13 @@ class Citations:
         messages: By (router, version), attributes of which a line holds one; None: any line.
         words: Words anywhere in the text, as they are written.
         message_words: Words in lines that cite one of the messages, in either case of letters.
-        rule_routers: Routers of filter rules.
-        rule_words: Words in the rules on one of these routers, or on an attribute, in either case
-            of letters.
+        rule_words: Words in filter rules, in either case of letters.
     """
 
     sequences: frozenset[int] = frozenset()
     messages: Mapping[tuple[int, int], frozenset[str] | None] = field(default_factory=dict)
     words: frozenset[str] = frozenset()
     message_words: frozenset[str] = frozenset()
-    rule_routers: frozenset[int] = frozenset()
     rule_words: frozenset[str] = frozenset()
 
 

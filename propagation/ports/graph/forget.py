@@ -41,9 +41,8 @@ class ErasureStore(Protocol):
         """Find stored versions of texts that cite what a search names.
 
         A version matches if it cites one of the sequences; if a line that cites one of the
-        messages has one of its attributes, or holds one of the words for messages; if a rule on
-        one of the routers or on an attribute holds one of the words for rules; or if it holds one
-        of the other words.
+        messages has one of its attributes, or holds one of the words for messages; if a rule holds
+        one of the words for rules; or if it holds one of the other words.
         Others may be returned too.
 
         Returns:
@@ -83,8 +82,8 @@ class ErasureStore(Protocol):
     ) -> Sequence[AffectedMessage]:
         """Find published messages that a withdrawal affects.
 
-        These messages rest on the withdrawal, or stand for an attribute of which a part goes, or
-        may name an erased client.
+        These messages rest on the withdrawal, or may stand for less after it, or may name an
+        erased client; graph_rules/withdrawal_order chooses them.
 
         Args:
             refs: Clients whose message parts of these `sequences` go.
@@ -105,7 +104,7 @@ class ErasureStore(Protocol):
     async def merges_of_messages(
         self, messages: Sequence[tuple[int, int]]
     ) -> Sequence[MessageMerge]:
-        """Return the merges of these messages (router, version) into profiles."""
+        """Return what became of these messages (router, version) at clients, whatever it was."""
 
     async def withdraw(
         self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint

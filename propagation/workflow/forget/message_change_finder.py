@@ -103,8 +103,6 @@ class MessageChangeFinder:
             lost = lost_names(before, after)
             if lost is not None:
                 lost_by_message[key] = lost
-                if after.name != before.name:
-                    changes.renamed_routers.add(after.router)
             elif not before.text:
                 # It may have held a word before it was redacted, and its readers may hold it still.
                 lost_by_message[key] = LostNames()

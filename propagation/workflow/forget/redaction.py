@@ -73,11 +73,6 @@ class Removal:
         """Words to search for: a text that quotes one of the titles holds one of them."""
         return frozenset().union(*(one.search_words for one in self.titles.values()))
 
-    @cached_property
-    def lost_names(self) -> frozenset[str]:
-        """Names that some message lost."""
-        return frozenset().union(*(lost.names for lost in self.messages.values()))
-
     def words_from(self, messages: Iterable[Key]) -> OwnWords:
         """Return what a text may not say that came from these messages."""
         lost = (self.messages[key].names for key in messages if key in self.messages)
@@ -216,8 +211,9 @@ def _redact_rule(rule: FilterRule, news: OwnWords, removal: Removal) -> FilterRu
         return None
     if rule.attribute is not None and any(map(news.is_in, (rule.attribute, rule.text))):
         return None
-    words = removal.words_from_routers.get(rule.router) if rule.router is not None else None
-    if words is not None and words.is_in(rule.text):
+    if rule.router is not None and removal.words_from_routers.get(rule.router, news).is_in(
+        rule.text
+    ):
         rule = replace(rule, text=f"On what the community of router {rule.router} passes on.")
     evidence = tuple(sequence for sequence in rule.evidence if sequence not in removal.sequences)
     if len(evidence) == len(rule.evidence) and rule.age not in removal.sequences:

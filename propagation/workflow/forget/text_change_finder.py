@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from propagation.graph_rules.name_matching import OwnWords
 from propagation.model import (
+    MERGED_OUTCOME,
     Attribute,
     Citations,
     CitationSearch,
@@ -24,7 +25,6 @@ from propagation.routing import (
     recount_holders,
     to_canonical,
 )
-from propagation.workflow.concurrency import background_task
 from propagation.workflow.forget.message_change_finder import (
     MOST_RUNS,
     MessageChangeFinder,
@@ -93,19 +93,14 @@ class TextChangeFinder(MessageChangeFinder):
         merges = await self.store.merges_of_messages(sorted(lost)) if lost else ()
         heard: defaultdict[int, frozenset[str]] = defaultdict(frozenset)
         for merge in merges:
-            heard[merge.ref] |= lost[merge.router, merge.router_version].names
+            if merge.outcome == MERGED_OUTCOME:
+                heard[merge.ref] |= lost[merge.router, merge.router_version].names
         removal = replace(removal, messages=lost, heard=heard)
-        lost_words = removal.words.search_words | removal.lost_names
-        async with background_task(
-            self._rule_searches(changes.renamed_routers, lost_words)
-        ) as of_rules:
-            searches = _reader_searches(merges, removal, lost_words)
-            if unheld:
-                searches += self._searches(removal.words)
-            if searches:
-                await self._change_texts(changes, searches, removal)
-            if searches := await of_rules:
-                await self._change_texts(changes, searches, removal)
+        searches = _reader_searches(merges, removal)
+        if unheld:
+            searches += self._searches(removal.words)
+        if searches:
+            await self._change_texts(changes, searches, removal)
         changes.reports = redact_reasons(runs, removal)
         changes.hidden = removal.words.search_words | removal.unsupported | removal.quotes
         changes.postponed = await self._postponed(sequences)
@@ -131,19 +126,6 @@ class TextChangeFinder(MessageChangeFinder):
                 if ref is not None
             ]
         return searches
-
-    async def _rule_searches(
-        self, routers: Collection[int], names: frozenset[str]
-    ) -> list[CitationSearch]:
-        """Return searches of texts whose rules may name a renamed router.
-
-        All versions are searched: a later rule may call the router by its later name.
-        """
-        if not (routers and names):
-            return []
-        citations = Citations(rule_routers=frozenset(routers), rule_words=names)
-        refs = await self.store.clients_with_rules(sorted(routers))
-        return [CitationSearch(ref, citations) for ref in refs]
 
     async def _change_texts(
         self,
@@ -247,24 +229,21 @@ def _loses(sources: Sequence[Source], removal: Removal) -> bool:
     )
 
 
-def _reader_searches(
-    merges: Sequence[MessageMerge], removal: Removal, lost_words: frozenset[str]
-) -> list[CitationSearch]:
+def _reader_searches(merges: Sequence[MessageMerge], removal: Removal) -> list[CitationSearch]:
     """Return searches of the texts that may cite a changed message.
 
-    These are texts of clients that merged the message, from that version on.
+    These are texts of clients that merged the message or dropped it, from that version on: a rule
+    may speak of either.
     """
-    lost = removal.messages
-    routers = frozenset(router for router, _ in lost)
+    words = removal.words.search_words
     citations = {
         key: Citations(
             messages={key: None if one.emptied else one.names},
-            words=removal.words.search_words,
-            message_words=removal.words.search_words | one.names | removal.quotes,
-            rule_routers=routers,
-            rule_words=lost_words,
+            words=words,
+            message_words=words | one.names | removal.quotes,
+            rule_words=words | removal.words_from_routers[key[0]].names,
         )
-        for key, one in lost.items()
+        for key, one in removal.messages.items()
     }
     return [
         CitationSearch(

@@ -56,7 +56,6 @@ class TextChanges:
 
     Attributes:
         versions: Changed versions by (ref, version).
-        renamed_routers: Routers with a message whose name held what goes; rules may quote it.
         lines_dropped: Lines that current profiles lose.
         reports: Evolution runs, without reasons that hold what goes.
         postponed: The arrivals that still wait, packed; None: no blob.
@@ -71,7 +70,6 @@ class TextChanges:
     reports: list[EvolutionRun] = field(default_factory=list)
     postponed: bytes | None = None
     hidden: frozenset[str] = frozenset()
-    renamed_routers: set[int] = field(default_factory=set)
     lines_dropped: int = 0
     texts_read_through: int = 0
 

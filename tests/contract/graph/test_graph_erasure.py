@@ -317,7 +317,7 @@ async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_howev
     assert await found(frozenset({"blues"}), "moved") == set()  # no line with it cites the message
 
 
-async def test_a_rule_on_a_router_is_found_by_a_word_however_it_is_written(store):
+async def test_a_rule_is_found_by_a_word_however_it_is_written(store):
     sequences = await lived(store)
     rules = (
         FilterRule(2.0, 'Trust the OPERA },{"router":3, lovers', router=5),
@@ -326,18 +326,16 @@ async def test_a_rule_on_a_router_is_found_by_a_word_however_it_is_written(store
     ruled = replace(text(BOB, 2, "folk"), filter_memory=FilterMemory(rules=rules))
     await store.commit_texts([ruled, text(BOB, 3, "moved on")], [], sequences[1])
 
-    async def found(router, word):
-        citations = Citations(rule_routers=frozenset({router}), rule_words=frozenset({word}))
+    async def found(word):
+        citations = Citations(rule_words=frozenset({word}))
         return [
             one.text.profile.version
             for one in await store.find_citing_texts([CitationSearch(BOB, citations)])
         ]
 
-    assert await found(5, "opera") == [2]
-    assert await found(5, "lovers") == [2]
-    assert await found(3, "doubt") == await found(3, "jazz") == [2], "of any attribute"
-    for router, word in ((3, "opera"), (3, "trust"), (5, "folk")):
-        assert await found(router, word) == [], (router, word)
+    for word in ("opera", "lovers", "doubt", "jazz"):
+        assert await found(word) == [2], word
+    assert await found("folk") == [], "a line's"
 
 
 async def test_words_are_found_in_letters_that_fold_to_several(store):

@@ -2,6 +2,7 @@
 
 from propagation.graph_rules.withdrawal_order import WithdrawalStep as Step
 from propagation.graph_rules.withdrawal_order import (
+    affected_keys,
     held_attributes,
     lost_attributes,
     withdrawal_steps,
@@ -58,3 +59,17 @@ def test_attributes_are_lost_or_counted():
     )
     assert lost_attributes(withdrawal) == ["bop", "opera"]
     assert [one.name for one in held_attributes(withdrawal)] == ["jazz"]
+
+
+def test_a_router_s_weights_change_from_the_first_lost_part_on():
+    standing = [
+        (1, 1, 10, False),
+        (1, 2, 20, False),  # the newest before: version 3 was made of it
+        (1, 3, 30, False),
+        (2, 1, 10, True),
+        (2, 2, 20, False),
+        (2, 3, 40, False),
+    ]
+    keys = affected_keys({(1, 3): 30, (3, 1): 35}, standing)
+    assert keys == [(1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (3, 1)]
+    assert affected_keys({}, [(2, 1, 10, True)]) == [(2, 1)]

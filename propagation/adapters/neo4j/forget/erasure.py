@@ -19,9 +19,8 @@ from propagation.adapters.shared.erasure import (
 )
 from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.reason_rows import evidence_tokens, interaction_of
-from propagation.graph_rules.withdrawal_order import counted_attributes
+from propagation.graph_rules.withdrawal_order import affected_keys, counted_attributes
 from propagation.model import (
-    MERGED_OUTCOME,
     AffectedMessage,
     Citations,
     CitationSearch,
@@ -154,24 +153,27 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             "erased": -1 if erased is None else erased,
         }
         gone: dict[MessageKey, list[IntegratedAttribute]] = defaultdict(list)
-        for router, version, *part in await self._database.table(
+        rounds: dict[MessageKey, int] = {}
+        for router, version, number, *part in await self._database.table(
             "forget/messages/parts_of_clients", **of
         ):
             gone[router, version].append(IntegratedAttribute(*part))
-        keys = set(gone)
-        stood_for = names.union(part.attribute for parts in gone.values() for part in parts)
-        if words or titles or stood_for:
-            keys.update(
-                (router, version)
-                for router, version in await self._database.table(
-                    "forget/messages/messages_with_words",
-                    words=folded_words(words),
-                    titles=folded_words(titles),
-                    letters=list(ASCII_IN_FOLDED),
-                    names=sorted(stood_for),
-                )
+            rounds[router, version] = number
+        lost = {part.attribute for parts in gone.values() for part in parts}
+        found = (
+            await self._database.table(
+                "forget/messages/messages_with_words",
+                words=folded_words(words),
+                titles=folded_words(titles),
+                letters=list(ASCII_IN_FOLDED),
+                names=sorted(names),
+                lost=sorted(lost),
             )
-        published = await self.brief(sorted(keys))
+            if words or titles or names or lost
+            else ()
+        )
+        keys = affected_keys(rounds, map(tuple, found))
+        published = await self.brief(keys)
         counted = sorted(
             (*key, name)
             for key, message in published.items()
@@ -191,7 +193,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             left[router, version][name] = frozenset((ref, sequence) for ref, sequence in senders)
         return [
             AffectedMessage(message, gone.get(key, ()), left.get(key, {}))
-            for key, message in sorted(published.items())
+            for key, message in published.items()
         ]
 
     async def merges_of_messages(
@@ -202,7 +204,6 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             for row in await self._database.table(
                 "forget/messages/readers_of_messages",
                 keys=[list(key) for key in messages],
-                outcome=MERGED_OUTCOME,
             )
         ]
 
@@ -265,7 +266,6 @@ def _search_rows(
         "escaped": escape_words(words),
         "message_routers": sorted({router for one in distinct for router, _ in one.messages}),
         "lost": lost,
-        "rule_routers": sorted({router for one in distinct for router in one.rule_routers}),
         "rule_words": searchable_words(word for one in distinct for word in one.rule_words),
         "letters": list(ASCII_IN_FOLDED),
     }

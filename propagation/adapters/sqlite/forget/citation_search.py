@@ -8,8 +8,10 @@ next is parsed once.
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
+from typing import TypeVar
 
 import orjson
 
@@ -19,11 +21,11 @@ from propagation.adapters.sqlite.connection import one
 from propagation.adapters.sqlite.reason.text_bodies import RULE, BodyReader, plain_body
 from propagation.model import Citations, CitationSearch, ClientText, Profile, StoredText
 
+T = TypeVar("T")
 VERSIONS_A_READ = 10_000
 FEW = 4
 MESSAGE = re.compile(rb"\[null,\d+,\d+\]")
 ASCII, MARKS = bytes(range(128)), ("“".encode(), "”".encode())
-NO_ROUTER = b"null"
 NUMBER = re.compile(rb"(?:[\[,]|\"age\":)(\d+)(?=[\],}])")
 VERSIONS = (
     "SELECT version, next_id, body, watermark, dropped, rewritten FROM profile_version"
@@ -42,15 +44,14 @@ class Needles:
     """Byte strings that a body's JSON holds if it cites certain things.
 
     These are numbers of sources, evidence or ages, words, messages with an attribute (of None: with
-    any) or with a word in either case, and routers (or none) of rules with a word in either case;
-    None finds every body. A body may hold one without citing.
+    any) or with a word in either case, and words of rules in either case; None finds every body. A
+    body may hold one without citing.
     """
 
     numbers: frozenset[bytes]
     words: tuple[bytes, ...]
     messages: Mapping[bytes, frozenset[bytes] | None] = field(default_factory=dict)
     message_words: tuple[bytes, ...] = ()
-    rule_routers: frozenset[bytes] = frozenset()
     rule_words: tuple[bytes, ...] = ()
 
     @classmethod
@@ -71,12 +72,10 @@ class Needles:
                 )
         return cls(
             frozenset(b"%d" % number for one in known for number in one.sequences),
-            _encoded(one.words for one in known),
+            _encoded(_union(one.words for one in known)),
             messages,
-            _encoded((one.message_words for one in known), folded=True),
-            frozenset(b"%d" % router for one in known for router in one.rule_routers)
-            | {NO_ROUTER for one in known if one.rule_words},
-            _encoded((one.rule_words for one in known), folded=True),
+            _encoded(_union(one.message_words for one in known), folded=True),
+            _encoded(_union(one.rule_words for one in known), folded=True),
         )
 
     def messages_in(self, plain: bytes) -> Collection[bytes]:
@@ -97,31 +96,67 @@ class Needles:
         for word in self.words:
             if word in plain:
                 return True
-        for key in messages:
-            names = self.messages[key]
-            if names is None or any(map(plain.__contains__, names)):
-                return True
-        lines, *rules = plain.split(RULE) if messages or self.rule_routers else [plain]
-        if messages and any(map(_fold(lines).__contains__, self.message_words)):
+        lines, *rules = plain.split(RULE) if messages or self.rule_words else [plain]
+        if messages and self._are_in_lines(plain, _fold(lines), messages):
             return True
-        for rule in rules:
-            if rule.partition(b",")[0] in self.rule_routers and any(
-                map(_fold(rule).__contains__, self.rule_words)
-            ):
-                return True
+        if any(map(self._is_in_rule, rules)):
+            return True
         if not self.numbers or (
             len(self.numbers) <= FEW and not any(map(plain.__contains__, self.numbers))
         ):
             return False
         return not self.numbers.isdisjoint(NUMBER.findall(plain))
 
+    def _are_in_lines(self, plain: bytes, folded: bytes, messages: Collection[bytes]) -> bool:
+        """Return whether a line may cite one of the messages for what is searched.
 
-def _encoded(sets: Iterable[frozenset[str]], *, folded: bool = False) -> tuple[bytes, ...]:
-    """Return the words of all sets as JSON writes them."""
-    return tuple(
-        (word.casefold() if folded else word).encode()
-        for word in escape_words(frozenset[str]().union(*sets))
-    )
+        Args:
+            folded: All lines, case-folded; most hold no word, so they are not parsed.
+        """
+        found = [self.messages[key] for key in messages]
+        if not (
+            None in found
+            or any(map(folded.__contains__, self.message_words))
+            or any(name in plain for names in found for name in names or ())
+        ):
+            return False
+        for line in map(orjson.dumps, orjson.loads(plain)[0]):
+            for key in messages:
+                names = self.messages[key]
+                if key in line and (
+                    names is None
+                    or any(map(line.__contains__, names))
+                    or any(map(_fold(line).__contains__, self.message_words))
+                ):
+                    return True
+        return False
+
+    @cached_property
+    def _is_in_rule(self) -> Callable[[bytes], bool]:
+        """Whether a rule may cite; most versions of a client have the same rules."""
+
+        @cache
+        def is_in_rule(rule: bytes) -> bool:
+            return any(map(_fold(rule).__contains__, self.rule_words))
+
+        return is_in_rule
+
+
+def _union(sets: Iterable[frozenset[T]]) -> frozenset[T]:
+    """Unite sets, of which most are the same object."""
+    distinct = {id(one): one for one in sets}.values()
+    return frozenset[T]().union(*distinct) if len(distinct) != 1 else next(iter(distinct))
+
+
+def _encoded(words: frozenset[str], *, folded: bool = False) -> tuple[bytes, ...]:
+    """Return words as JSON writes them."""
+    return tuple(_encode(word, folded) for word in sorted(words))
+
+
+@lru_cache(4_096)
+def _encode(word: str, folded: bool) -> bytes:
+    (escaped,) = escape_words([word])
+    return (escaped.casefold() if folded else escaped).encode()
 
 
 def _fold(plain: bytes) -> bytes:
@@ -183,7 +218,7 @@ def _texts_of(
                     ),
                     version == newest,
                 )
-            elif version > last and not messages and not rewritten:
+            elif version >= last and not messages and not rewritten:
                 break
         else:
             return
@@ -192,7 +227,7 @@ def _texts_of(
 def _span(connection: sqlite3.Connection, search: CitationSearch) -> tuple[int, int] | None:
     """Return a search's first version, and the last before its end.
 
-    A version that does not cite ends the search after that one, unless an earlier withdrawal
+    A version from the last on that does not cite ends the search, unless an earlier withdrawal
     rewrote it: it may have lost a citation that later versions have.
 
     Returns:

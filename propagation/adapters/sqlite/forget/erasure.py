@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 import orjson
@@ -21,9 +21,8 @@ from propagation.adapters.sqlite.reason.reason import event_of, interactions_whe
 from propagation.adapters.sqlite.reason.texts import bodies_of
 from propagation.adapters.sqlite.record.record import forgotten_among
 from propagation.adapters.sqlite.rounds.messages import brief_versions
-from propagation.graph_rules.withdrawal_order import counted_attributes
+from propagation.graph_rules.withdrawal_order import affected_keys, counted_attributes
 from propagation.model import (
-    MERGED_OUTCOME,
     AffectedMessage,
     Citations,
     CitationSearch,
@@ -47,8 +46,7 @@ SEARCHES_A_READ = 500
 READERS = (
     "SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM json_each(?) e "
     "CROSS JOIN merged m"
-    " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1 "
-    "WHERE m.outcome = ?"
+    " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1"
 )
 OF_CLIENTS = (
     "interaction WHERE sequence IN (SELECT sequence FROM interaction WHERE user IN"
@@ -67,10 +65,11 @@ BROUGHT = (
 )
 # A part that rests on an interaction is of a profile version that was written after it.
 PARTS_OF = (
-    "SELECT i.router, i.version, i.attribute, i.ref, i.profile_version, i.sequence FROM"
+    "SELECT i.router, i.version, v.round, i.attribute, i.ref, i.profile_version, i.sequence FROM"
     " json_each(?1) e CROSS JOIN integrated i ON i.ref = e.value AND i.profile_version >="
     " iif(e.value IS ?2, 0, (SELECT min(version) FROM profile_version WHERE ref = e.value"
-    " AND sequence >= ?3))"
+    " AND sequence >= ?3)) CROSS JOIN router_version v ON v.router = i.router AND v.version ="
+    " i.version"
 )
 PARTS = (
     "SELECT attribute, ref, sequence FROM integrated WHERE router = ? AND version = ?"
@@ -150,25 +149,29 @@ class SqliteErasure(SqliteWiping):
         limit: int,
     ) -> Sequence[AffectedMessage]:
         gone: dict[tuple[int, int], list[IntegratedAttribute]] = defaultdict(list)
-        for router, version, attribute, ref, profile_version, sequence in connection.execute(
+        rounds: dict[tuple[int, int], int] = {}
+        for router, version, number, attribute, ref, text_version, sequence in connection.execute(
             PARTS_OF,
             (to_json(sorted(set(refs))), erased, min(sequences, default=0)),
         ):
             if ref == erased or sequence in sequences:
                 gone[router, version].append(
-                    IntegratedAttribute(attribute, ref, profile_version, sequence)
+                    IntegratedAttribute(attribute, ref, text_version, sequence)
                 )
-        keys = set(gone)
-        stood_for = names.union(part.attribute for parts in gone.values() for part in parts)
-        if words or titles or stood_for:
-            keys.update(_messages_naming(connection, words, titles, stood_for))
+                rounds[router, version] = number
+        lost = {part.attribute for parts in gone.values() for part in parts}
+        found = (
+            _messages_naming(connection, words, titles, names, lost)
+            if words or titles or names or lost
+            else ()
+        )
         return [
             AffectedMessage(
                 message,
                 gone.get(key, ()),
                 _find_holders(connection, message, gone.get(key, ()), names, limit),
             )
-            for key, message in sorted(brief_versions(connection, sorted(keys)).items())
+            for key, message in brief_versions(connection, affected_keys(rounds, found)).items()
         ]
 
     @reads
@@ -176,8 +179,7 @@ class SqliteErasure(SqliteWiping):
         self, connection: sqlite3.Connection, messages: Sequence[tuple[int, int]]
     ) -> Sequence[MessageMerge]:
         return [
-            MessageMerge(*row)
-            for row in connection.execute(READERS, (to_json(list(messages)), MERGED_OUTCOME))
+            MessageMerge(*row) for row in connection.execute(READERS, (to_json(list(messages)),))
         ]
 
     async def withdraw(
@@ -221,25 +223,32 @@ def _messages_naming(
     words: frozenset[str],
     titles: frozenset[str],
     names: frozenset[str],
-) -> Iterator[tuple[int, int]]:
-    """Yield messages that may name one of the words or titles in either case, in one pass.
+    lost: Collection[str],
+) -> Iterator[tuple[int, int, int, bool]]:
+    """Yield messages for `affected_keys`, in one pass.
 
     Args:
-        names: Also yield messages that bring one of these, or whose router stands for it.
+        words: Find messages that may hold one of these in either case.
+        titles: Find messages whose text may hold one of these in either case.
+        names: Find messages that bring one of these, or whose router stands for it.
+        lost: Find messages whose router stands for one of these.
     """
     words, titles = (frozenset(map(str.casefold, some)) for some in (words, titles))
-    for router, version, text, *rest in connection.execute(
-        "SELECT router, version, casefold(text), name, attributes, standing FROM router_version"
+    for router, version, number, text, *rest in connection.execute(
+        "SELECT router, version, round, casefold(text), name, attributes, standing"
+        " FROM router_version ORDER BY router, version"
     ):
         whole = "\n".join((text, *rest)).casefold()
-        if (
+        stands_for = dict(orjson.loads(rest[2])).keys()
+        names_it = (
             not text
             or any(title in text for title in titles)
             or any(word in whole for word in words)
             or not names.isdisjoint(orjson.loads(rest[1]))
-            or any(name in names for name, _ in orjson.loads(rest[2]))
-        ):
-            yield router, version
+            or not names.isdisjoint(stands_for)
+        )
+        if names_it or not stands_for.isdisjoint(lost):
+            yield router, version, number, names_it
 
 
 def _find_holders(

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from propagation.adapters.shared.erasure import contains_one
 from propagation.adapters.sqlite.connection import (
     LAST_WITHDRAWAL,
     Directory,
@@ -55,11 +56,10 @@ FIRST_SENDERS = (
 )
 
 GRADIENTS_OF_READERS = (
-    "DELETE FROM gradient WHERE rowid IN (SELECT g.rowid FROM json_each(?3) e CROSS JOIN merged m"
-    " INDEXED BY merged_message ON m.router = ?1 AND m.router_version = ?2 CROSS JOIN gradient g"
-    " INDEXED BY gradient_sequence ON g.sequence = m.sequence"
-    " WHERE instr(casefold(g.text), e.value) AND ((g.module = 'router' AND g.owner = m.router) OR"
-    " (g.module = 'filter_memory' AND g.owner = m.ref)))"
+    "SELECT g.rowid, g.text FROM merged m INDEXED BY merged_message CROSS JOIN gradient g"
+    " INDEXED BY gradient_sequence ON g.sequence = m.sequence WHERE m.router = ?"
+    " AND m.router_version = ? AND ((g.module = 'router' AND g.owner = m.router) OR"
+    " (g.module = 'filter_memory' AND g.owner = m.ref))"
 )
 
 MOVE_TEXTS = (
@@ -288,7 +288,10 @@ class WithdrawalCommit:
                 to_json(self.sequences),
                 to_json(sorted(names)),
             )
-            self._execute(GRADIENTS_OF_READERS, *key, to_json(sorted(names)))
+            if names:
+                gradients = self._execute(GRADIENTS_OF_READERS, *key).fetchall()
+                naming = [rowid for rowid, text in gradients if contains_one(text, names)]
+                self._execute(f"DELETE FROM gradient WHERE rowid {IN}", to_json(naming))
 
     def _change_messages(self) -> None:
         messages = self.withdrawal.messages

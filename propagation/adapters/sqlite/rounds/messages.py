@@ -16,9 +16,10 @@ MESSAGE_ROWS, WAITING_ROWS = 4, 32
 WAITING = Path(__file__).with_name("waiting_messages.sql").read_text()
 """Finds the messages that wait for clients; the file tells the rule."""
 
-VERSION = (
-    "json_array(v.router, v.version, v.round, v.epoch, v.name, v.text, json(v.attributes),"
-    " json(v.standing), r.sequence, json(v.senders), v.written_by)"
+VERSIONS = (
+    "SELECT v.router, v.version, v.round, v.epoch, v.name, v.text, v.attributes, v.standing,"
+    " r.sequence, v.senders, v.written_by FROM json_each(?) e CROSS JOIN router_version v"
+    " ON v.router = e.value->>0 AND v.version = e.value->>1 JOIN round r ON r.number = v.round"
 )
 # Of each message the first part of each of its lowest refs, which the index alone finds.
 PARTS = (
@@ -162,13 +163,11 @@ def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
 def brief_versions(
     connection: sqlite3.Connection, keys: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], RouterVersion]:
-    """Return published versions by (router, version), with `integrated` shortened."""
-    rows = many(
-        connection,
-        f"SELECT json_group_array({VERSION}) FROM json_each(?) e CROSS JOIN router_version v"
-        " ON v.router = e.value->>0 AND v.version = e.value->>1 JOIN round r ON r.number = v.round",
-        to_json(keys),
-    )
+    """Return published versions by (router, version), with `integrated` shortened.
+
+    They come in the order of the keys.
+    """
+    rows = connection.execute(VERSIONS, (to_json(keys),)).fetchall()
     return {(row[0], row[1]): _version(row) for row in rows}
 
 
@@ -212,9 +211,9 @@ def _version(row: Sequence[Any]) -> RouterVersion:
         epoch=row[3],
         name=row[4],
         text=row[5],
-        attributes=tuple(row[6]),
-        standing=tuple(map(tuple, row[7])),
-        integrated=tuple(starmap(IntegratedAttribute, row[9])),
+        attributes=tuple(orjson.loads(row[6])),
+        standing=tuple(map(tuple, orjson.loads(row[7]))),
+        integrated=tuple(starmap(IntegratedAttribute, orjson.loads(row[9]))),
         sequence=row[8],
         written_by=row[10] or "",
     )

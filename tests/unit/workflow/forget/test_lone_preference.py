@@ -15,6 +15,7 @@ from propagation.model import (
     EvolutionRun,
     FilterMemory,
     FilterRule,
+    MessageMerge,
     Module,
     kind_of,
 )
@@ -336,27 +337,33 @@ async def test_others_gradients_and_traces_lose_what_messages_lose(engine):
 
 
 async def test_a_past_rule_does_not_call_a_router_by_what_left(engine):
-    """A later rule on the router calls it by another name, as routers are renamed."""
+    """The client read the router's message and dropped it; its rule moved to another router."""
     await live(engine, 1, 60)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
-    router = next(one.router for one in await all_messages(engine) if SECRET in one.name)
+    message = next(one for one in await all_messages(engine) if SECRET in one.name)
     ref = await find(engine, user_key(5))
-    for name in (SECRET, "jazz"):
+    first = (await engine.store.load_texts([ref]))[ref].profile.version + 1
+    for step, (router, name) in enumerate(
+        [(message.router, SECRET), (message.router + 1, SECRET), (message.router + 1, "jazz")]
+    ):
         text = (await engine.store.load_texts([ref]))[ref]
         rule = FilterRule(router=router, factor=1.5, text=f"Trusts what {name} fans pass on.")
-        version = text.profile.version + 1
         text = replace(
             text,
-            profile=replace(text.profile, version=version),
+            profile=replace(text.profile, version=first + step),
             filter_memory=FilterMemory((rule,)),
         )
-        await engine.store.commit_texts([text], [], await engine.store.recorded_through())
+        heard = MessageMerge(ref, first, message.router, message.version, "fell out")
+        await engine.store.commit_texts(
+            [text], [] if step else [heard], await engine.store.recorded_through()
+        )
     mine = await engine.store.interactions_of_clients([await find(engine, user_key(FRIEND))])
     await engine.retract([row.event_id for row in mine])
     await engine.forget(user_key(LONER))
-    past = await engine.store.texts_of_versions([(ref, version - 1), (ref, version)])
-    assert len(past) == 2
+    past = await engine.store.texts_of_versions([(ref, first + step) for step in range(3)])
+    assert len(past) == 3
     assert SECRET not in str(past)
+    assert "jazz fans" in str(past)
 
 
 async def test_a_rule_on_news_goes_with_the_news(engine):
