@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
 
-from propagation.model import LeaseHeld, LeaseLost, PropagationError
+from propagation.model import LeaseHeld, LeaseLost, PropagationError, StoreUnreachable
 from propagation.ports import Lease, LeaseStore
 
 RETRY_SECONDS = 0.1
@@ -100,7 +100,8 @@ class Leases:
         """Hold a lease until the body ends, then give it back.
 
         A lease is lost all the same if this process stalls for longer than it stands; the next
-        fenced commit then raises LeaseLost.
+        fenced commit then raises LeaseLost. If the body ends because the store cannot be reached,
+        the lease is left to expire: giving it back would wait for the store once more.
 
         Args:
             name: The lease.
@@ -113,12 +114,17 @@ class Leases:
         if lease is None:
             yield None
             return
+        reachable = True
         try:
             async with self.keep_alive(lease, shared=False):
                 yield lease
+        except StoreUnreachable:
+            reachable = False
+            raise
         finally:
-            with suppress(PropagationError):  # a lease that is not given back expires
-                await self._store.release_lease(lease)
+            if reachable:
+                with suppress(PropagationError):  # a lease that is not given back expires
+                    await self._store.release_lease(lease)
 
     @asynccontextmanager
     async def require(self, name: str, wait_seconds: float = 0.0) -> AsyncIterator[Lease]:

@@ -8,7 +8,14 @@ import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction, ReasonClaim
+from propagation.model import (
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    NewInteraction,
+    ReasonClaim,
+    StoreUnreachable,
+)
 from propagation.workflow.concurrency import LEARN_LEASE, Leases
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.reason.pipeline import ClaimRenewal
@@ -155,3 +162,12 @@ async def test_nobody_waits_for_claims_of_others():
     for one in late:
         await one.__aexit__(None, None, None)
     assert claims._renewal is None
+
+
+async def test_a_lease_of_an_unreachable_store_is_left_to_expire(store):
+    leases = Leases(store, "here", SECONDS)
+    for error, holder in ((ValueError(), None), (StoreUnreachable("gone"), "here")):
+        with pytest.raises(type(error)):
+            async with leases.hold("learn"):
+                raise error
+        assert await store.lease_holder("learn") == holder
