@@ -46,8 +46,21 @@ def parse_as_of(text: str) -> pb.AsOf:
     return moment
 
 
+def check_folder(path: Path | None) -> Path | None:
+    """Check the folder of an output file before minutes of work, not after.
+
+    Raises:
+        BadParameter: It does not exist.
+    """
+    if path is not None and not path.absolute().parent.is_dir():
+        raise typer.BadParameter(
+            f"{path.absolute().parent} is not a folder; create it, or name another file"
+        )
+    return path
+
+
 def check_output_file(path: Path | None) -> Path | None:
-    """Check the name of a file before minutes of work, not after.
+    """Check the name and the folder of an output file.
 
     Raises:
         BadParameter: It is `-`, which would become its name, or its folder does not exist.
@@ -56,11 +69,7 @@ def check_output_file(path: Path | None) -> Path | None:
         raise typer.BadParameter(
             "- would be stdout, where this command does not write; name a file"
         )
-    if path is not None and not path.absolute().parent.is_dir():
-        raise typer.BadParameter(
-            f"{path.absolute().parent} is not a folder; create it, or name another file"
-        )
-    return path
+    return check_folder(path)
 
 
 Address = Annotated[

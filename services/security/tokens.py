@@ -5,7 +5,6 @@ A secret is shown once; the file keeps its name, roles, hash and end.
 
 import hashlib
 import hmac
-import os
 import re
 import secrets
 from collections.abc import Iterable, Mapping
@@ -13,8 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from propagation.atomic_file import write_atomically
 from propagation.errors import PropagationError
-from services.runtime.atomic_file import write_atomically
 from services.security.roles import Role
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -107,9 +106,9 @@ def write_tokens(path: Path, tokens: Iterable[Token]) -> None:
     container's, stays so.
     """
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-    with write_atomically(path) as file:
-        os.fchmod(file.fileno(), mode)
-        file.write(HEADER + "".join(token.line for token in tokens))
+    with write_atomically(path, replace=True) as partial:
+        partial.chmod(mode)
+        partial.write_text(HEADER + "".join(token.line for token in tokens), encoding="utf-8")
 
 
 def _parse_line(line: str, place: str) -> Token:

@@ -1,20 +1,19 @@
 """`propagation retract`, `forget` and `export-client`: take back, erase and give out."""
 
 import sys
-from collections.abc import AsyncIterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncIterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, TextIO
 
 import typer
 
-from propagation.errors import PropagationError
+from propagation.atomic_file import write_atomically
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.access import LOOPBACK, Address, AsJson, Force, ask, client_key, kind_name
 from services.cli.exits import ExitCode
 from services.client.errors import UsageProblem
-from services.runtime.atomic_file import write_atomically
 from services.runtime.console import print_answer, print_result, print_text, printable_json
 
 User = Annotated[str | None, typer.Option("--user", metavar="ID", help="A user.")]
@@ -131,26 +130,26 @@ def export_client(
         ask(address, lambda stub: _write(stub.ExportClient(request), file))
 
 
-def _open_output(output: Path, force: bool) -> AbstractContextManager[TextIO]:
+@contextmanager
+def _open_output(output: Path, force: bool) -> Iterator[TextIO]:
     """Open stdout, a file, or a pipe or link.
 
     A file gets its name when it is complete.
 
     Raises:
-        UsageProblem: The folder does not exist.
         PropagationError: The file exists, and --force was not given.
     """
     if str(output) == "-":
-        return nullcontext(sys.stdout)
-    if output.is_symlink() or (output.exists() and not output.is_file()):
-        return output.open("w", encoding="utf-8")
-    if output.exists() and not force:
-        raise PropagationError(
-            f"{output} already exists; name another file, or use --force to replace it"
-        )
-    if not output.parent.is_dir():
-        raise UsageProblem(f"{output.parent} is not a folder; create it, or name another file")
-    return write_atomically(output)
+        yield sys.stdout
+    elif output.is_symlink() or (output.exists() and not output.is_file()):
+        with output.open("w", encoding="utf-8") as file:
+            yield file
+    else:
+        with (
+            write_atomically(output, replace=force) as partial,
+            partial.open("w", encoding="utf-8") as file,
+        ):
+            yield file
 
 
 async def _write(answers: AsyncIterable[pb.ExportClientResponse], file: TextIO) -> None:

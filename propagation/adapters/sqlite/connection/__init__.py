@@ -1,11 +1,5 @@
 """The file: connections, threads, schema, lock, leases, ids in memory."""
 
-from propagation.adapters.sqlite.connection.atomic_file import (
-    SIDE_FILES,
-    drop_partial_files,
-    partial_files_of,
-    write_atomically,
-)
 from propagation.adapters.sqlite.connection.backup_digest import (
     append_digest,
     copy_checked,
@@ -53,7 +47,6 @@ from propagation.adapters.sqlite.connection.transactions import (
 
 __all__ = [
     "LAST_WITHDRAWAL",
-    "SIDE_FILES",
     "Database",
     "Directory",
     "Reader",
@@ -65,7 +58,6 @@ __all__ = [
     "connect",
     "copy_checked",
     "create_tables",
-    "drop_partial_files",
     "fact_of",
     "fields",
     "free_all",
@@ -77,7 +69,6 @@ __all__ = [
     "one",
     "open_file",
     "open_reader",
-    "partial_files_of",
     "progress_of",
     "put",
     "put_json",
@@ -88,7 +79,6 @@ __all__ = [
     "set_progress",
     "to_json",
     "translate_errors",
-    "write_atomically",
     "writes",
     "writes_under_lease",
 ]

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from propagation.adapters.shared.background import BackgroundWork
-from propagation.adapters.sqlite.connection.atomic_file import drop_partial_files
 from propagation.adapters.sqlite.connection.client_ids import Directory
 from propagation.adapters.sqlite.connection.json_rows import one
 from propagation.adapters.sqlite.connection.lock import hold_database
@@ -32,6 +31,7 @@ from propagation.adapters.sqlite.connection.schema import (
     translate_error,
     translate_errors,
 )
+from propagation.atomic_file import drop_partial_files
 from propagation.model import LeaseLost, StoreBusy, StoreCorrupt
 from propagation.ports import Lease
 

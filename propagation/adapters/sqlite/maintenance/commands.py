@@ -15,21 +15,17 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from propagation.adapters.sqlite.connection import (
-    SIDE_FILES,
     append_digest,
     check_ours,
     check_schema,
     connect,
     copy_checked,
-    drop_partial_files,
     hold_database,
     is_backup,
     newest_version,
     open_file,
     open_reader,
-    partial_files_of,
     translate_errors,
-    write_atomically,
 )
 from propagation.adapters.sqlite.maintenance.consistency_check import (
     drop_leftovers,
@@ -40,6 +36,12 @@ from propagation.adapters.sqlite.maintenance.json_export import (
     OnProgress,
     read_export,
     write_export,
+)
+from propagation.atomic_file import (
+    SIDE_FILES,
+    drop_partial_files,
+    partial_files_of,
+    write_atomically,
 )
 from propagation.model import PropagationError, StoreBusy, StoreCorrupt
 
@@ -224,7 +226,6 @@ def _copy_beside_service(reader: sqlite3.Connection, partial: Path, progress: On
 
     A service may use the disk meanwhile.
     """
-    written = os.open(partial, os.O_RDWR)
     began = time.monotonic()
 
     def stepped(_: int, remaining: int, total: int) -> None:
@@ -234,13 +235,10 @@ def _copy_beside_service(reader: sqlite3.Connection, partial: Path, progress: On
         time.sleep(REST * (time.monotonic() - began))
         began = time.monotonic()
 
-    try:
-        with closing(connect(partial)) as copy:
-            copy.execute("PRAGMA journal_mode=OFF")
-            copy.execute("PRAGMA synchronous=OFF")
-            reader.backup(copy, pages=PAGES_A_STEP, progress=stepped)
-    finally:
-        os.close(written)
+    with partial.open("rb+") as written, closing(connect(partial)) as copy:
+        copy.execute("PRAGMA journal_mode=OFF")
+        copy.execute("PRAGMA synchronous=OFF")
+        reader.backup(copy, pages=PAGES_A_STEP, progress=stepped)
 
 
 @contextmanager

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from propagation.errors import PropagationError
 from propagation.forced_exit import clean_up_by
-from propagation.model import PropagationError
 
 PARTIAL = ".partial"
 SIDE_FILES = ("-wal", "-shm", "-journal")
@@ -16,8 +16,8 @@ SIDE_FILES = ("-wal", "-shm", "-journal")
 def write_atomically(final: Path, *, replace: bool) -> Iterator[Path]:
     """Yield a path to write to, which becomes `final` on success.
 
-    It is removed when the body fails. What a killed process left there is removed first. If `final`
-    is a link, its target is replaced.
+    Only this user can read it. It is removed when the body fails. What a killed process left there
+    is removed first. If `final` is a link, its target is replaced.
 
     Raises:
         PropagationError: `final` exists and may not be replaced, is no file, or is in no folder.
