@@ -10,9 +10,8 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from propagation.model import ID_MAX_BYTES, ClientChange, ClientKey, ClientKind, pluralize
+from propagation.model import I64, ID_MAX_BYTES, ClientChange, ClientKey, ClientKind, pluralize
 
 ABSENT = -1
 NO_METADATA: Mapping[str, str] = {}
@@ -113,13 +112,13 @@ class Events:
         if weight != 1.0:
             self.weights[place] = weight
 
-    def order(self, seed: int) -> NDArray[np.int64]:
+    def order(self, seed: int) -> I64:
         """Return the places of the events [events], sorted by time."""
         shuffled = np.random.default_rng(seed).permutation(len(self))
         times = np.asarray(self.times, np.int64)
         return shuffled[np.argsort(times[shuffled], kind="stable")]
 
-    def read(self, places: NDArray[np.int64]) -> Iterator[Event]:
+    def read(self, places: I64) -> Iterator[Event]:
         """Read the events at these places, in this order."""
         users, items, negatives = self.users.values, self.items.values, self.negatives.values
         repeats = self._count_repeats()
@@ -155,7 +154,7 @@ class Events:
             content = blake2b(content.encode(), digest_size=16).hexdigest()
         return f"{self.kind}:{content}{end}"
 
-    def _count_repeats(self) -> NDArray[np.int64]:
+    def _count_repeats(self) -> I64:
         """Count the earlier repeats of each event.
 
         A repeat has the same user and item and, if the times are the data's own, the same time.
@@ -191,7 +190,7 @@ class Dataset:
     items: Sequence[ClientChange]
     users: Sequence[ClientChange]
     log: Events
-    order: NDArray[np.int64]
+    order: I64
     notes: tuple[str, ...] = ()
     generated: bool = False
 
@@ -212,7 +211,7 @@ class Dataset:
         """All events in the order of time."""
         return self.log.read(self.order)
 
-    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def rows(self) -> tuple[I64, I64, I64]:
         """Return the events as arrays, in the order of time.
 
         They are (user, item, time), each [events]. Users and items are rows of `users` and `items`;
@@ -292,7 +291,7 @@ def without_text(kind: ClientKind, name: str) -> ClientChange:
     return ClientChange(key=ClientKey(kind=kind, id=name))
 
 
-def _rows(column: CodedColumn, clients: Sequence[ClientChange]) -> NDArray[np.int64]:
+def _rows(column: CodedColumn, clients: Sequence[ClientChange]) -> I64:
     places = {client.key.id: place for place, client in enumerate(clients)}
     by_code = np.array([places.get(name, ABSENT) for name in column.numbers] or [ABSENT], np.int64)
     return by_code[np.asarray(column.codes, np.int64)]

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from propagation.datasets.dataset import Dataset, Events, assemble, without_text
 from propagation.datasets.town_words import ADJECTIVES, FASHIONS, KINDS, NAMES, QUARTERS
-from propagation.model import ClientChange, ClientKey, ClientKind
+from propagation.model import F64, I64, ClientChange, ClientKey, ClientKind
 
 USERS, EVENTS = 320, 12_000
 ITEMS_A_STYLE, ITEMS_A_WAVE = 14, 10
@@ -66,9 +65,9 @@ class _Plan:
     """
 
     items: list[ClientChange] = field(default_factory=list)
-    own: list[NDArray[np.int64]] = field(default_factory=list)
-    wave_items: list[NDArray[np.int64]] = field(default_factory=list)
-    homes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(USERS, np.int64))
+    own: list[I64] = field(default_factory=list)
+    wave_items: list[I64] = field(default_factory=list)
+    homes: I64 = field(default_factory=lambda: np.zeros(USERS, np.int64))
 
 
 def generate_town(seed: int) -> Town:
@@ -144,7 +143,7 @@ def _add_item(rng: Generator, plan: _Plan, kind: int, nouns: Sequence[str], styl
     )
 
 
-def _own_items(rng: Generator, plan: _Plan) -> NDArray[np.int64]:
+def _own_items(rng: Generator, plan: _Plan) -> I64:
     """Draw a few places in each style of a community.
 
     Items of waves come later.
@@ -206,7 +205,7 @@ def _choice(
     plan: _Plan,
     community: int,
     in_wave: bool,
-    pull: NDArray[np.float64],
+    pull: F64,
     had: set[int],
 ) -> int:
     """Choose the next item of a user.

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import Field
 
-from propagation.arrays import I64
 from propagation.datasets.dataset import Dataset
-from propagation.model import Client, InvalidInput, Term, pluralize, ref_of
+from propagation.model import I64, Client, InvalidInput, Term, pluralize, ref_of
 from propagation.workflow.index.embedding import attribute_text, content_text
 
 LEAST_EVENTS = 50

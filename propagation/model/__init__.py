@@ -1,5 +1,6 @@
 """The vocabulary: immutable types of clients, routers, interactions and errors."""
 
+from propagation.arrays import F32, F64, I64, Array, Bools
 from propagation.errors import (
     BrokenData,
     DamagedNumbers,
@@ -27,6 +28,7 @@ from propagation.errors import (
     TooNew,
     TooOld,
 )
+from propagation.grouping import group_pairs
 from propagation.model.base import Term, value
 from propagation.model.clients.attribute import (
     TITLE,
@@ -151,6 +153,9 @@ from propagation.usage import NO_EXPENSES, NO_USAGE, BudgetState, Expenses, Prom
 
 __all__ = [
     "DROP_BELOW",
+    "F32",
+    "F64",
+    "I64",
     "ID_MAX_BYTES",
     "LAST_SECOND",
     "LINE_MAX_WORDS",
@@ -167,9 +172,11 @@ __all__ = [
     "WRITTEN",
     "AddLine",
     "AffectedMessage",
+    "Array",
     "Attribute",
     "Author",
     "BankName",
+    "Bools",
     "BrokenData",
     "BudgetState",
     "Checkpoint",
@@ -276,6 +283,7 @@ __all__ = [
     "check_weight",
     "count_outcomes",
     "drop_undone_runs",
+    "group_pairs",
     "index_of",
     "join_names",
     "kind_of",

@@ -14,8 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.arrays import F32, F64, I64, Array, Bools
-from propagation.model import RouterMap
+from propagation.model import F32, F64, I64, Array, Bools, RouterMap
 from propagation.numbers.state import Bank
 
 

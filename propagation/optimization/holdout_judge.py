@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propagation.arrays import F32, F64, I64
-from propagation.model import pluralize
+from propagation.model import F32, F64, I64, pluralize
 from propagation.numbers.rules import LEAST_DEVIATION, Combiner, Feature
 
 LEAST_USERS = 2

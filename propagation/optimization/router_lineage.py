@@ -11,8 +11,9 @@ from math import log
 
 import numpy as np
 
-from propagation.arrays import F32, I64
 from propagation.model import (
+    F32,
+    I64,
     MAX_RULES,
     ClientKind,
     EvolutionChange,

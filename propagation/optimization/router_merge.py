@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from propagation.arrays import F32, F64
-from propagation.model import RouterVersion
+from propagation.model import F32, F64, RouterVersion
 from propagation.routing import largest_weights
 
 ITEMS_A_PART = 8_192

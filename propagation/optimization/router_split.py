@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propagation.arrays import F32, F64, Bools
-from propagation.model import RouterHalf, RouterVersion, index_of
+from propagation.model import F32, F64, Bools, RouterHalf, RouterVersion, index_of
 from propagation.routing import largest_weights
 
 STARTS, MAX_ITERATIONS = 3, 25

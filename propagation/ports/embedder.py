@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol, Self, runtime_checkable
 
-from propagation.arrays import F32
-from propagation.model import Expenses
+from propagation.model import F32, Expenses
 
 
 class Embedder(Protocol):

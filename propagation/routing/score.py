@@ -7,8 +7,7 @@ Source: RecNet 2.2.3, eq. 4.
 
 import asyncio
 
-from propagation.arrays import F32
-from propagation.model import RouterVersion
+from propagation.model import F32, RouterVersion
 from propagation.ports import Collection, VectorIndex
 
 

@@ -14,10 +14,9 @@ from functools import lru_cache
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from propagation.model import NO_EXPENSES, IncompatibleSettings
+from propagation.model import F32, F64, I64, NO_EXPENSES, IncompatibleSettings
 from propagation.ports import unit_rows
 
 DIMENSION = 48
@@ -62,7 +61,7 @@ STOP = frozenset(
 
 
 @lru_cache(maxsize=1)
-def _projection(seed: int, dimension: int) -> NDArray[np.float32]:
+def _projection(seed: int, dimension: int) -> F32:
     """Draw the table of an unfitted embedder at its first use."""
     return np.random.default_rng(seed).standard_normal((BUCKETS, dimension), np.float32)
 
@@ -74,7 +73,7 @@ def _bucket(token: str) -> int:
 
 def _frequencies(
     texts: Sequence[str],
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[F64, I64, I64]:
     """Count the tokens of each text.
 
     Returns:
@@ -110,12 +109,12 @@ class HashedEmbedder:
     async def close(self) -> None:
         """Do nothing: nothing is open."""
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str]) -> F32:
         if len(texts) <= AT_ONCE:
             return self.vectors(texts)
         return await asyncio.to_thread(self.vectors, texts)
 
-    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def vectors(self, texts: Sequence[str]) -> F32:
         out = np.zeros((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), TEXTS_A_PART):
             values, places, starts = _frequencies(texts[start : start + TEXTS_A_PART])
@@ -149,7 +148,7 @@ class HashedEmbedder:
 
     def restore(self, state: bytes | None) -> None:
         if state is None:
-            self._table: NDArray[np.float32] | None = None
+            self._table: F32 | None = None
             self.name = f"hashed-projection-{self.dimension}-{self._seed}"
             return
         if len(state) != BUCKETS * self.dimension * 4:
@@ -164,7 +163,7 @@ class HashedEmbedder:
         )
 
 
-def _right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> NDArray[np.float64]:
+def _right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> F64:
     """Compute the leading right singular vectors but the first, by randomised SVD.
 
     The first is what all texts share; without it, texts and users differ more (N@10 with
@@ -185,7 +184,7 @@ def _right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> NDArray[n
     return out
 
 
-def _orthonormal(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+def _orthonormal(columns: F64) -> F64:
     """Compute the left singular vectors of a tall matrix, largest first.
 
     It goes through the small Gram matrix: a QR of 64,000 rows takes half a second, and there are
@@ -193,5 +192,5 @@ def _orthonormal(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     squares, turn = np.linalg.eigh(columns.T @ columns)
     kept = np.flatnonzero(squares > squares[-1] * ROUNDING)[::-1]
-    scaled: NDArray[np.float64] = columns @ (turn[:, kept] / np.sqrt(squares[kept]))
+    scaled: F64 = columns @ (turn[:, kept] / np.sqrt(squares[kept]))
     return scaled

@@ -20,6 +20,7 @@ from propagation.model import (
     ReplaceLine,
     RouterVersion,
     Source,
+    group_pairs,
     join_names,
     names_in_text,
     value,
@@ -163,10 +164,7 @@ def _group(found: Sequence[Heard]) -> list[list[Heard]]:
 
     The groups are in the order of the first message of each.
     """
-    groups: dict[frozenset[str], list[Heard]] = {}
-    for heard in found:
-        groups.setdefault(frozenset(heard.names), []).append(heard)
-    return list(groups.values())
+    return list(group_pairs((frozenset(heard.names), heard) for heard in found).values())
 
 
 def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[Edit]:

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from cachetools import TTLCache
-from numpy.typing import NDArray
 
 from propagation.adapters.openai.blob_cache import BlobCache
 from propagation.adapters.openai.endpoint.endpoint import PLAIN_TEXT, Endpoint, EndpointAdapter
 from propagation.adapters.openai.options import TEXTS_PER_CALL, EmbeddingOptions
-from propagation.model import IncompatibleSettings, ReasonerGaveUp
+from propagation.model import F32, IncompatibleSettings, ReasonerGaveUp
 from propagation.ports import GraphStore, unit_rows
 
 REFUSED_SECONDS = 900.0
@@ -42,7 +41,7 @@ class OpenAIEmbedder(EndpointAdapter):
         # Hashes, so that the text of a client that is forgotten does not stay in memory.
         self._refused: TTLCache[int, bool] = TTLCache(MOST_REFUSED, REFUSED_SECONDS, clock)
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str]) -> F32:
         """Embed texts.
 
         Raises:
@@ -62,7 +61,7 @@ class OpenAIEmbedder(EndpointAdapter):
             vectors.update(zip(part, await self._embed_call(part, after_withdrawal), strict=True))
         return np.array([vectors[text] for text in plain], np.float32).reshape(-1, self.dimension)
 
-    async def _embed_call(self, part: Sequence[str], after_withdrawal: int) -> NDArray[np.float32]:
+    async def _embed_call(self, part: Sequence[str], after_withdrawal: int) -> F32:
         """Embed and keep one call's texts.
 
         Texts that the server refuses are halved down to the one that it refuses, which gets zeros.
@@ -100,7 +99,7 @@ class OpenAIEmbedder(EndpointAdapter):
         )
         return found
 
-    async def _ask(self, part: Sequence[str]) -> NDArray[np.float32]:
+    async def _ask(self, part: Sequence[str]) -> F32:
         """Ask for the vectors of some texts and check them.
 
         Servers send vectors of single tokens, other lengths, other orders, and NaN.
@@ -132,7 +131,7 @@ class OpenAIEmbedder(EndpointAdapter):
             )
         return unit_rows(vectors)
 
-    async def _look_up(self, text: str) -> NDArray[np.float32] | None:
+    async def _look_up(self, text: str) -> F32 | None:
         if not text.strip() or hash(text) in self._refused:
             return np.zeros(self.dimension, np.float32)
         blob = await self._cache.get(self._key(text))

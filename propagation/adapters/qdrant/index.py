@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import numpy as np
-from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient, models
 
 from propagation.adapters.qdrant.server import (
@@ -24,7 +23,7 @@ from propagation.adapters.qdrant.server import (
     translate_errors,
     upsert_operations,
 )
-from propagation.model import IndexUnavailable
+from propagation.model import F32, IndexUnavailable
 from propagation.ports import Collection, Hit, Point, check_embedder, check_vector
 
 POINTS_PER_CALL = 1_000
@@ -106,9 +105,7 @@ class QdrantIndex(QdrantWriter):
         self._names, self._dimension = aliases_of(self._prefix, embedder, dimension), dimension
         return True
 
-    async def nearest(
-        self, collection: Collection, vector: NDArray[np.float32], limit: int
-    ) -> Sequence[Hit]:
+    async def nearest(self, collection: Collection, vector: F32, limit: int) -> Sequence[Hit]:
         """Find the nearest points.
 
         Of points with equal scores at the last place the server returns any. Then all points with
@@ -125,7 +122,7 @@ class QdrantIndex(QdrantWriter):
     async def search_above(
         self,
         collection: Collection,
-        vector: NDArray[np.float32],
+        vector: F32,
         tau: float,
         sharing: frozenset[str],
     ) -> Sequence[Hit]:
@@ -136,7 +133,7 @@ class QdrantIndex(QdrantWriter):
     async def _all_above(
         self,
         collection: Collection,
-        vector: NDArray[np.float32],
+        vector: F32,
         tau: float,
         matching: models.Filter | None = None,
     ) -> list[Hit]:
@@ -158,7 +155,7 @@ class QdrantIndex(QdrantWriter):
     async def _search(
         self,
         collection: Collection,
-        vector: NDArray[np.float32],
+        vector: F32,
         limit: int,
         threshold: float | None = None,
         matching: models.Filter | None = None,
@@ -187,8 +184,8 @@ class QdrantIndex(QdrantWriter):
 
     async def vectors(
         self, collection: Collection, keys: Sequence[int | str]
-    ) -> dict[int | str, NDArray[np.float32]]:
-        found: dict[int | str, NDArray[np.float32]] = {}
+    ) -> dict[int | str, F32]:
+        found: dict[int | str, F32] = {}
         by_id = {str(id_of(key)): key for key in keys}
         with translate_errors():
             for start in range(0, len(keys), POINTS_PER_CALL):

@@ -8,7 +8,6 @@ still has the previous model finds no collection, instead of vectors that mean s
 import re
 import uuid
 import warnings
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -19,7 +18,7 @@ from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 
 from propagation.adapters.shared.plain_secrets import is_plain_loopback, refuse_plain_secret
-from propagation.model import IncompatibleSettings, IndexUnavailable
+from propagation.model import IncompatibleSettings, IndexUnavailable, group_pairs
 from propagation.ports import COLLECTIONS, Collection, Point, unit_rows
 
 OLDEST = (1, 16)
@@ -126,9 +125,7 @@ def upsert_operations(points: Sequence[Point]) -> list[models.UpdateOperation]:
 
     Of points with equal keys and versions the last one stays.
     """
-    by_version: dict[int, list[models.PointStruct]] = defaultdict(list)
-    for point in points:
-        by_version[point.version].append(_struct(point))
+    by_version = group_pairs((point.version, _struct(point)) for point in points)
     return [
         models.UpsertOperation(
             upsert=models.PointsList(

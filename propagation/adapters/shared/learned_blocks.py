@@ -4,14 +4,14 @@ The permanent columns of a block are one blob.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propagation.model import (
+    I64,
     NEGATIVES,
     WRITTEN,
+    Array,
     LearnedBlock,
     LearnedWeights,
     naming_damage,
@@ -38,7 +38,7 @@ def pack_columns(block: LearnedBlock) -> bytes:
     )
 
 
-def ascends(sequence: NDArray[np.int64], after: int, through: int) -> bool:
+def ascends(sequence: I64, after: int, through: int) -> bool:
     """Return whether a block's sequences ascend between its ends."""
     ends = np.concatenate(([after], sequence, [through + 1]))
     return bool((ends[1:] > ends[:-1]).all())
@@ -60,7 +60,7 @@ def unpack_block(
     Raises:
         DamagedNumbers: The size is wrong, the sequences do not ascend, or a number cannot be one.
     """
-    parts: dict[str, NDArray[Any]] = {}
+    parts: dict[str, Array] = {}
     start = 0
     with naming_damage(f"learned block {through}", after, through):
         own = bytearray(columns)
@@ -90,9 +90,7 @@ def unpack_block(
     return block
 
 
-def row_parts(
-    size: int, place: int, values: Mapping[str, NDArray[Any]]
-) -> Iterator[tuple[int, bytes]]:
+def row_parts(size: int, place: int, values: Mapping[str, Array]) -> Iterator[tuple[int, bytes]]:
     """Yield one row's values as bytes, with their offsets in packed columns."""
     start = 0
     for name, dtype in FORM.items():
@@ -102,9 +100,7 @@ def row_parts(
         start += size * dtype.itemsize
 
 
-def taste_written_by(
-    block: LearnedBlock, places: NDArray[np.int64]
-) -> dict[int, list[tuple[int, float]]]:
+def taste_written_by(block: LearnedBlock, places: I64) -> dict[int, list[tuple[int, float]]]:
     """Return what rows of a block wrote to taste, by sequence.
 
     Returns:
@@ -142,7 +138,7 @@ NO_WEIGHTS = LearnedWeights(
     np.empty((0, BANKS, WRITTEN), np.uint16),
     np.empty((0, BANKS, WRITTEN), np.float32),
 )
-Row = dict[str, NDArray[Any]]
+Row = dict[str, Array]
 NOTHING: Row = {
     "negatives": np.full(NEGATIVES, -1, np.int32),
     "scores": np.full(2, np.nan, np.float32),
@@ -152,7 +148,7 @@ NOTHING: Row = {
 }
 
 
-def places_of(sequence: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+def places_of(sequence: I64, wanted: I64) -> I64:
     """Return the places of wanted sequences in a block's ascending sequences."""
     places = np.searchsorted(sequence, wanted)
     known = places < len(sequence)
@@ -160,7 +156,7 @@ def places_of(sequence: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray
     return places[known]
 
 
-def weights_of_rows(block: LearnedBlock, places: NDArray[np.int64], learned: int) -> LearnedWeights:
+def weights_of_rows(block: LearnedBlock, places: I64, learned: int) -> LearnedWeights:
     """Return what the rows at these places of a block wrote.
 
     Args:

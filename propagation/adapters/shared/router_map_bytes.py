@@ -5,9 +5,8 @@ A JSON header, then the centres, then one bit for each user of a half.
 
 import numpy as np
 import orjson
-from numpy.typing import NDArray
 
-from propagation.model import Halves, RouterMap
+from propagation.model import Bools, Halves, RouterMap
 
 LENGTH_BYTES = 4
 
@@ -74,7 +73,7 @@ def map_of(run: int, from_epoch: int, to_epoch: int, body: bytes) -> RouterMap:
     )
 
 
-def _bits(body: bytes, start: int, users: int) -> NDArray[np.bool_]:
+def _bits(body: bytes, start: int, users: int) -> Bools:
     return np.unpackbits(
         np.frombuffer(body, np.uint8, _bytes_for(users), start), count=users
     ).astype(np.bool_)

@@ -12,7 +12,6 @@ from statistics import median_low
 import numpy as np
 from pydantic import Field
 
-from propagation.arrays import F64, I64
 from propagation.evaluation.kernels.arms import LIVE, RANKINGS
 from propagation.evaluation.protocols.passes import (
     ALL_FIXED_N10,
@@ -24,7 +23,7 @@ from propagation.evaluation.protocols.passes import (
     Ranked,
 )
 from propagation.evaluation.stream import EvaluationSettings
-from propagation.model import Term
+from propagation.model import F64, I64, Term
 
 
 class Paired(Term):

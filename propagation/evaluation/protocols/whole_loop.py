@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propagation.evaluation.kernels.arms import DRAWN, expected, log_factorials
 from propagation.model import (
+    F64,
+    I64,
     ClientChange,
     ClientKey,
     ClientKind,
@@ -52,8 +53,8 @@ class LoopRanking:
         ruled: Share of reads under a rule.
     """
 
-    user: NDArray[np.int64]
-    values: NDArray[np.float64]
+    user: I64
+    values: F64
     ruled: float
 
 

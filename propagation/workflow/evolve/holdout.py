@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propagation.arrays import F32, F64, I64, Array, Bools
-from propagation.model import WRITTEN, RouterMap
+from propagation.model import F32, F64, I64, WRITTEN, Array, Bools, RouterMap
 from propagation.numbers import (
     CONTENT_DECAY,
     MOST_BACK,

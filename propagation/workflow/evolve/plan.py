@@ -8,8 +8,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from propagation.arrays import F32, F64, I64, Bools
-from propagation.model import EvolutionKind, EvolutionRun, Halves, RouterMaps, RouterVersion
+from propagation.model import (
+    F32,
+    F64,
+    I64,
+    Bools,
+    EvolutionKind,
+    EvolutionRun,
+    Halves,
+    RouterMaps,
+    RouterVersion,
+)
 from propagation.numbers import Written
 from propagation.optimization.router_lineage import Numbering
 from propagation.optimization.router_split import (

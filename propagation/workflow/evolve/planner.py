@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from propagation.arrays import F32, F64
 from propagation.model import (
+    F32,
+    F64,
     EvolutionChange,
     EvolutionKind,
     Gradient,

@@ -15,8 +15,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 
-from propagation.arrays import F32
 from propagation.model import (
+    F32,
     ClientText,
     Epoch,
     EvolutionRun,

@@ -4,9 +4,8 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from propagation.arrays import F64
 from propagation.graph_rules.name_matching import OwnWords, titles_of
-from propagation.model import Gradient, Module, RouterMaps, index_of
+from propagation.model import F64, Gradient, Module, RouterMaps, index_of
 from propagation.optimization.router_split import supported_choices
 from propagation.ports import GraphStore
 

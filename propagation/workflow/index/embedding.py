@@ -7,8 +7,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from propagation.arrays import F32
-from propagation.model import Client, ReasonerFailed, normalize_name
+from propagation.model import F32, Client, ReasonerFailed, normalize_name
 from propagation.ports import Embedder, unit_rows
 from propagation.workflow.index.text_cache import IndexedText, LruCache
 

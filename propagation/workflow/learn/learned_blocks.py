@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from propagation.arrays import F64, I64, Array, Bools
 from propagation.model import (
+    F64,
+    I64,
+    Array,
+    Bools,
     DamagedNumbers,
     Interactions,
     LearnedBlock,

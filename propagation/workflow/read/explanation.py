@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from propagation.model import Author, BankName, ClientText, Line, RouterVersion, join_names
+from propagation.model import I64, Author, BankName, ClientText, Line, RouterVersion, join_names
 from propagation.numbers.rules import PROPAGATED, Feature
 from propagation.ports import Embedder, RoundStore
 from propagation.workflow.index.embedding import embed_within_deadline
@@ -148,7 +147,7 @@ class Explainer:
             explanations.append(Explanation(parts, routers, heard, words))
         return explanations
 
-    async def _names(self, taste: BankCommunities, order: NDArray[np.int64]) -> dict[int, str]:
+    async def _names(self, taste: BankCommunities, order: I64) -> dict[int, str]:
         routers = sorted({int(router) for router in taste.routers[order.ravel()]})
         return {
             version.router: version.name for version in await self.store.router_versions(routers)
@@ -214,7 +213,7 @@ def score_parts(read: ReadResult, place: int, arm: int) -> list[ScorePart]:
     ]
 
 
-def _strongest(community: BankCommunities) -> NDArray[np.int64]:
+def _strongest(community: BankCommunities) -> I64:
     """Return the places [n, <=5] of the strongest routers.
 
     These have the largest pi * exp(lift); the largest comes first.
@@ -227,7 +226,7 @@ def _strongest(community: BankCommunities) -> NDArray[np.int64]:
 def _router_parts(
     bank: BankName,
     community: BankCommunities,
-    order: NDArray[np.int64],
+    order: I64,
     place: int,
     names: Mapping[int, str],
 ) -> list[RouterPart]:

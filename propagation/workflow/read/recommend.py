@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from cachetools import TTLCache
-from numpy.typing import NDArray
 
-from propagation.model import ClientKey, ClientKind, ClientText, index_of
+from propagation.model import F32, F64, I64, Bools, ClientKey, ClientKind, ClientText, index_of
 from propagation.ports import Embedder, GraphStore, InteractionReader
 from propagation.workflow.index.embedding import attribute_text, content_text, embed_within_deadline
 from propagation.workflow.index.text_cache import client_text_cache
@@ -193,7 +192,7 @@ class Recommender:
         request: RecommendRequest,
         ref: int | None,
         text: ClientText | None,
-        candidates: NDArray[np.int64] | None,
+        candidates: I64 | None,
     ) -> ReadRequest:
         user = -1 if ref is None else index_of(ref)
         rows, allowed = self._filter(request, candidates)
@@ -211,9 +210,7 @@ class Recommender:
             least_users=request.least_users,
         )
 
-    async def _candidates(
-        self, request: RecommendRequest
-    ) -> tuple[NDArray[np.int64] | None, list[str]]:
+    async def _candidates(self, request: RecommendRequest) -> tuple[I64 | None, list[str]]:
         """Return the rows of the given candidates, each once.
 
         Returns:
@@ -235,8 +232,8 @@ class Recommender:
         return np.array(list(rows.values()), np.int64), [name for name in ids if name not in rows]
 
     def _filter(
-        self, request: RecommendRequest, candidates: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64] | None, NDArray[np.bool_]]:
+        self, request: RecommendRequest, candidates: I64 | None
+    ) -> tuple[I64 | None, Bools]:
         """Apply the filters.
 
         Returns:
@@ -253,7 +250,7 @@ class Recommender:
         allowed[rows] = True
         return None, allowed
 
-    async def factors(self, text: ClientText) -> NDArray[np.float64] | None:
+    async def factors(self, text: ClientText) -> F64 | None:
         """Compute the factors of the user's filter rules.
 
         Returns:
@@ -269,7 +266,7 @@ class Recommender:
         attributes = await self._router_attributes.load() if named else {}
         return np.array(memory.factors(count, attributes))
 
-    async def _own(self, ref: int | None) -> NDArray[np.float32] | None:
+    async def _own(self, ref: int | None) -> F32 | None:
         """Embed the text of a user without history.
 
         Returns:
@@ -288,7 +285,7 @@ class Recommender:
             "a newcomer's text",
         )
 
-    async def _find_unknown(self, request: RecommendRequest, user: int) -> NDArray[np.int64]:
+    async def _find_unknown(self, request: RecommendRequest, user: int) -> I64:
         """List items to leave out that the numbers do not know yet.
 
         The log says that they are hidden, or that the user chose them.

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from propagation.model import Client, ClientKind, index_of, kind_of, ref_of
+from propagation.model import F64, Client, ClientKind, index_of, kind_of, ref_of
 from propagation.numbers import mixed, withheld
 from propagation.numbers.rules import lifts, share_of
 from propagation.ports import ClientStore
@@ -73,8 +72,8 @@ async def find_similar(
 
 
 async def _all_cosines(
-    numbers: NumbersOwner, own: NDArray[np.float64], kind: ClientKind, by: By, least_users: int
-) -> NDArray[np.float64]:
+    numbers: NumbersOwner, own: F64, kind: ClientKind, by: By, least_users: int
+) -> F64:
     count = numbers.view.users if kind == ClientKind.USER else numbers.view.items
     parts = [
         await numbers.run(_cosines, own, kind, by, start, start + CHUNK, least_users)
@@ -85,7 +84,7 @@ async def _all_cosines(
 
 def vectors(
     view: NumbersView, kind: ClientKind, by: By, start: int, end: int, least_users: int
-) -> NDArray[np.float64]:
+) -> F64:
     """Return the vectors by which clients are compared.
 
     By profile: the profile's vector, else the catalogue's content (items) or the history's
@@ -116,26 +115,24 @@ def vectors(
 
 def _cosines(
     view: NumbersView,
-    own: NDArray[np.float64],
+    own: F64,
     kind: ClientKind,
     by: By,
     start: int,
     end: int,
     least_users: int,
-) -> NDArray[np.float64]:
+) -> F64:
     """Return cosines; -inf for clients without a vector and for hidden items."""
     others = vectors(view, kind, by, start, end, least_users)
     norms = np.linalg.norm(others, axis=1) * np.linalg.norm(own)
     there = norms > 0
     if kind == ClientKind.ITEM:
         there &= view.state.visible[start : start + len(others)]
-    cosines: NDArray[np.float64] = np.divide(
-        others @ own, norms, out=np.full(len(others), -np.inf), where=there
-    )
+    cosines: F64 = np.divide(others @ own, norms, out=np.full(len(others), -np.inf), where=there)
     return cosines
 
 
-def _best(cosines: NDArray[np.float64], limit: int, seed: int) -> list[int]:
+def _best(cosines: F64, limit: int, seed: int) -> list[int]:
     there = np.flatnonzero(cosines > -np.inf)
     if len(there) > limit:
         cut = np.partition(cosines[there], len(there) - limit)[len(there) - limit]

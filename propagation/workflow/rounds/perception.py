@@ -4,11 +4,11 @@ Attributes of changed clients are extracted (eq. 1), then each goes to a router 
 """
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from propagation.model import Attribute
+from propagation.model import Attribute, group_pairs
 from propagation.ports import Embedder, FittableEmbedder, GraphStore, VectorIndex
 from propagation.routing import (
     Arrival,
@@ -233,12 +233,13 @@ async def assign_to_routers(
         earlier = [arrival for group in waiting.values() for arrival in group]
         arrivals = _newest([*earlier, *arrivals])
         waiting = {}
-    groups: dict[int, list[Arrival]] = defaultdict(list)
-    for arrival, targets in zip(arrivals, await perception.perceive(arrivals), strict=True):
-        for router in targets:
-            groups[router].append(arrival)
+    groups = group_pairs(
+        (router, arrival)
+        for arrival, targets in zip(arrivals, await perception.perceive(arrivals), strict=True)
+        for router in targets
+    )
     for router, group in waiting.items():
-        groups[router] = _newest([*group, *groups[router]])
+        groups[router] = _newest([*group, *groups.get(router, ())])
     return dict(sorted(groups.items()))
 
 

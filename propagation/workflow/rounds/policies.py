@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propagation.arrays import F32
-from propagation.model import IncompatibleSettings, LeaseHeld, RouterMapChain, index_of
+from propagation.model import F32, IncompatibleSettings, LeaseHeld, RouterMapChain, index_of
 from propagation.ports import Collection, Embedder, GraphStore, VectorIndex
 from propagation.routing import (
     AdoptionPolicy,

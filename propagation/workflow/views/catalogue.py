@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propagation.model import (
+    I64,
     Client,
     ClientKind,
     NotFound,
@@ -138,9 +138,7 @@ class Catalogue:
         """Return the rows of items whose hiding is not learned yet."""
         return list(self._pending_hidden)
 
-    def rows_with(
-        self, attributes: Sequence[str], categories: Sequence[str]
-    ) -> NDArray[np.int64] | None:
+    def rows_with(self, attributes: Sequence[str], categories: Sequence[str]) -> I64 | None:
         """Find items that have a value of each list.
 
         An empty list asks for nothing.
@@ -148,14 +146,14 @@ class Catalogue:
         Returns:
             Rows, ascending; None if both lists are empty.
         """
-        found: NDArray[np.int64] | None = None
+        found: I64 | None = None
         for kind, names in (("attribute", attributes), ("category", categories)):
             if names:
                 rows = self._any_of(kind, names)
                 found = rows if found is None else np.intersect1d(found, rows, assume_unique=True)
         return found
 
-    def _any_of(self, kind: str, names: Sequence[str]) -> NDArray[np.int64]:
+    def _any_of(self, kind: str, names: Sequence[str]) -> I64:
         lists = [
             np.array(self._rows[label], np.int64)
             for name in names

@@ -35,6 +35,7 @@ from propagation.model import (
     UserChoices,
     Withdrawal,
     WithdrawalResult,
+    group_pairs,
 )
 from propagation.ports import Lease
 from propagation.reception.message_buffer import MessageKey
@@ -152,13 +153,11 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             "sequences": sorted(sequences),
             "erased": -1 if erased is None else erased,
         }
-        gone: dict[MessageKey, list[IntegratedAttribute]] = defaultdict(list)
-        rounds: dict[MessageKey, int] = {}
-        for router, version, number, *part in await self._database.table(
-            "forget/messages/parts_of_clients", **of
-        ):
-            gone[router, version].append(IntegratedAttribute(*part))
-            rounds[router, version] = number
+        rows = await self._database.table("forget/messages/parts_of_clients", **of)
+        gone = group_pairs(
+            ((router, version), IntegratedAttribute(*part)) for router, version, _, *part in rows
+        )
+        rounds = {(router, version): number for router, version, number, *_ in rows}
         lost = {part.attribute for parts in gone.values() for part in parts}
         found = (
             await self._database.table(
@@ -245,9 +244,7 @@ def _search_rows(
     Returns:
         A row for each client, and the parameters that all share.
     """
-    by_client: dict[int, list[CitationSearch]] = defaultdict(list)
-    for search in searches:
-        by_client[search.ref].append(search)
+    by_client = group_pairs((search.ref, search) for search in searches)
     distinct = list({id(one.citations): one.citations or Citations() for one in searches}.values())
     sequences = sorted({sequence for one in distinct for sequence in one.sequences})
     words = {word for one in distinct for word in one.words}

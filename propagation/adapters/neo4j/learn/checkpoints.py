@@ -6,12 +6,10 @@ commit costs the server a write to its disk.
 
 from typing import Any
 
-from numpy.typing import NDArray
-
 from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
 from propagation.adapters.shared.checkpoint_pieces import array_of, pieces_of
-from propagation.model import Checkpoint, DamagedNumbers, LeaseLost, StagedCheckpoint
+from propagation.model import Array, Checkpoint, DamagedNumbers, LeaseLost, StagedCheckpoint
 from propagation.ports import Lease
 
 PART_BYTES = 1 << 20
@@ -101,13 +99,13 @@ class Neo4jCheckpoints(Neo4jSweeper):
                 lacking = id_
         return None
 
-    async def _arrays(self, id_: int) -> dict[str, NDArray[Any]]:
+    async def _arrays(self, id_: int) -> dict[str, Array]:
         """Read every array of a checkpoint.
 
         Raises:
             DamagedNumbers: Pieces are missing or damaged.
         """
-        arrays: dict[str, NDArray[Any]] = {}
+        arrays: dict[str, Array] = {}
         for name, dtype, shape in await self._database.rows(
             "learn/checkpoints/list_arrays", id=id_
         ):

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, publish_checkpoint
@@ -20,8 +19,10 @@ from propagation.adapters.shared.learned_blocks import (
 )
 from propagation.graph_rules.claims import DrawColumns
 from propagation.model import (
+    I64,
     NEGATIVES,
     WRITTEN,
+    Array,
     Checkpoint,
     EntryKind,
     Epoch,
@@ -111,7 +112,7 @@ def split_columns(size: int, columns: bytes) -> tuple[bytes, bytes]:
     return columns[: DRAWN_BYTES * size], columns[DRAWN_BYTES * size :]
 
 
-def _write(columns: bytearray, size: int, place: int, values: Mapping[str, NDArray[Any]]) -> None:
+def _write(columns: bytearray, size: int, place: int, values: Mapping[str, Array]) -> None:
     for start, data in row_parts(size, place, values):
         columns[start : start + len(data)] = data
 
@@ -127,7 +128,7 @@ def draw_columns(through: int, size: int, drawn: bytes) -> DrawColumns:
 
 async def blocks_with_rows(
     database: Neo4jDatabase, sequences: Iterable[int]
-) -> AsyncIterator[tuple[LearnedBlock, NDArray[np.int64]]]:
+) -> AsyncIterator[tuple[LearnedBlock, I64]]:
     """Yield the blocks of some interactions, with their places, in order.
 
     A block may come twice, with other places.

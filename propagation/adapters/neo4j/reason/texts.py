@@ -25,6 +25,7 @@ from propagation.model import (
     ReasonedInteraction,
     Source,
     StoreCorrupt,
+    group_pairs,
 )
 
 Key = TypeVar("Key")
@@ -102,16 +103,13 @@ def _text_of(row: Sequence[Any]) -> ClientText:
         versions,
         rules,
     ) = row
-    named: dict[int, list[str]] = {}
-    for id_, name in zip(attribute_lines, attributes, strict=True):
-        named.setdefault(id_, []).append(name)
-    cited: dict[int, list[Source]] = {}
-    for id_, sequence, router, message in zip(
-        source_lines, sequences, routers, versions, strict=True
-    ):
-        cited.setdefault(id_, []).append(
-            Source(sequence=_maybe(sequence), router=_maybe(router), version=_maybe(message))
+    named = group_pairs(zip(attribute_lines, attributes, strict=True))
+    cited = group_pairs(
+        (id_, Source(sequence=_maybe(sequence), router=_maybe(router), version=_maybe(message)))
+        for id_, sequence, router, message in zip(
+            source_lines, sequences, routers, versions, strict=True
         )
+    )
     lines = tuple(
         Line(
             id=id_,
@@ -226,12 +224,14 @@ async def create_gradients(
     transaction: Transaction, reasoned: Sequence[ReasonedInteraction]
 ) -> None:
     """Create gradients; each interaction is matched once."""
-    rows: dict[int, list[list[object]]] = {}
-    for result in reasoned:
-        for g in result.gradients:
-            rows.setdefault(g.sequence, []).append(
-                [g.module.value, g.owner, g.writer, g.reward, g.text, list(g.attributes), g.epoch]
-            )
+    rows = group_pairs(
+        (
+            g.sequence,
+            [g.module.value, g.owner, g.writer, g.reward, g.text, list(g.attributes), g.epoch],
+        )
+        for result in reasoned
+        for g in result.gradients
+    )
     without_nul(orjson.dumps(list(rows.values())))
     interactions = list(rows.items())
     for start in range(0, len(interactions), INTERACTIONS_PER_STATEMENT):

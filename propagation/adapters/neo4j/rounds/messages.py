@@ -5,7 +5,7 @@ from dataclasses import astuple, replace
 from typing import Any
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
-from propagation.model import IntegratedAttribute, RouterVersion
+from propagation.model import IntegratedAttribute, RouterVersion, group_pairs
 from propagation.reception.message_buffer import (
     ClientEdge,
     MessageKey,
@@ -71,16 +71,17 @@ class Neo4jMessages(StorePart):
     async def parts_carrying(
         self, keys: Sequence[MessageKey], attributes: Sequence[str], except_ref: int
     ) -> Mapping[MessageKey, Sequence[IntegratedAttribute]]:
-        parts: dict[MessageKey, list[IntegratedAttribute]] = {}
-        if keys and attributes:
+        if not (keys and attributes):
+            return {}
+        return group_pairs(
+            ((router, version), IntegratedAttribute(*part))
             for router, version, *part in await self._database.table(
                 "rounds/messages/parts_with_attributes",
                 keys=[list(key) for key in sorted(set(keys))],
                 attributes=sorted(set(attributes)),
                 except_ref=except_ref,
-            ):
-                parts.setdefault((router, version), []).append(IntegratedAttribute(*part))
-        return parts
+            )
+        )
 
     async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
         parts: dict[MessageKey, list[IntegratedAttribute]] = {}
@@ -196,14 +197,13 @@ async def _waiting_keys(
 async def _receivers(
     transaction: Transaction, refs_after: Mapping[int, int], through: int
 ) -> list[Receiver]:
-    edges: dict[int, list[ClientEdge]] = {}
     columns = await transaction.single_row(
         "rounds/messages/receiver_edges", refs=sorted(refs_after), through=through
     )
-    for ref, router, opened, closed in zip(*columns, strict=True):
-        edges.setdefault(ref, []).append(
-            ClientEdge(router, opened, None if closed == STANDS else closed)
-        )
+    edges = group_pairs(
+        (ref, ClientEdge(router, opened, None if closed == STANDS else closed))
+        for ref, router, opened, closed in zip(*columns, strict=True)
+    )
     firsts = {ref: min(edge.opened for edge in found) for ref, found in edges.items()}
     new = sorted({first for ref, first in firsts.items() if first > refs_after[ref]})
     eras = dict(await transaction.rows("rounds/eras_of_rounds", numbers=new)) if new else {}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from propagation.model import RoutingEdge
+from propagation.model import RoutingEdge, group_pairs
 from propagation.ports import Lease
 
 
@@ -85,13 +85,8 @@ def split_by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[Stag
     held: dict[int, Sequence[str]] = {
         ref: names for call in calls for ref, names in call.held.items()
     }
-    leaving: dict[int, list[int]] = {}
-    entering: dict[int, list[RoutingEdge]] = {}
-    for call in calls:
-        for router, ref in call.closed:
-            leaving.setdefault(ref, []).append(router)
-        for edge in call.opened:
-            entering.setdefault(edge.ref, []).append(edge)
+    leaving = group_pairs((ref, router) for call in calls for router, ref in call.closed)
+    entering = group_pairs((edge.ref, edge) for call in calls for edge in call.opened)
     refs: list[int] = []
     rows = 0
     for ref in sorted({*held, *leaving, *entering}):

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from propagation.adapters.sqlite.connection import (
     Directory,
@@ -16,7 +15,7 @@ from propagation.adapters.sqlite.connection import (
     sequence_at,
     to_json,
 )
-from propagation.model import EntryKind, Interactions, LogEntry, LogSlice
+from propagation.model import F64, I64, EntryKind, Interactions, LogEntry, LogSlice
 
 
 class SqliteLog(SqlitePart):
@@ -93,9 +92,7 @@ def _entries(connection: sqlite3.Connection, after: int, through: int) -> list[L
     ]
 
 
-def _weights(
-    connection: sqlite3.Connection, sequence: NDArray[np.int64], after: int, through: int
-) -> NDArray[np.float64]:
+def _weights(connection: sqlite3.Connection, sequence: I64, after: int, through: int) -> F64:
     """Return weights as stored, since JSON would keep 15 digits.
 
     Nearly all are 1.

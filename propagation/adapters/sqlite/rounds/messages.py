@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from propagation.adapters.sqlite.connection import SqlitePart, many, one, reads, to_json
-from propagation.model import IntegratedAttribute, RouterVersion
+from propagation.model import IntegratedAttribute, RouterVersion, group_pairs
 
 MESSAGE_ROWS, WAITING_ROWS = 4, 32
 WAITING = Path(__file__).with_name("waiting_messages.sql").read_text()
@@ -98,19 +98,19 @@ class SqliteMessages(SqlitePart):
         attributes: Sequence[str],
         except_ref: int,
     ) -> Mapping[tuple[int, int], Sequence[IntegratedAttribute]]:
-        parts: dict[tuple[int, int], list[IntegratedAttribute]] = {}
-        for router, version, *part in many(
-            connection,
-            "SELECT json_group_array(json_array(router, version, attribute, ref, profile_version,"
-            " sequence)) FROM (SELECT i.* FROM json_each(?) e CROSS JOIN integrated i ON i.router ="
-            " e.value->>0 AND i.version = e.value->>1 WHERE i.ref <> ? AND i.attribute IN (SELECT"
-            " value FROM json_each(?)) ORDER BY i.rowid)",
-            to_json(sorted(set(keys))),
-            except_ref,
-            to_json(list(attributes)),
-        ):
-            parts.setdefault((router, version), []).append(IntegratedAttribute(*part))
-        return parts
+        return group_pairs(
+            ((router, version), IntegratedAttribute(*part))
+            for router, version, *part in many(
+                connection,
+                "SELECT json_group_array(json_array(router, version, attribute, ref,"
+                " profile_version, sequence)) FROM (SELECT i.* FROM json_each(?) e CROSS JOIN"
+                " integrated i ON i.router = e.value->>0 AND i.version = e.value->>1 WHERE i.ref"
+                " <> ? AND i.attribute IN (SELECT value FROM json_each(?)) ORDER BY i.rowid)",
+                to_json(sorted(set(keys))),
+                except_ref,
+                to_json(list(attributes)),
+            )
+        )
 
     @reads
     def contributions(
