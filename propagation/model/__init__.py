@@ -28,7 +28,7 @@ from propagation.errors import (
     TooNew,
     TooOld,
 )
-from propagation.grouping import group_pairs
+from propagation.grouping import batches, group_pairs
 from propagation.model.base import Term, value
 from propagation.model.clients.attribute import (
     TITLE,
@@ -272,6 +272,7 @@ __all__ = [
     "UserChoices",
     "Withdrawal",
     "WithdrawalResult",
+    "batches",
     "check_client",
     "check_entry",
     "check_id",

@@ -11,7 +11,7 @@ from cachetools import TTLCache
 from propagation.adapters.openai.blob_cache import BlobCache
 from propagation.adapters.openai.endpoint.endpoint import PLAIN_TEXT, Endpoint, EndpointAdapter
 from propagation.adapters.openai.options import TEXTS_PER_CALL, EmbeddingOptions
-from propagation.model import F32, IncompatibleSettings, ReasonerGaveUp
+from propagation.model import F32, IncompatibleSettings, ReasonerGaveUp, batches
 from propagation.ports import GraphStore, unit_rows
 
 REFUSED_SECONDS = 900.0
@@ -56,8 +56,7 @@ class OpenAIEmbedder(EndpointAdapter):
         kept = await asyncio.gather(*map(self._look_up, different))
         vectors = dict(zip(different, kept, strict=True))
         missing = [text for text, vector in vectors.items() if vector is None]
-        for start in range(0, len(missing), TEXTS_PER_CALL):
-            part = missing[start : start + TEXTS_PER_CALL]
+        for part in batches(missing, TEXTS_PER_CALL):
             vectors.update(zip(part, await self._embed_call(part, after_withdrawal), strict=True))
         return np.array([vectors[text] for text in plain], np.float32).reshape(-1, self.dimension)
 

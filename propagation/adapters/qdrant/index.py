@@ -23,7 +23,7 @@ from propagation.adapters.qdrant.server import (
     translate_errors,
     upsert_operations,
 )
-from propagation.model import F32, IndexUnavailable
+from propagation.model import F32, IndexUnavailable, batches
 from propagation.ports import Collection, Hit, Point, check_embedder, check_vector
 
 POINTS_PER_CALL = 1_000
@@ -46,15 +46,13 @@ class QdrantWriter:
         for point in points:
             check_vector(point.vector, self._dimension, f"{collection} {point.key!r}")
         with translate_errors():
-            for start in range(0, len(points), POINTS_PER_CALL):
-                await self._client.batch_update_points(
-                    name, upsert_operations(points[start : start + POINTS_PER_CALL])
-                )
+            for some in batches(points, POINTS_PER_CALL):
+                await self._client.batch_update_points(name, upsert_operations(some))
 
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
         with translate_errors():
-            for start in range(0, len(keys), POINTS_PER_CALL):
-                ids = [id_of(key) for key in keys[start : start + POINTS_PER_CALL]]
+            for some in batches(keys, POINTS_PER_CALL):
+                ids = [id_of(key) for key in some]
                 await self._client.delete(self._name(collection), models.PointIdsList(points=ids))
 
     async def versions(self, collection: Collection) -> dict[int | str, int]:
@@ -188,10 +186,10 @@ class QdrantIndex(QdrantWriter):
         found: dict[int | str, F32] = {}
         by_id = {str(id_of(key)): key for key in keys}
         with translate_errors():
-            for start in range(0, len(keys), POINTS_PER_CALL):
+            for some in batches(keys, POINTS_PER_CALL):
                 records = await self._client.retrieve(
                     self._name(collection),
-                    [id_of(key) for key in keys[start : start + POINTS_PER_CALL]],
+                    [id_of(key) for key in some],
                     with_payload=False,
                     with_vectors=True,
                 )

@@ -21,6 +21,7 @@ from propagation.model import (
     Epoch,
     LeaseHeld,
     LogSlice,
+    batches,
 )
 from propagation.ports import Embedder, FittableEmbedder, GraphStore, Lease
 from propagation.routing import SemanticPolicy, own_attributes, spherical_kmeans
@@ -214,8 +215,8 @@ class Stage0:
         """
         refs = sorted(await self.store.text_versions())
         found: set[str] = set()
-        for start in range(0, len(refs), PAGE):
-            for text in (await self.store.load_texts(refs[start : start + PAGE])).values():
+        for some in batches(refs, PAGE):
+            for text in (await self.store.load_texts(some)).values():
                 found.update(own_attributes(text))
         return sorted(found)
 

@@ -24,6 +24,7 @@ from propagation.model import (
     Round,
     RouterMap,
     StagedCheckpoint,
+    batches,
 )
 from propagation.numbers import State, evolved_bank, evolved_centres, evolved_seen
 from propagation.optimization.router_lineage import follow_edges, follow_rules, moved_routers
@@ -224,8 +225,8 @@ class Publisher:
         """Write the next versions of clients whose rules name a moved router."""
         refs = await self.store.clients_with_rules(moved_routers(change))
         followed: list[ClientText] = []
-        for start in range(0, len(refs), CLIENTS_A_CALL):
-            texts = await self.store.load_texts(refs[start : start + CLIENTS_A_CALL])
+        for some in batches(refs, CLIENTS_A_CALL):
+            texts = await self.store.load_texts(some)
             for text in texts.values():
                 memory = follow_rules(text.filter_memory, change)
                 if memory is not text.filter_memory:

@@ -17,6 +17,7 @@ from propagation.model import (
     NotFound,
     Profile,
     RouterVersion,
+    batches,
     names_in_text,
     normalize_name,
 )
@@ -236,8 +237,7 @@ class Tracer:
         Args:
             parts: Parts of the message with the line's attributes, from other clients.
         """
-        for start in range(0, len(parts), PARTS_AT_ONCE):
-            some = parts[start : start + PARTS_AT_ONCE]
+        for some in batches(parts, PARTS_AT_ONCE):
             for part, source in zip(some, await self._sources(some), strict=True):
                 yield (*source, AttributeHop(part.attribute, message.router), message, here)
         if not parts:

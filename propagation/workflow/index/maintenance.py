@@ -6,7 +6,7 @@ It is fed from the outbox. It is derived: everything in it can be made again fro
 import logging
 from collections.abc import Mapping, Sequence
 
-from propagation.model import IncompatibleSettings, IndexUnavailable, LeaseHeld
+from propagation.model import IncompatibleSettings, IndexUnavailable, LeaseHeld, batches
 from propagation.ports import (
     COLLECTIONS,
     Collection,
@@ -230,8 +230,7 @@ class IndexMaintenance:
             self.repaired = await self.reindex()
         await self._store.drop_changes([change for change in waiting if not change.round])
         of_rounds = [change for change in waiting if change.round]
-        for start in range(0, len(of_rounds), CLIENTS_A_CALL):
-            some = of_rounds[start : start + CLIENTS_A_CALL]
+        for some in batches(of_rounds, CLIENTS_A_CALL):
             await self._repair.carry_over(self._index, some)
         if self.repaired:
             log.info(
@@ -245,8 +244,8 @@ class IndexMaintenance:
         for collection in COLLECTIONS.values():
             versions = await self._index.versions(collection)
             keys = sorted(versions, key=int)
-            for start in range(0, len(keys), CLIENTS_A_CALL):
-                found = await self._index.vectors(collection, keys[start : start + CLIENTS_A_CALL])
+            for some in batches(keys, CLIENTS_A_CALL):
+                found = await self._index.vectors(collection, some)
                 await self._vectors.update_view(
                     [
                         Point(key=key, version=versions[key], vector=vector)

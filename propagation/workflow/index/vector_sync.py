@@ -15,6 +15,7 @@ from propagation.model import (
     LeaseHeld,
     Round,
     RouterVersion,
+    batches,
     kind_of,
 )
 from propagation.ports import (
@@ -224,8 +225,8 @@ class VectorSync:
     async def fill_view(self) -> None:
         """Embed the text of every client into the view."""
         refs = sorted(await self._store.text_versions())
-        for start in range(0, len(refs), CLIENTS_A_CALL):
-            texts = await self._store.load_texts(refs[start : start + CLIENTS_A_CALL])
+        for some in batches(refs, CLIENTS_A_CALL):
+            texts = await self._store.load_texts(some)
             await self.apply_remote(texts.values())
 
     def forget(self, refs: Sequence[int], names: frozenset[str], unmapped: frozenset[str]) -> None:
@@ -243,8 +244,7 @@ class VectorSync:
     async def write(self, texts: Sequence[IndexedText]) -> None:
         """Write texts into the index and the view; errors are the caller's."""
         points = await self._points_of(texts)
-        for start in range(0, len(points), CLIENTS_A_CALL):
-            part = points[start : start + CLIENTS_A_CALL]
+        for part in batches(points, CLIENTS_A_CALL):
             await self.feed.put(group_by_kind(part))
             await self.update_view(part)
 
@@ -291,8 +291,7 @@ class VectorSync:
         """
         points: list[Point] = []
         lines = await self._lines.embed(texts)
-        for start in range(0, len(texts), TEXTS_A_PART):
-            part = texts[start : start + TEXTS_A_PART]
+        for part in batches(texts, TEXTS_A_PART):
             vectors = profile_vectors(part, lines, self._embedder.dimension)
             for text, vector in zip(part, vectors, strict=True):
                 attributes = frozenset(to_canonical(text.attributes, self.canonical.targets))

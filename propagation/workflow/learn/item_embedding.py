@@ -16,6 +16,7 @@ from propagation.model import (
     EntryKind,
     LogSlice,
     ReasonerFailed,
+    batches,
     index_of,
     kind_of,
     ref_of,
@@ -47,8 +48,8 @@ async def apply_clients(
     items = sorted({ref for ref in refs if kind_of(ref) == ClientKind.ITEM})
     if users:
         await numbers.run(NumbersView.add_users, max(users))
-    for start in range(0, len(items), TEXTS_A_CALL):
-        clients = await store.get_clients(items[start : start + TEXTS_A_CALL], part.through)
+    for some in batches(items, TEXTS_A_CALL):
+        clients = await store.get_clients(some, part.through)
         if catalogue is not None:
             catalogue.take(clients)
         await _embed_items(numbers, embedder, clients, only_refused=False)
@@ -120,8 +121,7 @@ class RefusedTexts:
             ]
             found = await self.store.get_clients(refs) if refs else []
             clients = [client for client in found if content_text(client)]
-            for place in range(0, len(clients), RETRIES_A_CALL):
-                part = clients[place : place + RETRIES_A_CALL]
+            for part in batches(clients, RETRIES_A_CALL):
                 mended += await _embed_items(self.numbers, self.embedder, part, only_refused=True)
         return mended
 

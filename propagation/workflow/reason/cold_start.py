@@ -26,6 +26,7 @@ from propagation.model import (
     ReasonerUnavailable,
     RouterVersion,
     Usage,
+    batches,
 )
 from propagation.ports import AnswerPart, GraphStore, Lease, Reasoner, texts_read_after
 from propagation.reception.merge import Reception, receive
@@ -241,8 +242,7 @@ class ColdStart:
             )
             return []
         result: list[Reception] = []
-        for start in range(0, len(refs), self.reasoner.concurrency):
-            part = refs[start : start + self.reasoner.concurrency]
+        for part in batches(refs, self.reasoner.concurrency):
             receptions = await asyncio.gather(
                 *(
                     self._receive(clients[ref], texts[ref], waiting[ref], last.number)

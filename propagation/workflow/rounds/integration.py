@@ -9,7 +9,14 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from propagation.model import ClientKind, ReasonerFailed, ReasonerUnavailable, Round, kind_of
+from propagation.model import (
+    ClientKind,
+    ReasonerFailed,
+    ReasonerUnavailable,
+    Round,
+    batches,
+    kind_of,
+)
 from propagation.ports import (
     AnswerPart,
     GraphStore,
@@ -99,8 +106,7 @@ class RouterIntegration:
         """
         found: list[tuple[AnswerPart[Summary], str]] = []
         batch = self.reasoner.router_batch_size
-        for start in range(0, len(requests), batch):
-            part = requests[start : start + batch]
+        for part in batches(requests, batch):
             try:
                 answer = await self.reasoner.summarize(part)
                 found.extend((summary, answer.usage.author) for summary in answer.summaries)

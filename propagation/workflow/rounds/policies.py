@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propagation.model import F32, IncompatibleSettings, LeaseHeld, RouterMapChain, index_of
+from propagation.model import (
+    F32,
+    IncompatibleSettings,
+    LeaseHeld,
+    RouterMapChain,
+    batches,
+    index_of,
+)
 from propagation.ports import Collection, Embedder, GraphStore, VectorIndex
 from propagation.routing import (
     AdoptionPolicy,
@@ -120,10 +127,8 @@ class LiveTasteWeights:
     async def of_clients(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
         """Read some clients' weights at a time, so that others can read."""
         found: list[Weights] = []
-        for start in range(0, len(refs), CLIENTS_A_READ):
-            found += await self.numbers.run(
-                NumbersView.taste_weights, refs[start : start + CLIENTS_A_READ], count
-            )
+        for some in batches(refs, CLIENTS_A_READ):
+            found += await self.numbers.run(NumbersView.taste_weights, some, count)
         return found
 
     async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:

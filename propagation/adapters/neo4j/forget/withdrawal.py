@@ -36,6 +36,7 @@ from propagation.model import (
     StagedCheckpoint,
     Withdrawal,
     WithdrawalResult,
+    batches,
     kind_of,
 )
 from propagation.ports import (
@@ -64,8 +65,8 @@ async def withdraw(
 
     while await database.write(discard_staged_round, lease) >= ROWS_PER_COMMIT:
         pass
-    for start in range(0, len(past), ROWS_PER_STATEMENT):
-        rows = [text_row(text, 0) for text in past[start : start + ROWS_PER_STATEMENT]]
+    for some in batches(past, ROWS_PER_STATEMENT):
+        rows = [text_row(text, 0) for text in some]
         await database.execute("forget/withdrawal/update_texts", lease, rows=rows)
     return await database.write(
         lambda transaction: WithdrawalCommit(transaction, withdrawal, barrier, current).run(), lease
@@ -190,13 +191,10 @@ class WithdrawalCommit:
                 "forget/events/create_retracted_events", sequences=self.sequences
             )
         learned = await mark_rows(transaction, self.sequences, self.withdrawal.promoted)
-        for start in range(0, len(self.sequences), ROWS_PER_STATEMENT):
+        for some in batches(self.sequences, ROWS_PER_STATEMENT):
             await transaction.execute(
                 "forget/events/create_gaps",
-                rows=[
-                    [sequence, sequence in learned]
-                    for sequence in self.sequences[start : start + ROWS_PER_STATEMENT]
-                ],
+                rows=[[sequence, sequence in learned] for sequence in some],
             )
 
     async def _append_log_entry(self) -> None:
@@ -210,8 +208,7 @@ class WithdrawalCommit:
 
     async def _change_texts(self) -> None:
         """Rewrite current versions in place, and create the next ones."""
-        for start in range(0, len(self.current), ROWS_PER_STATEMENT):
-            some = self.current[start : start + ROWS_PER_STATEMENT]
+        for some in batches(self.current, ROWS_PER_STATEMENT):
             await self.transaction.execute(
                 "forget/withdrawal/update_texts",
                 rows=[text_row(text, self.sequence) for text in some],

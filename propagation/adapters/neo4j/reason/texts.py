@@ -25,6 +25,7 @@ from propagation.model import (
     ReasonedInteraction,
     Source,
     StoreCorrupt,
+    batches,
     group_pairs,
 )
 
@@ -234,10 +235,10 @@ async def create_gradients(
     )
     without_nul(orjson.dumps(list(rows.values())))
     interactions = list(rows.items())
-    for start in range(0, len(interactions), INTERACTIONS_PER_STATEMENT):
+    for some in batches(interactions, INTERACTIONS_PER_STATEMENT):
         await transaction.execute(
             "reason/gradients/create_gradients",
-            rows=[list(row) for row in interactions[start : start + INTERACTIONS_PER_STATEMENT]],
+            rows=[list(row) for row in some],
         )
 
 
@@ -297,8 +298,7 @@ async def damaged_texts(database: Neo4jDatabase) -> list[str]:
     """Convert every current text, as reads do, and say which cannot be read: at most five."""
     refs = await database.value("maintenance/check/texts/described_clients")
     found: list[str] = []
-    for start in range(0, len(refs), TEXTS_PER_READ):
-        page = refs[start : start + TEXTS_PER_READ]
+    for page in batches(refs, TEXTS_PER_READ):
         for row in await database.table("reason/texts/current_texts", refs=page):
             try:
                 if row[1] is not None:
