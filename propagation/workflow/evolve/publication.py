@@ -33,7 +33,7 @@ from propagation.routing import TableChange, name_versions, stage_table_change
 from propagation.workflow.concurrency import Activity, Exclusion, Leases
 from propagation.workflow.evolve.plan import DecidedPlan, catch_up
 from propagation.workflow.index.maintenance import IndexMaintenance
-from propagation.workflow.index.vector_sync import VectorSync
+from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, VectorSync
 from propagation.workflow.learn.checkpoints import (
     Arrays,
     borrow_checkpoint,
@@ -43,7 +43,6 @@ from propagation.workflow.learn.checkpoints import (
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.views import NumbersOwner, NumbersView
 
-CLIENTS_A_CALL = 2_000
 SMALL_TAIL = 500
 MAX_CATCH_UPS = 8
 STAGED_LAST = ("taste.", "seen_router", "near_items", "near_weights")

@@ -5,7 +5,7 @@ another client. It is read from what was recorded; nothing is inferred.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from propagation.model import (
@@ -277,7 +277,11 @@ class Tracer:
             [name for lines in own.values() for line in lines for name in line.attributes]
         )
         return [
-            _lines_with(own.get((part.ref, part.profile_version), ()), part.attribute, names)
+            [
+                line
+                for line in own.get((part.ref, part.profile_version), ())
+                if part.attribute in {names[name] for name in line.attributes}
+            ]
             for part in parts
         ]
 
@@ -292,15 +296,6 @@ class Tracer:
         """Map attributes of lines to their canonical names."""
         known = await self.store.get_attributes(sorted(set(names))) if names else {}
         return {name: known[name].canonical or name if name in known else name for name in names}
-
-
-def _lines_with(lines: Sequence[Line], attribute: str, names: Mapping[str, str]) -> list[Line]:
-    """List the lines with an attribute.
-
-    Args:
-        names: Canonical names of the lines' attributes.
-    """
-    return [line for line in lines if attribute in {names[name] for name in line.attributes}]
 
 
 def _rests_on(line: Line, sequence: int) -> bool:

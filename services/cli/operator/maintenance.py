@@ -268,9 +268,9 @@ def list_dead_letters(
 
     JSON: {"dead_letters": [{"sequence", "reason"}]}.
     """
-    letters = with_engine(
+    letters = with_store(
         settings_of(config, assignments, database=database),
-        lambda engine: engine.store.dead_letters(count),
+        lambda store: store.dead_letters(count),
     )
     if letters or json:
         print_rows(
