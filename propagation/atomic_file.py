@@ -60,10 +60,10 @@ def drop_partial_files(final: Path) -> Sequence[Path]:
 
     It may hold what is erased later. The caller keeps others from making the file.
     """
-    left = partial_files_of(final)
-    for path in left:
+    partials = partial_files_of(final)
+    for path in partials:
         path.unlink(missing_ok=True)
-    return left
+    return partials
 
 
 def _sync(path: Path) -> None:

@@ -47,7 +47,7 @@ def parse_as_of(text: str) -> pb.AsOf:
 
 
 def check_folder(path: Path | None) -> Path | None:
-    """Check the folder of an output file before minutes of work, not after.
+    """Check the folder of an output file, before minutes of work.
 
     Raises:
         BadParameter: It does not exist.

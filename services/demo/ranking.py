@@ -76,9 +76,9 @@ def verdict(on: Paired | None, placebo: Paired | None) -> str:
     """Return in words how propagation and the placebo compare with off."""
     if on is None or on.t is None or placebo is None:
         return "Too few events were ranked to tell a difference."
-    told = "No clear difference here"
+    effect = "No clear difference here"
     if abs(on.t) >= CLEAR_T and abs(on.mean) > abs(placebo.mean):
-        told = "Here propagation helps" if on.mean > 0 else "Here propagation hurts"
+        effect = "Here propagation helps" if on.mean > 0 else "Here propagation hurts"
     clear = placebo.t is not None and abs(placebo.t) >= CLEAR_T
     control = (
         f"the placebo differs from off by {placebo.mean:+.3f}"
@@ -86,6 +86,6 @@ def verdict(on: Paired | None, placebo: Paired | None) -> str:
         else "the placebo does nothing, as it should"
     )
     return (
-        f"{told}; {control}. (t: paired over users. Clear is a difference with t of at least"
+        f"{effect}; {control}. (t: paired over users. Clear is a difference with t of at least"
         f" {CLEAR_T:g} that is larger than the placebo's.)"
     )

@@ -76,8 +76,10 @@ async def find_stories(
     return [story for story in stories if story.told & wave] or stories
 
 
-async def _path_of(stub: Stub, user: str, line: pb.Line, wanted: frozenset[str]) -> pb.Path | None:
-    """Return one of the line's paths that carries a wanted attribute.
+async def _path_of(
+    stub: Stub, user: str, line: pb.Line, attributes: frozenset[str]
+) -> pb.Path | None:
+    """Return one of the line's paths that carries one of the attributes.
 
     Returns:
         None if none is kept.
@@ -87,7 +89,7 @@ async def _path_of(stub: Stub, user: str, line: pb.Line, wanted: frozenset[str])
     return max(
         answer.paths,
         default=None,
-        key=lambda path: (bool(carried_attributes(path) & wanted), len(path.hops)),
+        key=lambda path: (bool(carried_attributes(path) & attributes), len(path.hops)),
     )
 
 

@@ -134,7 +134,7 @@ def parties_to_proto(refs: Iterable[int], references: References) -> pb.Parties:
 
 
 def profile_to_proto(reading: ProfileReading, references: References) -> pb.Profile:
-    """Convert a profile with its waiting messages, as far as the caller may read it."""
+    """Convert what the caller may read of a profile and its messages."""
     text, ref = reading.text, reading.client.ref
     lines = [line for line in text.profile.lines if references.shows(line, ref)]
     whole = references.reads_all(ref)
@@ -185,8 +185,9 @@ def interaction_to_proto(sequence: int, references: References) -> pb.Interactio
 
 
 def _senders_to_proto(message: RouterVersion, references: References) -> pb.Parties:
-    """Convert the first senders; a caller who may not see users gets their number.
+    """Convert the first senders, or only count them.
 
+    A caller who may not see users gets their number.
     An item that sent because of events was chosen, perhaps by one user.
     """
     if references.caller.sees_users:

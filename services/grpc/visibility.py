@@ -1,4 +1,4 @@
-"""Visibility: what a caller's role lets it see of clients, lines, events and messages."""
+"""Visibility of clients, lines, events and messages, by the caller's role."""
 
 import asyncio
 from collections.abc import Iterable, Mapping

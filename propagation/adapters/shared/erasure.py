@@ -41,7 +41,10 @@ def searchable_words(words: Iterable[str]) -> list[str]:
 
 
 def folded_words(words: Iterable[str]) -> list[str]:
-    """Return words case-folded, each once; of one beyond ASCII a word in it, if there is one."""
+    """Return words case-folded, each once.
+
+    Of one beyond ASCII it is a word in it, if there is one.
+    """
     folded = [word.casefold() for word in words]
     return sorted({word if word.isascii() else ascii_word(word) or word for word in folded})
 

@@ -311,9 +311,9 @@ def replay_dead_letters(
 
 async def _replay_all(engine: "Engine") -> tuple[int, int]:
     """Replay claim after claim until none repairs anything."""
-    mended, failed = 0, 0
+    mended = 0
     while True:
-        done, left = await engine.replay_dead_letters()
-        mended, failed = mended + done, left
+        done, failed = await engine.replay_dead_letters()
+        mended += done
         if not done:
             return mended, failed

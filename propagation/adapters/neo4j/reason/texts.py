@@ -295,7 +295,10 @@ async def _newest(database: Neo4jDatabase, wanted: Sequence[int]) -> dict[int, C
 
 
 async def damaged_texts(database: Neo4jDatabase) -> list[str]:
-    """Convert every current text, as reads do, and say which cannot be read: at most five."""
+    """Convert every current text, as reads do, and list unreadable ones.
+
+    At most five are listed.
+    """
     refs = await database.value("maintenance/check/texts/described_clients")
     found: list[str] = []
     for page in batches(refs, TEXTS_PER_READ):

@@ -280,9 +280,9 @@ async def discard_staged_round(transaction: Transaction) -> int:
         How many.
     """
     last = await transaction.value("rounds/newest_rounds", limit=1) or 0
-    gone = 0
+    discarded = 0
     for name, parameters in DISCARDS.items():
-        if gone < ROWS_PER_COMMIT:
+        if discarded < ROWS_PER_COMMIT:
             given = {"last": last} if "last" in parameters else {}
-            gone += await transaction.value(name, limit=ROWS_PER_COMMIT - gone, **given)
-    return gone
+            discarded += await transaction.value(name, limit=ROWS_PER_COMMIT - discarded, **given)
+    return discarded

@@ -150,11 +150,11 @@ class CircuitBreaker:
             EndpointUnavailable: The breaker is open.
         """
         while self.open:
-            left = self._until - self._clock()
-            if left > 0:
+            seconds = self._until - self._clock()
+            if seconds > 0:
                 raise EndpointUnavailable(
                     f"the endpoint answered none of the last {pluralize(self._failed, 'call')}"
-                    f" (the last: {self._reason}); it is asked again in {left:.0f} s"
+                    f" (the last: {self._reason}); it is asked again in {seconds:.0f} s"
                 )
             if self._trial is None:
                 self._trial = asyncio.Event()

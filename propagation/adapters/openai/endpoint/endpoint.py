@@ -139,8 +139,8 @@ class Endpoint:
 
         It is empty without such a pause.
         """
-        left = self._paused_until - time.monotonic()
-        return f"{self._pause_reason}; asked again in {left:.0f} s" if left > 0 else ""
+        seconds = self._paused_until - time.monotonic()
+        return f"{self._pause_reason}; asked again in {seconds:.0f} s" if seconds > 0 else ""
 
     async def _retry(self, call: Call, most_attempts: int) -> Response:
         """Try a call until it is answered or given up."""

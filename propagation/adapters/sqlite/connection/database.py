@@ -90,10 +90,10 @@ class Database:
                 connection = opened.enter_context(contextlib.closing(open_file(self.path)))
                 self.directory.load(connection)
                 free_all(connection)
-            if left := drop_partial_files(self.path):
+            if partials := drop_partial_files(self.path):
                 log.warning(
                     "deleted %s: a copy that a killed command had begun",
-                    ", ".join(path.name for path in left),
+                    ", ".join(path.name for path in partials),
                 )
             self._place = self.path.stat()
             writer = threading.Thread(
