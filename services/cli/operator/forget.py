@@ -11,7 +11,16 @@ import typer
 from propagation.atomic_file import write_atomically
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
-from services.cli.access import LOOPBACK, Address, AsJson, Force, ask, client_key, kind_name
+from services.cli.access import (
+    LOOPBACK,
+    Address,
+    AsJson,
+    Force,
+    ask,
+    check_folder,
+    client_key,
+    kind_name,
+)
 from services.cli.exits import ExitCode
 from services.client.errors import UsageProblem
 from services.runtime.console import print_answer, print_result, print_text, printable_json
@@ -113,7 +122,14 @@ def export_client(
     user: User = None,
     item: Item = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Write there; - is stdout.")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            callback=check_folder,
+            help="Write there; - is stdout.",
+        ),
     ] = Path("-"),
     force: Force = False,
     address: Address = LOOPBACK,
