@@ -1,7 +1,6 @@
 """ErasureStore on SQLite: reads before a withdrawal. The commit is in withdrawal.py."""
 
 import sqlite3
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
@@ -22,6 +21,7 @@ from propagation.adapters.sqlite.reason.texts import bodies_of
 from propagation.adapters.sqlite.record.record import forgotten_among
 from propagation.adapters.sqlite.rounds.messages import brief_versions
 from propagation.graph_rules.withdrawal_order import affected_keys, counted_attributes
+from propagation.grouping import group_pairs
 from propagation.model import (
     AffectedMessage,
     Citations,
@@ -148,17 +148,14 @@ class SqliteErasure(SqliteWiping):
         names: frozenset[str],
         limit: int,
     ) -> Sequence[AffectedMessage]:
-        gone: dict[tuple[int, int], list[IntegratedAttribute]] = defaultdict(list)
-        rounds: dict[tuple[int, int], int] = {}
-        for router, version, number, attribute, ref, text_version, sequence in connection.execute(
-            PARTS_OF,
-            (to_json(sorted(set(refs))), erased, min(sequences, default=0)),
-        ):
-            if ref == erased or sequence in sequences:
-                gone[router, version].append(
-                    IntegratedAttribute(attribute, ref, text_version, sequence)
-                )
-                rounds[router, version] = number
+        asked = to_json(sorted(set(refs))), erased, min(sequences, default=0)
+        rows = [
+            row
+            for row in connection.execute(PARTS_OF, asked)
+            if row[4] == erased or row[6] in sequences
+        ]
+        gone = group_pairs(((row[0], row[1]), IntegratedAttribute(*row[3:])) for row in rows)
+        rounds = {(router, version): number for router, version, number, *_ in rows}
         lost = {part.attribute for parts in gone.values() for part in parts}
         found = (
             _messages_naming(connection, words, titles, names, lost)
