@@ -6,6 +6,7 @@ A sentence that only quotes them is kept without the quotation.
 import html
 import itertools
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,23 @@ LEAST_WORDS = 8
 ARTICLES = frozenset(["a", "an", "the"])
 MOVED_ARTICLE = re.compile(r", [A-Z][a-z]{0,2}'?(?: \(\d{4}\))?$")
 MARKS = re.compile('[“”"]')
+SERVICE_WORDS = frozenset(
+    WORD.findall(
+        "a above again agree all among and any are around as ask asks at audience be bear "
+        "besides by category choice choices choose chooses chose chosen comes communities "
+        "community described did do drawn else enjoy enjoys favourite first fit fits fitted "
+        "fond for foreseen found from had has have heard holds in interest is it its keep keeps "
+        "lately latest leave less let liked liking listed look looking looks lovers loves made "
+        "making met more most newest news no not nothing now of often on once one other others "
+        "out over overlooked passed passes passion people picks profile promised put reaches "
+        "reader readers recently regularly returning rightly router rules say saying says shape "
+        "share shares single some someone something speaks spoke stays steady still such taker "
+        "takers taking taste that the their them then there these they things this those to too "
+        "tried turning two under wary was weigh welcome well what which while who with word "
+        "written yet"
+    )
+)
+"""Words of the sentences that the offline reasoner writes: a text that holds one names nobody."""
 BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[“\"A-Z])")
 
 
@@ -101,7 +119,14 @@ class OwnWords:
         Letters may be in either case.
         """
         cores = (title.core for title in self._titles)
-        return frozenset(word for word in (*cores, *self.names) if word)
+        return frozenset(word for word in (*cores, *self._telling_names) if word)
+
+    @cached_property
+    def _telling_names(self) -> frozenset[str]:
+        """Names that do not consist of words which every text holds."""
+        return frozenset(
+            name for name in self.names if not SERVICE_WORDS.issuperset(WORD.findall(name))
+        )
 
     @cached_property
     def _folded(self) -> tuple[str, ...]:
@@ -124,9 +149,14 @@ class OwnWords:
         if any(self.is_quoted(quote) for quote in QUOTE.findall(text)):
             return True
         plain = normalize_text(text)
-        return any(title.is_in(text, plain, cites=cites) for title in self._titles) or any(
-            _holds_words(plain, normalize_text(name)) for name in self.names
-        )
+        if any(title.is_in(text, plain, cites=cites) for title in self._titles):
+            return True
+        # A quotation is another client's title: it may hold the same word as a part.
+        unquoted = normalize_text(QUOTE.sub(self._keep_name, text))
+        return any(_holds_words(unquoted, normalize_text(name)) for name in self._telling_names)
+
+    def _keep_name(self, quote: "re.Match[str]") -> str:
+        return quote[0] if normalize_text(quote[1]) in self.names else " "
 
     def leave_out(self, text: str, *, cites: bool = False) -> str | None:
         """Drop quotations of the titles from a sentence.
@@ -169,8 +199,18 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _holds_words(text: str, part: str) -> bool:
-    """Tell whether a text holds a part as whole words."""
-    return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
+    """Tell whether a text holds a part as whole words.
+
+    Scripts without spaces do not show where a word ends.
+    """
+    start = "" if _is_without_spaces(part[:1]) else r"(?<![^\W_])"
+    end = "" if _is_without_spaces(part[-1:]) else r"(?![^\W_])"
+    return re.search(start + re.escape(part) + end, text) is not None
+
+
+def _is_without_spaces(letter: str) -> bool:
+    """Tell whether a letter is of a script like Chinese or Thai; some others are among them."""
+    return bool(letter) and unicodedata.category(letter) == "Lo"
 
 
 def _drop_quotes(

@@ -1,5 +1,5 @@
 // name: forget/search/citing_texts
-// purpose: the versions of texts that searches cover and that cite one of the sequences or messages, or hold a word: as reason/texts/current_texts returns them, and whether it is the current one. A search is of one client, from `first` or from what was written at one of `at`, whichever is earlier, for as long as the texts cite or hold something, and at least to `last` and those; an endless one is of all versions. `evidence` is the sequences as rules write them; `escaped` is the words as JSON writes them. `lost` has, by message, the attributes (null: any) and words (in lower case) of which a line that cites it needs one. A text with one of `letters` holds every word in lower case
+// purpose: the versions of texts that searches cover and that cite one of the sequences or messages, or hold a word: as reason/texts/current_texts returns them, and whether it is the current one. A search is of one client, from `first` or from what was written at one of `at`, whichever is earlier, for as long as the texts cite or hold something, and at least to `last` and those; an endless one is of all versions. `evidence` is the sequences as rules write them; all words are in lower case, and `escaped` is them as JSON writes them. `lost` has, by message, the attributes (null: any) and words (in lower case) of which a line that cites it needs one. A text with one of `letters` holds every word in lower case
 // parameters: searches, sequences, evidence, words, escaped, message_routers, lost, rule_words, letters
 UNWIND $searches AS search
 CALL (search) {
@@ -19,8 +19,9 @@ CALL (search, last) {
   WITH p, p.source_routers AS routers, p.source_versions AS versions
   WHERE NOT any(place IN range(0, size(routers) - 1) WHERE $lost[toString(routers[place] * 4294967296 + versions[place])] IS NOT NULL)
     AND NOT (size($evidence) > 0 AND p.rules IS NOT NULL AND any(token IN split(p.rules, [',', '[', ']']) WHERE token IN $evidence))
-    AND NOT any(word IN $words WHERE any(text IN p.line_texts + p.attributes WHERE text CONTAINS word))
-    AND NOT (p.rules IS NOT NULL AND any(word IN $escaped WHERE p.rules CONTAINS word))
+    AND NOT any(word IN $words WHERE any(text IN p.line_texts + p.attributes WHERE replace(toLower(text), 'ß', 'ss') CONTAINS word))
+    AND NOT (size($words) > 0 AND any(letter IN $letters WHERE any(text IN p.line_texts WHERE text CONTAINS letter)))
+    AND NOT (p.rules IS NOT NULL AND any(word IN $escaped WHERE replace(toLower(p.rules), 'ß', 'ss') CONTAINS word))
     AND NOT (size($rule_words) > 0 AND p.rules IS NOT NULL
       AND (any(word IN $rule_words WHERE replace(toLower(p.rules), 'ß', 'ss') CONTAINS word) OR any(letter IN $letters WHERE p.rules CONTAINS letter)))
   WITH p ORDER BY p.ref, p.version LIMIT 1
@@ -44,8 +45,9 @@ WHERE search.all
                 AND (any(word IN one[1].words WHERE replace(toLower(p.line_texts[at]), 'ß', 'ss') CONTAINS word)
                   OR size(one[1].words) > 0 AND any(letter IN $letters WHERE p.line_texts[at] CONTAINS letter))))
   OR size($evidence) > 0 AND p.rules IS NOT NULL AND any(token IN split(p.rules, [',', '[', ']']) WHERE token IN $evidence)
-  OR any(word IN $words WHERE any(text IN p.line_texts + p.attributes WHERE text CONTAINS word))
-  OR any(word IN $escaped WHERE p.rules CONTAINS word)
+  OR any(word IN $words WHERE any(text IN p.line_texts + p.attributes WHERE replace(toLower(text), 'ß', 'ss') CONTAINS word))
+  OR size($words) > 0 AND any(letter IN $letters WHERE any(text IN p.line_texts WHERE text CONTAINS letter))
+  OR any(word IN $escaped WHERE replace(toLower(p.rules), 'ß', 'ss') CONTAINS word)
   OR size($rule_words) > 0 AND p.rules IS NOT NULL
     AND (any(word IN $rule_words WHERE replace(toLower(p.rules), 'ß', 'ss') CONTAINS word) OR any(letter IN $letters WHERE p.rules CONTAINS letter))
 RETURN collect([p.ref, p.version, p.next_id, p.watermark, p.dropped, p.line_ids, p.line_texts, p.line_weights, p.line_authors,

@@ -1,8 +1,9 @@
 // name: forget/search/clients_with_words
-// purpose: of one page of all texts in commit order: the last number, and the clients whose texts contain one of the words
-// parameters: after, limit, words, escaped
+// purpose: of one page of all texts in commit order: the last number, and the clients whose texts contain one of the words (in lower case; a text with one of `letters` holds each)
+// parameters: after, limit, words, escaped, letters
 MATCH (p:ProfileVersion)
 WHERE p.number > $after
 WITH p ORDER BY p.number LIMIT $limit
-RETURN max(p.number), collect(DISTINCT CASE WHEN any(word IN $words WHERE any(text IN p.line_texts WHERE text CONTAINS word) OR any(name IN p.attributes WHERE name CONTAINS word))
-  OR any(word IN $escaped WHERE p.rules CONTAINS word) THEN p.ref END)
+RETURN max(p.number), collect(DISTINCT CASE WHEN any(word IN $words WHERE any(text IN p.line_texts + p.attributes WHERE replace(toLower(text), 'ß', 'ss') CONTAINS word))
+  OR any(letter IN $letters WHERE any(text IN p.line_texts WHERE text CONTAINS letter))
+  OR any(word IN $escaped WHERE replace(toLower(p.rules), 'ß', 'ss') CONTAINS word) THEN p.ref END)

@@ -111,9 +111,9 @@ class Citations:
     Attributes:
         sequences: Interactions.
         messages: By (router, version), attributes of which a line holds one; None: any line.
-        words: Words anywhere in the text, as they are written.
-        message_words: Words in lines that cite one of the messages, in either case of letters.
-        rule_words: Words in filter rules, in either case of letters.
+        words: Words anywhere in the text; all words are found in either case of letters.
+        message_words: Words in lines that cite one of the messages.
+        rule_words: Words in filter rules.
     """
 
     sequences: frozenset[int] = frozenset()

@@ -1,6 +1,6 @@
 """Finds what a withdrawal changes of messages and reasons, before it writes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from propagation.graph_rules.name_matching import OwnWords, titles_of
@@ -40,12 +40,9 @@ class MessageChangeFinder:
     request: WithdrawalRequest
     routers: Sequence[int]
 
-    async def find_titles(self) -> dict[int, OwnWords]:
-        """Load all titles of items that too few users chose.
-
-        Earlier titles are among them.
-        """
-        titles = titles_of(await self.store.client_contents(self.request.unquotable))
+    async def load_titles(self, items: Collection[int]) -> dict[int, OwnWords]:
+        """Load the titles that items (refs) have or had, by item."""
+        titles = titles_of(await self.store.client_contents(sorted(items)))
         return {ref: OwnWords(found) for ref, found in titles.items()}
 
     async def find_unsupported(self, changes: TextChanges) -> frozenset[str]:

@@ -58,6 +58,9 @@ class Removal:
         heard: By client (ref), attributes that messages lost which it merged.
         titles: Those that items (refs) have or had which too few users chose by now; changed
             messages may not quote them.
+        retracted: The items of retracted interactions, by sequence.
+        choices: The titles of these items, by item; the line of a user that does not rest on such
+            an item any more does not quote it.
     """
 
     sequences: frozenset[int]
@@ -67,6 +70,8 @@ class Removal:
     messages: Mapping[Key, LostNames] = field(default_factory=dict)
     heard: Mapping[int, frozenset[str]] = field(default_factory=dict)
     titles: Mapping[int, OwnWords] = field(default_factory=dict)
+    retracted: Mapping[int, int] = field(default_factory=dict)
+    choices: Mapping[int, OwnWords] = field(default_factory=dict)
 
     @cached_property
     def quotes(self) -> frozenset[str]:
@@ -176,12 +181,24 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
     text: str | None = line.text
     for one in named:
         text = text and one.leave_out(text, cites=cites)
+    for one in _retracted_choices(line, remaining, removal, supporters):
+        text = text and one.leave_out(text)
     if not text or has_own_name:
         return None
     weight = line.weight
     if cites:
         weight *= _confirmed(len(remaining)) / _confirmed(len(line.sources))
     return replace(line, text=text, sources=remaining, weight=weight)
+
+
+def _retracted_choices(
+    line: Line, remaining: Sequence[Source], removal: Removal, supporters: Supporters
+) -> list[OwnWords]:
+    """Return the titles of items that a line of a user does not rest on any more."""
+    chosen = (supporters.interactions.get(source.sequence or 0) for source in remaining)
+    kept = {user_and_item[1] for user_and_item in chosen if user_and_item is not None}
+    lost = {removal.retracted.get(source.sequence or 0) for source in line.sources} - kept
+    return [titles for item, titles in removal.choices.items() if item in lost]
 
 
 def _confirmed(times: int) -> float:

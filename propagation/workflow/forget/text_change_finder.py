@@ -62,7 +62,9 @@ class TextChangeFinder(MessageChangeFinder):
         rows, erased = self.request.rows, self.request.erased
         sequences = frozenset(row.sequence for row in rows)
         words = OwnWords() if erased is None else OwnWords(erased.titles, erased.own_names)
-        removal = Removal(sequences, self.min_support, words)
+        retracted = {row.sequence: row.item for row in rows} if erased is None else {}
+        choices = await self.load_titles({*retracted.values()})
+        removal = Removal(sequences, self.min_support, words, retracted=retracted, choices=choices)
         searches = self._searches(removal.words)
         refs = {search.ref for search in searches}
         if erased is not None:
@@ -77,7 +79,7 @@ class TextChangeFinder(MessageChangeFinder):
             removal,
             unsupported=await self.find_unsupported(changes),
             words=OwnWords(removal.words.titles, removal.words.names | unheld),
-            titles=await self.find_titles(),
+            titles=await self.load_titles(self.request.unquotable),
         )
         affected = await self.store.affected_messages(
             sorted(refs),

@@ -126,8 +126,9 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 "forget/search/clients_with_words",
                 after=last,
                 limit=VERSIONS_PER_READ,
-                words=sorted(words),
-                escaped=escape_words(words),
+                words=folded_words(words),
+                escaped=escape_words(folded_words(words)),
+                letters=list(ASCII_IN_FOLDED),
             )
             if row is None or row[0] is None:
                 return frozenset(found)
@@ -259,8 +260,8 @@ def _search_rows(
     return [_search_row(ref, mine) for ref, mine in by_client.items()], {
         "sequences": sequences,
         "evidence": evidence_tokens(sequences),
-        "words": sorted(words),
-        "escaped": escape_words(words),
+        "words": folded_words(words),
+        "escaped": escape_words(folded_words(words)),
         "message_routers": sorted({router for one in distinct for router, _ in one.messages}),
         "lost": lost,
         "rule_words": searchable_words(word for one in distinct for word in one.rule_words),

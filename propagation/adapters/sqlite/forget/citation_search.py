@@ -24,6 +24,7 @@ from propagation.model import Citations, CitationSearch, ClientText, Profile, St
 T = TypeVar("T")
 VERSIONS_A_READ = 10_000
 FEW = 4
+BEYOND_ASCII = "*[^\x01-\x7f]*"
 MESSAGE = re.compile(rb"\[null,\d+,\d+\]")
 ASCII, MARKS = bytes(range(128)), ("“".encode(), "”".encode())
 NUMBER = re.compile(rb"(?:[\[,]|\"age\":)(\d+)(?=[\],}])")
@@ -44,8 +45,8 @@ class Needles:
     """Byte strings that a body's JSON holds if it cites certain things.
 
     These are numbers of sources, evidence or ages, words, messages with an attribute (of None: with
-    any) or with a word in either case, and words of rules in either case; None finds every body. A
-    body may hold one without citing.
+    any) or with a word, and words of rules, all words in either case; None finds every body. A body
+    may hold one without citing.
     """
 
     numbers: frozenset[bytes]
@@ -72,10 +73,10 @@ class Needles:
                 )
         return cls(
             frozenset(b"%d" % number for one in known for number in one.sequences),
-            _encoded(_union(one.words for one in known)),
+            _encoded(one.words for one in known),
             messages,
-            _encoded(_union(one.message_words for one in known), folded=True),
-            _encoded(_union(one.rule_words for one in known), folded=True),
+            _encoded(one.message_words for one in known),
+            _encoded(one.rule_words for one in known),
         )
 
     def messages_in(self, plain: bytes) -> Collection[bytes]:
@@ -93,9 +94,8 @@ class Needles:
         Args:
             messages: The result of `messages_in`.
         """
-        for word in self.words:
-            if word in plain:
-                return True
+        if self.words and any(map(_fold(plain).__contains__, self.words)):
+            return True
         lines, *rules = plain.split(RULE) if messages or self.rule_words else [plain]
         if messages and self._are_in_lines(plain, _fold(lines), messages):
             return True
@@ -148,15 +148,15 @@ def _union(sets: Iterable[frozenset[T]]) -> frozenset[T]:
     return frozenset[T]().union(*distinct) if len(distinct) != 1 else next(iter(distinct))
 
 
-def _encoded(words: frozenset[str], *, folded: bool = False) -> tuple[bytes, ...]:
-    """Return words as JSON writes them."""
-    return tuple(_encode(word, folded) for word in sorted(words))
+def _encoded(sets: Iterable[frozenset[str]]) -> tuple[bytes, ...]:
+    """Return the case-folded words of all sets as JSON writes them."""
+    return tuple(map(_encode, sorted(_union(sets))))
 
 
 @lru_cache(4_096)
-def _encode(word: str, folded: bool) -> bytes:
-    (escaped,) = escape_words([word])
-    return (escaped.casefold() if folded else escaped).encode()
+def _encode(word: str) -> bytes:
+    (escaped,) = escape_words([word.casefold()])
+    return escaped.encode()
 
 
 def _fold(plain: bytes) -> bytes:
@@ -261,13 +261,14 @@ def naming(connection: sqlite3.Connection, needles: Needles, after: int) -> tupl
 def is_used_by_another(connection: sqlite3.Connection, ref: int, name: str) -> bool:
     """Return whether another client's text holds the name.
 
-    SQLite folds the case of ASCII only, so it searches an ASCII word; the rest is checked here.
+    SQLite folds the case of ASCII only, so it searches an ASCII word, and texts beyond ASCII, whose
+    letters may be another form of it; the rest is checked here.
     """
-    word = ascii_word(name)
     rows = connection.execute(
-        "SELECT title, description, attributes, categories FROM client WHERE ref <> ? AND"
-        " instr(lower(title || ' ' || description || ' ' || attributes || ' ' || categories), ?)",
-        (ref, word),
+        "SELECT title, description, attributes, categories FROM (SELECT *, title || ' ' ||"
+        " description || ' ' || attributes || ' ' || categories AS text FROM client) WHERE ref <> ?"
+        " AND (instr(lower(text), ?) OR text GLOB ?)",
+        (ref, ascii_word(name), BEYOND_ASCII),
     )
     return any(
         says((title, description, *orjson.loads(attributes), *orjson.loads(categories)), name)

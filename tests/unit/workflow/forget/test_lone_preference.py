@@ -442,3 +442,68 @@ async def test_forgetting_two_of_three_who_chose_an_item_leaves_no_citation_of_t
         for line in one.text.profile.lines
         for source in line.sources
     )
+
+
+@pytest.mark.parametrize("word", ["community", "choice", "drawn", "Straßenzug", "ＷＵＧＧＡ"])
+async def test_words_that_others_use_too_stay(engine, word):
+    """The forgotten user chose nothing: nobody loses anything."""
+    await engine.upsert_clients(
+        [ClientChange(key=user_key(LONER), title="x", attributes=(word, "jazz"))]
+        + [
+            ClientChange(key=key, title="y", attributes=("Straßenzug", "ＷＵＧＧＡ", "jazz"))
+            for key in (user_key(5), item_key(1))
+        ]
+    )
+    await live(engine, 1, 60)
+
+    async def texts():
+        own = await find(engine, user_key(LONER))
+        lines = [
+            (ref, text.profile.lines, text.filter_memory)
+            for ref, text in sorted((await all_texts(engine)).items())
+            if ref != own
+        ]
+        return lines, [(one.name, one.text, one.attributes) for one in await all_messages(engine)]
+
+    before = await texts()
+    await engine.forget(user_key(LONER))
+    assert await texts() == before
+
+
+async def test_a_word_of_the_forgotten_user_goes_in_either_case_of_letters(engine):
+    await engine.upsert_clients(
+        [ClientChange(key=user_key(LONER), title="x", attributes=("zugwang",))]
+    )
+    await live(engine, 1, 20)
+    ref = await find(engine, user_key(5))
+    text = (await engine.store.load_texts([ref]))[ref]
+    line = replace(text.profile.lines[0], id=text.profile.next_id, text="Likes ZugWang, too.")
+    profile = replace(
+        text.profile,
+        version=text.profile.version + 1,
+        next_id=line.id + 1,
+        lines=(*text.profile.lines, line),
+    )
+    sequence = await engine.store.recorded_through()
+    await engine.store.commit_texts([replace(text, profile=profile)], [], sequence)
+    await engine.forget(user_key(LONER))
+    (left,) = (await engine.store.load_texts([ref])).values()
+    assert left.profile.lines == text.profile.lines
+
+
+async def test_a_user_s_line_does_not_quote_what_was_taken_back(engine):
+    await engine.upsert_clients(
+        [
+            ClientChange(key=item_key(ONLY), title="Coming Out: A Guide", attributes=("jazz",)),
+            ClientChange(key=item_key(WORDLESS), title="Other Record", attributes=("jazz",)),
+        ]
+    )
+    events = [event(9_000, FRIEND, ONLY), event(9_001, FRIEND, WORDLESS)]
+    for one in events:
+        await engine.record([one])
+        await engine.drain()
+    await engine.retract([events[0].event_id])
+    ref = await find(engine, user_key(FRIEND))
+    (line,) = (await engine.store.load_texts([ref]))[ref].profile.lines
+    assert "Other Record" in line.text
+    assert "Coming Out" not in line.text

@@ -229,7 +229,7 @@ def test_a_message_loses_attributes_that_only_that_client_brought():
         ),
         ("Jazz, opera and theremin are what counts here.", "A community drawn to jazz and opera."),
         (
-            "A community drawn to jazz. Seen around “The Theremin. An Odyssey” and “Rain”.",
+            "A community drawn to jazz. Theremin fans saw “Rain. An Odyssey” and “Rain”.",
             "A community drawn to jazz.",
         ),
     ],
@@ -293,3 +293,21 @@ def test_a_line_loses_the_weight_of_withdrawn_sources():
     heard = replace(line(1, 2, 3), weight=1 + 0.95 + 0.95**2)
     after = redact_line(heard, BLUE, gone(1), WHO)
     assert after.weight == pytest.approx(1 + 0.95)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "held"),
+    [
+        ("plonk", "A community drawn to plonk.", True),
+        ("plonk", "Has had a first taste of ska: “Plonk & Zoot”.", False),
+        ("plonk", "Speaks of “Plonk” now.", True),
+        ("community", "A community drawn to ska.", False),
+        ("community theatre", "A community theatre.", True),
+        ("plonk", "A circle of _plonk_ fans.", True),
+        ("plonk", "A circle of plonkers.", False),
+        ("東京", "みんな東京が好き。", True),
+    ],
+)
+def test_a_text_names_a_word_of_its_own(name, text, held):
+    """Another client's title is no such text, and neither are the words of every sentence."""
+    assert OwnWords(names=frozenset([name])).is_in(text) is held
