@@ -7,7 +7,6 @@ next is parsed once.
 
 import re
 import sqlite3
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
@@ -19,6 +18,7 @@ from propagation.adapters.shared.erasure import ascii_word, says
 from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.sqlite.connection import one
 from propagation.adapters.sqlite.reason.text_bodies import RULE, BodyReader, plain_body
+from propagation.grouping import group_pairs
 from propagation.model import Citations, CitationSearch, ClientText, Profile, StoredText
 
 T = TypeVar("T")
@@ -94,12 +94,12 @@ class Needles:
         Args:
             messages: The result of `messages_in`.
         """
-        if self.words and any(map(_fold(plain).__contains__, self.words)):
+        folded = _fold(plain)
+        if any(map(folded.__contains__, self.words)):
             return True
-        lines, *rules = plain.split(RULE) if messages or self.rule_words else [plain]
-        if messages and self._are_in_lines(plain, _fold(lines), messages):
+        if messages and self._are_in_lines(plain, folded, messages):
             return True
-        if any(map(self._is_in_rule, rules)):
+        if self.rule_words and any(map(self._is_in_rule, folded.split(RULE)[1:])):
             return True
         if not self.numbers or (
             len(self.numbers) <= FEW and not any(map(plain.__contains__, self.numbers))
@@ -111,13 +111,10 @@ class Needles:
         """Return whether a line may cite one of the messages for what is searched.
 
         Args:
-            folded: All lines, case-folded; most hold no word, so they are not parsed.
+            folded: The body, case-folded; most hold no word, so they are not parsed.
         """
-        found = [self.messages[key] for key in messages]
-        if not (
-            None in found
-            or any(map(folded.__contains__, self.message_words))
-            or any(name in plain for names in found for name in names or ())
+        if not any(self.messages[key] is None for key in messages) and not any(
+            map(folded.__contains__, self._line_words)
         ):
             return False
         for line in map(orjson.dumps, orjson.loads(plain)[0]):
@@ -132,12 +129,18 @@ class Needles:
         return False
 
     @cached_property
+    def _line_words(self) -> frozenset[bytes]:
+        """What a line that cites a message has to hold, unless it may hold anything."""
+        named = (names for names in self.messages.values() if names is not None)
+        return frozenset(self.message_words).union(*named)
+
+    @cached_property
     def _is_in_rule(self) -> Callable[[bytes], bool]:
-        """Whether a rule may cite; most versions of a client have the same rules."""
+        """Whether a case-folded rule may cite; versions in a row often have the same rules."""
 
         @cache
         def is_in_rule(rule: bytes) -> bool:
-            return any(map(_fold(rule).__contains__, self.rule_words))
+            return any(map(rule.__contains__, self.rule_words))
 
         return is_in_rule
 
@@ -171,25 +174,26 @@ def _fold(plain: bytes) -> bytes:
 
 
 def texts_along(
-    connection: sqlite3.Connection, searches: Sequence[CitationSearch]
+    connection: sqlite3.Connection,
+    searches: Sequence[CitationSearch],
+    known: dict[tuple[int, ...], Needles],
 ) -> list[StoredText]:
     """Return the texts that searches find (see ErasureStore).
 
     Searches of one client are searched together.
+
+    Args:
+        known: Needles that earlier calls made of the same objects; what is made is added.
     """
-    by_client: dict[int, list[CitationSearch]] = defaultdict(list)
-    for search in searches:
-        by_client[search.ref].append(search)
-    known: dict[tuple[int, ...], Needles] = {}
     found: list[StoredText] = []
+    by_client = group_pairs((search.ref, search) for search in searches)
     for ref, mine in by_client.items():
         spans = sorted(span for search in mine if (span := _span(connection, search)) is not None)
         if spans:
-            asked = tuple(id(search.citations) for search in mine)
-            needles = known[asked] = known.get(asked) or Needles.of(
-                search.citations for search in mine
-            )
-            found.extend(_texts_of(connection, ref, spans, needles))
+            asked = tuple(sorted({id(search.citations) for search in mine}))
+            if asked not in known:
+                known[asked] = Needles.of(search.citations for search in mine)
+            found.extend(_texts_of(connection, ref, spans, known[asked]))
     return found
 
 

@@ -106,10 +106,11 @@ class SqliteErasure(SqliteWiping):
 
     async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
         found: dict[tuple[int, int], StoredText] = {}
+        known: dict[tuple[int, ...], Needles] = {}
         ordered = sorted(searches, key=lambda search: search.ref)
         for start in range(0, len(ordered), SEARCHES_A_READ):
             some = ordered[start : start + SEARCHES_A_READ]
-            for one in await self._database.read(partial(texts_along, searches=some)):
+            for one in await self._database.read(partial(texts_along, searches=some, known=known)):
                 found[one.text.profile.ref, one.text.profile.version] = one
         return [found[key] for key in sorted(found)]
 
