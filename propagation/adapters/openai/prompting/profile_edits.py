@@ -1,6 +1,8 @@
 """Turn a model's edits of profile lines into edits of the profile."""
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, model_validator
@@ -20,15 +22,19 @@ from propagation.model import (
     WEIGHT_KEPT,
     AddLine,
     Author,
+    ClientKind,
     DropLine,
     Edit,
     Line,
     Profile,
     ReplaceLine,
     Source,
+    kind_of,
+    names_in_text,
     normalize_name,
 )
 
+QUOTE = re.compile("“([^”]*)”")
 EDITS = 2
 ATTRIBUTES = 4
 SOURCES = 8
@@ -162,14 +168,18 @@ def own_edits(
     letters: Letters,
     sequence: int,
     hidden: Collection[int] = (),
+    known: Collection[str] = (),
 ) -> list[Edit]:
     """Turn edits into those of an interaction.
 
     They change lines that interactions and messages wrote, or add some; the catalogue's stay. A new
     line takes the place of a hidden one with much the same attributes, and rests on both users.
+    But an item's line only rests on the users of the line before it if it says nothing that this
+    one did not say; else it is a new line, of this interaction alone.
 
     Args:
         hidden: Ids of lines that the prompt does not show.
+        known: Attributes that the prompt names.
 
     Raises:
         ValueError: Every edit names a line that does not exist.
@@ -184,6 +194,7 @@ def own_edits(
         raise ValueError(
             f"there is no line {wrong[0]}: give a line's number (1 to {count}), or add one"
         )
+    is_user = kind_of(profile.ref) == ClientKind.USER
     return _edits(
         profile,
         answers,
@@ -195,7 +206,14 @@ def own_edits(
             (*(old.sources if old else ()), Source(sequence=sequence))[-SOURCES:],
         ),
         [line for line in profile.lines if line.id in hidden],
+        lambda old, new: is_user or _said_in(new, known) <= _said_in(old, known),
     )
+
+
+def _said_in(line: Line, known: Collection[str]) -> frozenset[str]:
+    """Return attributes that a line names, and titles that it quotes."""
+    quotes = QUOTE.findall(line.text)
+    return frozenset((*line.attributes, *names_in_text(known, line.text), *quotes))
 
 
 def _edits(
@@ -206,6 +224,7 @@ def _edits(
     editable: Collection[Author],
     rests_on: Callable[[Line | None], tuple[float, Sequence[Source]]],
     hidden: Sequence[Line] = (),
+    may_replace: Callable[[Line, Line], bool] = lambda old, new: True,
 ) -> list[Edit]:
     """Edit lines of the `editable` authors, each line once.
 
@@ -215,6 +234,7 @@ def _edits(
         author: The author of the new lines.
         rests_on: Returns a new line's weight and sources, given the line that it replaces.
         hidden: Lines that the prompt does not show.
+        may_replace: Whether the second line may take the place of the first.
     """
     out: list[Edit] = []
     edited: set[int] = set()
@@ -230,15 +250,12 @@ def _edits(
             if answer.op != "add"
             else next((line for line in hidden if _is_near(line.attributes, attributes)), None)
         )
+        text = words(letters.spell(answer.text), LINE_MAX_WORDS)
+        line = Line(id=0, text=text, attributes=attributes, author=author)
+        if old is not None and answer.op != "drop" and not may_replace(old, line):
+            old = None
         weight, sources = rests_on(old)
-        line = Line(
-            id=old.id if old else 0,
-            text=words(letters.spell(answer.text), LINE_MAX_WORDS),
-            attributes=attributes,
-            weight=weight,
-            author=author,
-            sources=tuple(sources),
-        )
+        line = replace(line, id=old.id if old else 0, weight=weight, sources=tuple(sources))
         if old is None:
             if line.text and answer.op != "drop":
                 out.append(AddLine(line=line))

@@ -66,6 +66,12 @@ def lines_of(
     }
 
 
+def names_of(parties: Iterable[Party]) -> frozenset[str]:
+    """Return the attributes of all lines of clients."""
+    lines = (line for party in parties for line in party.profile.lines)
+    return frozenset(name for line in lines for name in line.attributes)
+
+
 def show_party(
     party: Party, letters: "Letters | None" = None, *, whole: bool = False
 ) -> dict[str, Any]:

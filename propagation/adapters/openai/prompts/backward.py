@@ -14,6 +14,7 @@ from propagation.adapters.openai.prompting import (
     Letters,
     Prompt,
     Question,
+    names_of,
     own_edits,
     show_party,
     without_none,
@@ -76,8 +77,10 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
     """
     letters = Letters(parties.values())
     heard = len(letters.messages)
+    known = names_of(parties.values())
     parts = {
-        name: _expected_client(work, reward, party, letters) for name, party in parties.items()
+        name: _expected_client(work, reward, party, letters, known)
+        for name, party in parties.items()
     }
     if heard:
         parts["messages"] = ExpectedPart(
@@ -96,10 +99,12 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
 
 
 def _expected_client(
-    work: ReasonWork, reward: int | None, party: Party, letters: Letters
+    work: ReasonWork, reward: int | None, party: Party, letters: Letters, known: frozenset[str]
 ) -> ExpectedPart:
     def read(answer: Any) -> ClientAnswer:
-        edits = own_edits(party.profile, answer.edits, letters, work.sequence, party.unshared)
+        edits = own_edits(
+            party.profile, answer.edits, letters, work.sequence, party.unshared, known
+        )
         rules = rules_of(work, party, letters, answer.rules) if party.messages else ()
         gradients = [] if reward is None else of_client(work, party, letters, answer)
         return ClientAnswer(gradients, OptimizeAnswer(edits, rules))

@@ -22,6 +22,7 @@ from propagation.adapters.openai.prompting import (
     at_most,
     letter_in,
     most,
+    names_of,
     own_edits,
     read_word,
     show_party,
@@ -100,7 +101,10 @@ def profile_question(
     """Ask for a profile's edits; one part: client."""
 
     def read(answer: ProfileEdits) -> OptimizeAnswer:
-        return OptimizeAnswer(own_edits(party.profile, answer.edits, Letters(()), work.sequence))
+        known = names_of([party, other])
+        return OptimizeAnswer(
+            own_edits(party.profile, answer.edits, Letters(()), work.sequence, known=known)
+        )
 
     return Question(
         PROFILE,

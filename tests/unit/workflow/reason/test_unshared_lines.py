@@ -65,3 +65,29 @@ def test_a_new_line_takes_the_place_of_a_hidden_one_like_it():
 
     assert edited("jazz") == (3, [5, 9])
     assert edited("jazz", "opera", "folk") == (0, [9])
+
+
+def test_what_one_user_brought_to_a_line_does_not_rest_on_the_users_before():
+    shown = Line(
+        id=3,
+        text="Drawn to quartet and rain.",
+        attributes=("quartet", "rain", "trio"),
+        author=Author.INTERACTION,
+        sources=(Source(sequence=5), Source(sequence=6)),
+    )
+    known = [SECRET, "quartet", "rain", "trio", "jazz"]
+
+    def edited(ref, op, text, *attributes, hidden=()):
+        profile = Profile(ref=ref, version=1, lines=(shown,), next_id=4)
+        answer = EditAnswer(op=op, line=1, text=text, attributes=list(attributes))
+        (edit,) = own_edits(profile, [answer], Letters(()), 9, hidden, known)
+        return edit.line.id, [source.sequence for source in edit.line.sources]
+
+    item, user = 1, 2
+    attributes = ("quartet", "rain")
+    for text in (f"Drawn to {SECRET} and rain.", "Drawn to rain, as in “Wugga Tapes”."):
+        assert edited(item, "replace", text, *attributes) == (0, [9])
+        assert edited(item, "add", text, *attributes, hidden={3}) == (0, [9])
+        assert edited(user, "replace", text, *attributes) == (3, [5, 6, 9])
+    assert edited(item, "replace", "Drawn to rain.", SECRET, *attributes) == (0, [9])
+    assert edited(item, "replace", "Drawn to rain.", *attributes) == (3, [5, 6, 9])
