@@ -65,14 +65,6 @@ T = TypeVar("T")
 Reach = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
-async def reach_once(step: Callable[[], Awaitable[None]]) -> None:
-    """Run a step of the start once.
-
-    If a server does not answer, the caller gets the error.
-    """
-    await step()
-
-
 @dataclass(kw_only=True, eq=False)
 class Engine:
     """Algorithm 1 over one graph: record, learn, reason, rounds, evolution and upkeep.
@@ -113,14 +105,14 @@ class Engine:
 
     # Start and stop
 
-    async def open(self, *, adopt: bool = False, reach: Reach = reach_once) -> None:
+    async def open(self, *, adopt: bool = False, reach: Reach = lambda step: step()) -> None:
         """Open the store and bring the numbers to where the log ends.
 
         Args:
             adopt: Open data that was made with other settings too, and leave its numbers unread,
                 which may be damaged; `init` or `rebuild` must then be called before anything else.
             reach: Runs the steps for which a server may have to answer (the store's, the
-                embedder's, the index's); a service waits for it.
+                embedder's, the index's); a service waits for it. By default each step runs once.
 
         Raises:
             IncompatibleSettings: The data was made with other settings, and `adopt` is not set.

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.v1 import propagation_pb2 as pb
 from services.demo.data import Reach
-from services.demo.story import TracedPath
+from services.demo.story import Story, traced_message
 from services.report.force_layout import force_layout, shorten, spread_labels
 from services.runtime.console import printable
 
@@ -40,8 +41,8 @@ RISE, LETTER_WIDTH, LABEL_HEIGHT = (0.0, 0.09), 0.0155, 0.062
 EDGES_A_USER = 3
 
 
-def draw(reach: Reach, title: str, traced: TracedPath | None, file: Path, seed: int) -> None:
-    """Draw the picture as PNG, with the traced path in bold."""
+def draw(reach: Reach, title: str, story: Story | None, file: Path, seed: int) -> None:
+    """Draw the picture as PNG, with the story's path in bold."""
     from matplotlib import rcParams
     from matplotlib.figure import Figure
 
@@ -49,13 +50,13 @@ def draw(reach: Reach, title: str, traced: TracedPath | None, file: Path, seed: 
     figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
     network, matrix = figure.subplots(1, 2, width_ratios=(1.75, 1))
     figure.suptitle(printable(title), fontsize=14, fontweight="bold")
-    _network(network, reach, traced, seed)
+    _network(network, reach, story, seed)
     _matrix(matrix, reach)
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=DOTS)
 
 
-def _network(axes: "Axes", reach: Reach, traced: TracedPath | None, seed: int) -> None:
+def _network(axes: "Axes", reach: Reach, story: Story | None, seed: int) -> None:
     users = list(reach.tables)
     routers = sorted({router for row in reach.tables.values() for router in row})
     places = [(x, y) for x, y in force_layout(_pulls(reach, users, routers), seed).tolist()]
@@ -86,8 +87,9 @@ def _network(axes: "Axes", reach: Reach, traced: TracedPath | None, seed: int) -
                 linewidths=0.4,
             )
     _router_marks(axes, reach, at_router)
-    if traced and traced.user in at_user and traced.router in at_router:
-        _path(axes, traced, at_user, at_router[traced.router])
+    heard = traced_message(story) if story else None
+    if story and heard and story.user in at_user and heard.router in at_router:
+        _path(axes, story.user, heard, at_user, at_router[heard.router])
     axes.set_title("Users (dots) by the routers (squares) of their routing tables", fontsize=11)
     axes.set_axis_off()
     axes.margins(0.06)
@@ -96,7 +98,8 @@ def _network(axes: "Axes", reach: Reach, traced: TracedPath | None, seed: int) -
 
 def _path(
     axes: "Axes",
-    traced: TracedPath,
+    user: str,
+    heard: pb.MessageSource,
     at_user: dict[str, Point],
     router: Point,
 ) -> None:
@@ -104,17 +107,15 @@ def _path(
 
     Those from the senders are thin, the one to the user is thick.
     """
-    for sender in traced.senders:
-        if sender in at_user:
+    for sender in heard.senders.clients.keys:
+        if sender.kind == pb.CLIENT_KIND_USER and sender.id in at_user:
             axes.annotate(
-                "", router, at_user[sender], zorder=5, arrowprops={**ARROW, "linewidth": 0.9}
+                "", router, at_user[sender.id], zorder=5, arrowprops={**ARROW, "linewidth": 0.9}
             )
+    axes.annotate("", at_user[user], router, zorder=6, arrowprops={**ARROW, "linewidth": 2.4})
     axes.annotate(
-        "", at_user[traced.user], router, zorder=6, arrowprops={**ARROW, "linewidth": 2.4}
-    )
-    axes.annotate(
-        printable(traced.user),
-        at_user[traced.user],
+        printable(user),
+        at_user[user],
         (0, -13),
         textcoords="offset points",
         ha="center",

@@ -43,7 +43,6 @@ from services.demo.story import (
     find_placements,
     find_stories,
     largest_rise,
-    traced_path,
 )
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
@@ -203,8 +202,7 @@ async def _picture(
     reach = await collect_reach(stub, script)
     show_reach(reach)
     if reach.tables:
-        traced = traced_path(story) if story else None
-        draw(reach, script.dataset.name, traced, PICTURE, seed)
+        draw(reach, script.dataset.name, story, PICTURE, seed)
         print_text(f"The picture: {PICTURE.resolve()}")
     return reach
 

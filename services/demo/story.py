@@ -194,25 +194,9 @@ async def _places(stub: Stub, user: str, propagate: bool) -> dict[str, int]:
     return {one.item_id: place for place, one in enumerate(answer.recommendations, 1)}
 
 
-@dataclass(frozen=True)
-class TracedPath:
-    """The path that the story tells.
-
-    It leads from the senders over a router to the user.
-    """
-
-    senders: Sequence[str]
-    router: int
-    user: str
-
-
-def traced_path(story: Story) -> TracedPath | None:
-    """Return the path that the story told, over its own router."""
+def traced_message(story: Story) -> pb.MessageSource | None:
+    """Return the message on the path that the story told, with its router and its senders."""
     hops = story.path.hops if story.path else ()
     routers = [hop.attribute.router for hop in hops if hop.HasField("attribute")]
     messages = [source.message for source in story.line.sources if source.HasField("message")]
-    if not messages:
-        return None
-    told = min(messages, key=lambda message: message.router not in routers)
-    senders = [key.id for key in told.senders.clients.keys if key.kind == pb.CLIENT_KIND_USER]
-    return TracedPath(senders, told.router, story.user)
+    return min(messages, key=lambda message: message.router not in routers, default=None)

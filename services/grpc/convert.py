@@ -114,12 +114,14 @@ def lineage_to_proto(step: LineageStep) -> pb.Lineage:
 
 def rule_to_proto(rule: FilterRule) -> pb.FilterRule:
     """Convert a filter rule."""
-    out = pb.FilterRule(factor=rule.factor, text=rule.text, evidence=rule.evidence, age=rule.age)
-    if rule.router is not None:
-        out.router = rule.router
-    else:
-        out.attribute = rule.attribute or ""
-    return out
+    return pb.FilterRule(
+        factor=rule.factor,
+        text=rule.text,
+        router=rule.router,
+        attribute=rule.attribute,
+        evidence=rule.evidence,
+        age=rule.age,
+    )
 
 
 def parties_to_proto(refs: Iterable[int], references: References) -> pb.Parties:

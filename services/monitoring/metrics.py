@@ -159,14 +159,17 @@ class CostCollector(Collector):
             for name, row in COSTS.items()
         }
         for prompt, cost in self.usage().by_prompt:
-            families["calls"].add_metric([prompt], cost.calls)
-            families["cached_answers"].add_metric([prompt], cost.cached)
-            families["lost_parts"].add_metric([prompt], cost.lost)
-            families["seconds"].add_metric([prompt], cost.seconds)
-            families["tokens"].add_metric([prompt, "prompt"], cost.prompt_tokens)
-            families["tokens"].add_metric([prompt, "completion"], cost.completion_tokens)
-            if cost.money:
-                families["money"].add_metric([prompt], cost.money)
+            samples = (
+                ("calls", (), cost.calls),
+                ("cached_answers", (), cost.cached),
+                ("lost_parts", (), cost.lost),
+                ("seconds", (), cost.seconds),
+                ("tokens", ("prompt",), cost.prompt_tokens),
+                ("tokens", ("completion",), cost.completion_tokens),
+                *((("money", (), cost.money),) if cost.money else ()),
+            )
+            for name, labels, value in samples:
+                families[name].add_metric([prompt, *labels], value)
         return [family for family in families.values() if family.samples]
 
 

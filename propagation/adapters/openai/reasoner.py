@@ -63,7 +63,7 @@ class OpenAIReasoner(EndpointAdapter):
         self._asker = QuestionAsker(endpoint, store)
 
     async def close(self) -> None:
-        await self._asker.keep_all()
+        await self._asker.keeping.finish()
         await super().close()
 
     @property

@@ -99,12 +99,8 @@ class QuestionAsker:
         self._json_modes = JsonModeDetector(endpoint, store)
         self._cache = BlobCache(store, "answer", endpoint.options.cached_answers)
         # Nobody waits for its commit: an answer that is not kept costs one call.
-        self._keeping = BackgroundWork()
+        self.keeping = BackgroundWork()
         self._for_thoughts = 0
-
-    async def keep_all(self) -> None:
-        """Wait until every answer is in the cache."""
-        await self._keeping.finish()
 
     async def ask(self, question: Question) -> Answered:
         """Ask a question.
@@ -127,7 +123,7 @@ class QuestionAsker:
             raise type(error)(str(error), exchange.usage + error.usage) from error
         failed = [part for part in exchange.parts.values() if isinstance(part, ReasonerFailed)]
         if not failed:
-            self._keeping.start(
+            self.keeping.start(
                 "keeping an answer",
                 lambda: self._cache.put(asked, orjson.dumps(exchange.raw), after_withdrawal),
             )

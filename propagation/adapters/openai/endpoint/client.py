@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
@@ -21,16 +21,6 @@ class NoAnswer(ValueError):
     """A response without an answer, e.g. an error with status 200."""
 
 
-class Embedding(NamedTuple):
-    """A vector as the server sent it.
-
-    `place` is its text's, if the server tells it.
-    """
-
-    place: object
-    vector: Any
-
-
 @dataclass(frozen=True)
 class Response:
     """The answer to a call.
@@ -38,7 +28,8 @@ class Response:
     Attributes:
         prompt_tokens: None if the server does not tell them; so are `completion_tokens`.
         text: Of a chat; None if the answer has none.
-        vectors: Of embeddings, unchecked.
+        vectors: Of embeddings, as the server sent them: the place of the text, or None if the
+            server does not tell it, and the vector; both unchecked.
         usage: What the call cost with all retries; the endpoint adds it.
     """
 
@@ -48,7 +39,7 @@ class Response:
     text: str | None = None
     finish: str | None = None
     refusal: str | None = None
-    vectors: Sequence[Embedding] = ()
+    vectors: Sequence[tuple[object, Any]] = ()
     usage: Usage = NO_USAGE
 
 
@@ -115,8 +106,7 @@ class ModelClient:
             0,
             response.headers,
             vectors=[
-                Embedding(getattr(one, "index", None), getattr(one, "embedding", None))
-                for one in data
+                (getattr(one, "index", None), getattr(one, "embedding", None)) for one in data
             ],
         )
 

@@ -144,7 +144,7 @@ async def test_a_number_that_nobody_asked_for_may_be_infinite(asking, habits):
         assert answer.prediction is True
         assert asked.calls == 1, "nothing is asked again"
         assert answer.usage.total.lost == 0
-        await asked.reasoner._asker.keep_all()
+        await asked.reasoner._asker.keeping.finish()
         again = await asked.reasoner.forward(work(), reader, [positive, negative], None)
         assert (again.prediction, asked.calls) == (answer.prediction, 1), "it is kept as any other"
 
@@ -196,7 +196,7 @@ async def test_many_clients_and_routers_share_calls_and_come_back_in_order(askin
 async def test_equal_questions_are_answered_from_the_graph(asking):
     async with asking() as asked:
         first = await outcome(asked)
-        await asked.reasoner._asker.keep_all()
+        await asked.reasoner._asker.keeping.finish()
         again = await outcome(asked)
         assert asked.calls == 2
         assert [part.edits for part in again[1].clients] == [

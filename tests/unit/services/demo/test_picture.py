@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
+from propagation.v1 import propagation_pb2 as pb
+from propagation_client import user_key
 from services.demo.data import Reach
 from services.demo.picture import _matrix, draw
-from services.demo.story import TracedPath
+from services.demo.story import Story
 from services.report.force_layout import force_layout, spread_labels
 
 GROUPS = {f"u{n}": "left" if n < 10 else "right" for n in range(20)}
@@ -21,6 +23,14 @@ REACH = Reach(
     ["left", "right"],
     Counter({("left", 0, "left"): 7, ("left", 1, "right"): 2}),
 )
+
+
+def story_of(senders, user):
+    """A story whose line came from these senders over router 0."""
+    clients = pb.Parties.Clients(keys=[user_key(sender) for sender in senders])
+    message = pb.MessageSource(router=0, senders=pb.Parties(clients=clients))
+    line = pb.Line(sources=[pb.Source(message=message)])
+    return Story(user, pb.Profile(), pb.Profile(), line, True, None, frozenset())
 
 
 def test_groups_lie_apart_and_the_seed_decides():
@@ -46,7 +56,7 @@ def test_labels_do_not_overlap(wanted):
 
 def test_the_picture_is_written(tmp_path):
     file = tmp_path / "out" / "reach.png"
-    draw(REACH, "a small town", TracedPath(["u1", "u2"], 0, "u3"), file, seed=1)
+    draw(REACH, "a small town", story_of(["u1", "u2"], "u3"), file, seed=1)
     assert file.read_bytes().startswith(b"\x89PNG")
 
 
@@ -57,7 +67,7 @@ def test_names_are_neither_formulas_nor_controls(tmp_path):
     tables = {user: {0: 1.0, 1: 0.5} for user in users}
     reach = Reach({0: odd, 1: odd}, tables, users, [odd], Counter({(odd, 0, odd): 7}))
     file = tmp_path / "reach.png"
-    draw(reach, odd, TracedPath([f"u1{odd}"], 0, f"u3{odd}"), file, seed=1)
+    draw(reach, odd, story_of([f"u1{odd}"], f"u3{odd}"), file, seed=1)
     assert file.exists()
 
 
