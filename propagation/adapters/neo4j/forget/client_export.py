@@ -1,6 +1,6 @@
 """Exports everything stored about a client (ExportStore).
 
-There is one statement for each kind of record, of its name.
+There is one statement for each kind of record but the weights.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -16,6 +16,21 @@ from propagation.adapters.shared.reason_rows import version_record
 from propagation.model import ClientKind, kind_of, ref_of
 from propagation.ports import COLLECTIONS, EXPORTED_KINDS
 
+STATEMENTS = {
+    "client": "forget/export/client/client",
+    "client_before": "forget/export/client/client_before",
+    "held_attributes": "forget/export/client/held_attributes",
+    "edge": "forget/export/client/edge",
+    "point": "forget/export/client/point",
+    "event": "forget/export/interactions/event",
+    "retracted_event": "forget/export/interactions/retracted_event",
+    "reasoned": "forget/export/interactions/reasoned",
+    "dead_letter": "forget/export/interactions/dead_letter",
+    "gradient": "forget/export/interactions/gradient",
+    "profile_version": "forget/export/texts/profile_version",
+    "merge": "forget/export/texts/merge",
+    "message_part": "forget/export/texts/message_part",
+}
 AS_JSON = "metadata"
 
 
@@ -36,7 +51,7 @@ class Neo4jExport(StorePart):
         if kind == "point":
             collection = COLLECTIONS[kind_of(ref)]
             parameters = {"collection": collection.value, "key": orjson.dumps(ref).decode()}
-        rows = await self._database.rows(f"forget/export/{kind}", **parameters)
+        rows = await self._database.rows(STATEMENTS[kind], **parameters)
         if kind == "profile_version":
             return [
                 version_record(text_of(columns), sequence, written_at, author)

@@ -7,6 +7,7 @@ import pytest
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, load_statements, schema_steps
 from propagation.adapters.neo4j.connection.statements import parse_statement
+from propagation.adapters.neo4j.forget.client_export import STATEMENTS
 from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.ports import EXPORTED_KINDS
 from tests.neo4j_server.statement_headers import header
@@ -51,9 +52,11 @@ def test_other_parameters_than_declared_are_not_sent():
 
 def test_every_statement_is_used_and_every_used_one_is_there():
     code = "".join(file.read_text() for file in ADAPTER.rglob("*.py"))
-    exports = {f"forget/export/{kind}" for kind in EXPORTED_KINDS if kind != "written"}
-    used = set(re.findall(r'"([a-z]+(?:/[a-z_]+)+)"', code)) | exports
-    assert used == set(load_statements())
+    assert set(re.findall(r'"([a-z]+(?:/[a-z_]+)+)"', code)) == set(load_statements())
+
+
+def test_every_exported_kind_but_the_weights_has_a_statement():
+    assert STATEMENTS.keys() == {*EXPORTED_KINDS} - {"written"}
 
 
 def test_no_query_text_is_built_in_python():

@@ -1,4 +1,4 @@
-// name: forget/export/profile_version
+// name: forget/export/texts/profile_version
 // purpose: the versions of the client's text: its columns, then when and for what each was written
 // parameters: ref
 MATCH (p:ProfileVersion)

@@ -1,4 +1,4 @@
-// name: forget/export/client_before
+// name: forget/export/client/client_before
 // purpose: the earlier contents of the client
 // parameters: ref
 MATCH (:Client {ref: $ref})-[:WAS]->(b:ClientBefore)

@@ -1,4 +1,4 @@
-// name: forget/export/point
+// name: forget/export/client/point
 // purpose: the client's point, if the service keeps its vector index in the graph
 // parameters: collection, key
 MATCH (p:Point)

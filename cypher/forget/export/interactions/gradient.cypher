@@ -1,4 +1,4 @@
-// name: forget/export/gradient
+// name: forget/export/interactions/gradient
 // purpose: the gradients of the client's modules, and those of its interactions
 // parameters: ref, modules
 MATCH (c:Client {ref: $ref})

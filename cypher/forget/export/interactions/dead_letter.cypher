@@ -1,4 +1,4 @@
-// name: forget/export/dead_letter
+// name: forget/export/interactions/dead_letter
 // purpose: the client's interactions whose reasoning failed
 // parameters: ref
 MATCH (c:Client {ref: $ref})

@@ -1,4 +1,4 @@
-// name: forget/export/held_attributes
+// name: forget/export/client/held_attributes
 // purpose: the client's attributes at the last round
 // parameters: ref
 MATCH (c:Client {ref: $ref})

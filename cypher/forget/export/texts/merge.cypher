@@ -1,4 +1,4 @@
-// name: forget/export/merge
+// name: forget/export/texts/merge
 // purpose: the messages that the client merged or dropped
 // parameters: ref
 MATCH (c:Client {ref: $ref})-[:HAS]->(p:ProfileVersion)

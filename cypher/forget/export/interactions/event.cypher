@@ -1,4 +1,4 @@
-// name: forget/export/event
+// name: forget/export/interactions/event
 // purpose: the interactions that name the client
 // parameters: ref
 MATCH (c:Client {ref: $ref})

@@ -1,4 +1,4 @@
-// name: forget/export/edge
+// name: forget/export/client/edge
 // purpose: the client's edges in the routing table
 // parameters: ref
 MATCH (c:Client {ref: $ref})

@@ -1,4 +1,4 @@
-// name: forget/export/client
+// name: forget/export/client/client
 // purpose: the client as it is now
 // parameters: ref
 MATCH (c:Client {ref: $ref})

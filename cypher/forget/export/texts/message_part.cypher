@@ -1,4 +1,4 @@
-// name: forget/export/message_part
+// name: forget/export/texts/message_part
 // purpose: the parts that a client contributed to messages
 // parameters: ref
 MATCH (a:Attribute)-[t:INTEGRATED_INTO]->(m:Message)

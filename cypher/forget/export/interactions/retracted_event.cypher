@@ -1,4 +1,4 @@
-// name: forget/export/retracted_event
+// name: forget/export/interactions/retracted_event
 // purpose: the client's retracted events
 // parameters: ref
 CALL () {

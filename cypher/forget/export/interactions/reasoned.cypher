@@ -1,4 +1,4 @@
-// name: forget/export/reasoned
+// name: forget/export/interactions/reasoned
 // purpose: the client's interactions that are reasoned
 // parameters: ref
 MATCH (c:Client {ref: $ref})
