@@ -116,6 +116,7 @@ First = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 Count = Annotated[int, typer.Option("-n", "--count", "--limit", min=1, max=1000, help="How many.")]
 T = TypeVar("T")
+Opened = TypeVar("Opened", "Engine", "GraphStore")
 LOOPBACK = "127.0.0.1:50051"
 WAIT_SECONDS, WAIT_PAUSE_SECONDS = 300.0, 0.5
 KINDS = {"user": pb.CLIENT_KIND_USER, "item": pb.CLIENT_KIND_ITEM}
@@ -268,17 +269,11 @@ def with_engine(
     from services.runtime.kernel_cache import compile_kernels
     from services.runtime.process import collect_garbage_rarely
 
-    async def run() -> T:
-        engine = build_engine(settings)
-        await engine.open(adopt=adopt)
-        try:
-            return await work(engine)
-        finally:
-            await engine.close()
-
     compile_kernels()
     collect_garbage_rarely()
-    return asyncio.run(run())
+    return _with_opened(
+        lambda: build_engine(settings), lambda engine: engine.open(adopt=adopt), work
+    )
 
 
 def measure_time(work: Callable[[], T]) -> tuple[T, float]:
@@ -293,12 +288,22 @@ def with_store(settings: "Settings", work: "Callable[[GraphStore], Awaitable[T]]
     existing_database(settings)
     from services.assembly import graph_store
 
+    return _with_opened(lambda: graph_store(settings), lambda store: store.open(), work)
+
+
+def _with_opened(
+    build: Callable[[], Opened],
+    opening: Callable[[Opened], Awaitable[None]],
+    work: Callable[[Opened], Awaitable[T]],
+) -> T:
+    """Build and open an engine or a store, and run `work` on it; then close it in any case."""
+
     async def run() -> T:
-        store = graph_store(settings)
-        await store.open()
+        built = build()
+        await opening(built)
         try:
-            return await work(store)
+            return await work(built)
         finally:
-            await store.close()
+            await built.close()
 
     return asyncio.run(run())

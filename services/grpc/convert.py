@@ -117,8 +117,8 @@ def rule_to_proto(rule: FilterRule) -> pb.FilterRule:
     return pb.FilterRule(
         factor=rule.factor,
         text=rule.text,
-        router=rule.router,
-        attribute=rule.attribute,
+        router=rule.router,  # type: ignore[arg-type]  # None leaves it unset
+        attribute=rule.attribute,  # type: ignore[arg-type]
         evidence=rule.evidence,
         age=rule.age,
     )

@@ -22,19 +22,11 @@ from propagation.model import (
     NewInteraction,
     index_of,
 )
-from propagation.numbers.rules import (
-    FEATURES,
-    PROPAGATED,
-    START_WEIGHT,
-    Combiner,
-    Feature,
-    has_seen,
-    new_combiner,
-)
+from propagation.numbers.rules import Combiner, Feature, has_seen
 from propagation.workflow.engine import Engine
 from propagation.workflow.read.scoring import ReadRequest
 from propagation.workflow.replay import replay
-from propagation.workflow.views import OFF, ON
+from propagation.workflow.views import OFF, ON, live_combiner
 
 WITHOUT_TEXT = 2
 STEP = 16
@@ -116,12 +108,9 @@ async def rank_in_loop(
 
 def _combiner() -> Combiner:
     """Make the live arms, and the live one without the profile feature."""
-    mask = np.ones((3, FEATURES))
-    mask[OFF, list(PROPAGATED)] = 0
-    mask[WITHOUT_TEXT, Feature.PROFILE] = 0
-    start = np.full(FEATURES, START_WEIGHT)
-    start[Feature.PROFILE] = 0
-    return new_combiner(mask, start)
+    combiner = live_combiner(arms=3)
+    combiner.mask[WITHOUT_TEXT, Feature.PROFILE] = 0
+    return combiner
 
 
 async def _rank(engine: Engine, event: NewInteraction) -> RankedEvent | None:

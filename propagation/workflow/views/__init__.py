@@ -8,6 +8,7 @@ from propagation.workflow.views.numbers_view import (
     OFF,
     ON,
     NumbersView,
+    live_combiner,
     seeded_directions,
 )
 from propagation.workflow.views.pending_events import PendingEvents
@@ -25,6 +26,7 @@ __all__ = [
     "PendingEvents",
     "ReasonedWatermark",
     "erased_clients",
+    "live_combiner",
     "load_client",
     "scan_items",
     "seeded_directions",

@@ -60,12 +60,12 @@ def seeded_directions(count: int, dimension: int, seed: int) -> NDArray[np.float
     return random_directions(np.random.default_rng(seed), count, dimension)
 
 
-def live_combiner() -> Combiner:
-    """Create the combiner with two arms over the same features.
+def live_combiner(arms: int = 2) -> Combiner:
+    """Create the combiner of arms over the same features.
 
-    One arm is with propagation, the other without.
+    The first one is with propagation, the second without; further ones are like the first.
     """
-    mask = np.ones((2, FEATURES))
+    mask = np.ones((arms, FEATURES))
     mask[OFF, list(PROPAGATED)] = 0
     start = np.full(FEATURES, START_WEIGHT)
     start[Feature.PROFILE] = 0
