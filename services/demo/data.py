@@ -82,18 +82,6 @@ def _concepts_of_item(item: ClientChange) -> frozenset[str]:
     return frozenset(normalize_name(name) for name in names)
 
 
-def make_script(folder: Path | None, seed: int) -> DemoScript:
-    """Make the script for the generated town or for given data.
-
-    Args:
-        folder: The data; None for the generated town.
-
-    Raises:
-        BrokenData: The folder cannot be read.
-    """
-    return _town(seed) if folder is None else _folder(folder, seed)
-
-
 def shorten_script(script: DemoScript, events: int) -> DemoScript:
     """Shorten the script to the events around the cut.
 
@@ -112,7 +100,8 @@ def shorten_script(script: DemoScript, events: int) -> DemoScript:
     return replace(script, dataset=dataset, before=before, after=len(dataset))
 
 
-def _town(seed: int) -> DemoScript:
+def town_script(seed: int) -> DemoScript:
+    """Make the script for the generated town."""
     town = generate_town(seed)
     wave = town.waves[-1]
     after = (wave.spread + wave.end) // 2
@@ -129,7 +118,12 @@ def _town(seed: int) -> DemoScript:
     return DemoScript(town.dataset, wave.start, after, watched[:WATCHED], wave, town.communities)
 
 
-def _folder(folder: Path, seed: int) -> DemoScript:
+def folder_script(folder: Path, seed: int) -> DemoScript:
+    """Make the script for given data.
+
+    Raises:
+        BrokenData: The folder cannot be read.
+    """
     dataset = load_dataset(folder, seed).first(MOST_EVENTS)
     cut = int(BEFORE_SHARE * len(dataset))
     earlier = Counter(event.user_id for event in dataset.between(0, cut))

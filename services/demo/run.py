@@ -21,9 +21,10 @@ from services.demo.data import (
     DemoScript,
     Reach,
     collect_reach,
-    make_script,
+    folder_script,
     profiles_of,
     shorten_script,
+    town_script,
 )
 from services.demo.picture import draw
 from services.demo.printing import (
@@ -71,7 +72,7 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
     """
     started = time.monotonic()
     heading("The data")
-    whole = make_script(folder, seed)
+    whole = town_script(seed) if folder is None else folder_script(folder, seed)
     script = shorten_script(whole, SCRIPTED_EVENTS) if scripted else whole
     show_data(script)
     async with (

@@ -6,7 +6,7 @@ to 25 words, a gradient 12, a router's message 40 to 60, an explanation 40 to 60
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -110,7 +110,8 @@ def scripted_answer(
     data = data_of(messages)
     if not data:
         return _answer_probe(response_format)
-    answers = _answers(data)
+    rule = next((answer for mark, answer in RULES.items() if mark in data), _forward)
+    answers = rule(data)
     if obeying:
         answers = _obey(data, answers)
     again = AGAIN.findall(text_of(messages))
@@ -128,18 +129,6 @@ def _answer_probe(response_format: Mapping[str, Any] | None) -> dict[str, Any]:
     schema = ((response_format or {}).get("json_schema") or {}).get("schema") or {}
     const = schema.get("properties", {}).get("word", {}).get("const")
     return {"word": const or "harbour"}
-
-
-def _answers(data: Mapping[str, Any]) -> dict[str, Any]:
-    if "outcome" in data:
-        return _backward(data)
-    if "candidates" in data:
-        return {"ranking": {"order": _rank(data["user"], list(data["candidates"].values()))}}
-    if "client_1" in data:
-        return {name: {"lines": _describe(own)} for name, own in data.items()}
-    if "router_1" in data:
-        return {name: _summary(one) for name, one in data.items()}
-    return _forward(data)
 
 
 def _forward(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -353,3 +342,14 @@ def _line(words: Sequence[str], least: int = 20, most: int = 25) -> str:
 
 def _gradient(words: Sequence[str]) -> str:
     return _line(words, least=12, most=12)
+
+
+# By what only the data of such a prompt has; the data of a prediction has none of it.
+RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "outcome": _backward,
+    "candidates": lambda data: {
+        "ranking": {"order": _rank(data["user"], list(data["candidates"].values()))}
+    },
+    "client_1": lambda data: {name: {"lines": _describe(own)} for name, own in data.items()},
+    "router_1": lambda data: {name: _summary(one) for name, one in data.items()},
+}

@@ -97,15 +97,16 @@ class Worker:
             "follow": partial(follow, report_reachable),
         }
         # A count that starts at zero lets a reader of the metrics see its first increase.
-        self.counters["round_routers_skipped_total", ""] = 0
-        self.counters.update({("steps_failed_total", name): 0 for name in steps})
-        self.counters.update(
-            {
-                (name, job.name): 0
+        named = [
+            ("round_routers_skipped_total", ""),
+            *(("steps_failed_total", name) for name in steps),
+            *(
+                (name, job.name)
                 for name in ("jobs_run_total", "jobs_failed_total", "jobs_missed_total")
                 for job in self.calendar_jobs
-            }
-        )
+            ),
+        ]
+        self.counters.update(dict.fromkeys(named, 0))
         self._loop_tasks = [
             asyncio.create_task(repeat_step(name, step, self._context), name=name)
             for name, step in steps.items()

@@ -26,7 +26,6 @@ from propagation.numbers.rules import (
     adopter_bin,
     fill_from,
     gather_neighbours,
-    has_history,
     has_seen,
     maturity,
     release_neighbours,
@@ -278,10 +277,7 @@ def evaluate_block(
         )
         candidates[0] = item
         candidates[1:used] = negatives[: used - 1]
-        if has_history(state.history_length, user):
-            found = gather_neighbours(state, user)
-        else:
-            found = np.empty(0, np.int64)
+        found = gather_neighbours(state, user)
         standpoint = standpoint_of(state, user)
         reader = Reader(standpoint, control_routers(state, controls, standpoint, user, near), near)
         _fill(state, controls, reader, candidates[:used], raw)

@@ -289,15 +289,6 @@ def _score_rows(state, combiner, asker, rows, limit):
     return Ranked(rows[order], scores[order], raw[order], values[order], weights)
 
 
-@njit(inline="always")
-def _gathered(state, user):
-    if has_history(state.history_length, user):
-        found = gather_neighbours(state, user)
-    else:
-        found = np.empty(0, np.int64)
-    return found
-
-
 @njit(cache=True, nogil=True)
 def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allowed, count, limit):
     """Score the best approximate items exactly, and return the best.
@@ -309,7 +300,7 @@ def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allow
         left_out: Rows to leave out.
         allowed: [<= items] bool; empty for all.
     """
-    found = _gathered(state, asker.user)
+    found = gather_neighbours(state, asker.user)
     rows = _shortlist(
         state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count
     )
@@ -334,7 +325,7 @@ def rank_rows(state, combiner, asker, candidates, left_out, leave_seen, limit):
         if state.visible[item] and not had:
             rows[kept] = item
             kept += 1
-    found = _gathered(state, asker.user)
+    found = gather_neighbours(state, asker.user)
     ranked = _score_rows(state, combiner, asker, rows[:kept], limit)
     release_neighbours(state.near_slow, state.near_fast, found)
     return ranked

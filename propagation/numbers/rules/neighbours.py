@@ -161,19 +161,25 @@ def gather_neighbours(state, user):
 
     The rows are near_slow and near_fast.
 
+    Args:
+        user: A row, or -1.
+
     Returns:
-        The items that have any, each once, for `release_neighbours`.
+        The items that have any, each once, for `release_neighbours`; none without a history.
     """
-    return _gather(
-        state.neighbour,
-        state.together,
-        state.neighbour_count,
-        state.adoptions,
-        past_items(state.history[user], state.history_next[user], state.history_length[user]),
-        state.near_slow,
-        state.near_fast,
-        state.clock[3],
-    )
+    found = np.empty(0, np.int64)
+    if user >= 0 and state.history_length[user] > 0:
+        found = _gather(
+            state.neighbour,
+            state.together,
+            state.neighbour_count,
+            state.adoptions,
+            past_items(state.history[user], state.history_next[user], state.history_length[user]),
+            state.near_slow,
+            state.near_fast,
+            state.clock[3],
+        )
+    return found
 
 
 @njit(cache=True)

@@ -150,9 +150,8 @@ def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
 
 async def _check_store(store: "GraphStore") -> list[Finding]:
     """Check what is stored, before an engine reads the numbers."""
-    problems = await find_lasting(store.check)
     return [
-        *map(_stored, problems),
+        *map(_stored, await find_lasting(store.check)),
         await look_again(lambda: _check_numbers(store)),
     ]
 

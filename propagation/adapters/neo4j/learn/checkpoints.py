@@ -91,8 +91,12 @@ class Neo4jCheckpoints(Neo4jSweeper):
         ) is not None:
             id_, sequence, epoch, is_barrier = row
             try:
-                arrays = await self._arrays(id_)
-                return Checkpoint(sequence=sequence, epoch=epoch, barrier=is_barrier, arrays=arrays)
+                return Checkpoint(
+                    sequence=sequence,
+                    epoch=epoch,
+                    barrier=is_barrier,
+                    arrays=await self._arrays(id_),
+                )
             except DamagedNumbers:
                 if id_ == lacking:
                     raise

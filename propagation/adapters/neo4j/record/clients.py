@@ -38,8 +38,12 @@ class Neo4jClients(StorePart):
         return [found[ref] for ref in refs if ref in found]
 
     async def client_contents(self, refs: Sequence[int]) -> Sequence[Client]:
-        rows = await self._database.table("record/clients/client_contents", refs=sorted(set(refs)))
-        return [_client(row) for row in rows]
+        return [
+            _client(row)
+            for row in await self._database.table(
+                "record/clients/client_contents", refs=sorted(set(refs))
+            )
+        ]
 
     async def scan_clients(self, kind: ClientKind, after_ref: int, limit: int) -> Sequence[Client]:
         return [

@@ -69,8 +69,10 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         return [Round.from_row(row) for row in reversed(rows)]
 
     async def rounds_after(self, number: int, limit: int) -> Sequence[Round]:
-        rows = await self._database.rows("rounds/rounds_after", number=number, limit=limit)
-        return [Round.from_row(row) for row in rows]
+        return [
+            Round.from_row(row)
+            for row in await self._database.rows("rounds/rounds_after", number=number, limit=limit)
+        ]
 
     async def changed_clients(self, after: int, through: int) -> Sequence[int]:
         return (

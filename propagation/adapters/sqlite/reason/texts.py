@@ -259,8 +259,10 @@ def _texts_from(
     Args:
         source: The SQL after FROM.
     """
-    rows = many(connection, f"SELECT json_group_array({TEXT}) FROM {source}", *parameters)
-    return [text_of(row) for row in rows]
+    return [
+        text_of(row)
+        for row in many(connection, f"SELECT json_group_array({TEXT}) FROM {source}", *parameters)
+    ]
 
 
 def text_of(row: Sequence[Any]) -> ClientText:

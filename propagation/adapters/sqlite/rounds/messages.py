@@ -167,8 +167,9 @@ def brief_versions(
 
     They come in the order of the keys.
     """
-    rows = connection.execute(VERSIONS, (to_json(keys),)).fetchall()
-    return {(row[0], row[1]): _version(row) for row in rows}
+    return {
+        (row[0], row[1]): _version(row) for row in connection.execute(VERSIONS, (to_json(keys),))
+    }
 
 
 def version_numbers(

@@ -3,11 +3,11 @@
 import json
 
 from propagation.datasets.generated_town import generate_town
-from services.demo.data import make_script
+from services.demo.data import folder_script, town_script
 
 
 def test_the_watched_of_the_town_take_no_part_in_the_wave():
-    script, town = make_script(None, 7), generate_town(7)
+    script, town = town_script(7), generate_town(7)
     assert script.wave == town.waves[-1]
     assert 0 < script.before < script.after < len(script.dataset)
     assert {town.communities[user] for user in script.watched} == {script.wave.community}
@@ -29,7 +29,7 @@ def test_the_watched_of_a_folder_are_those_without_later_events(tmp_path):
     (tmp_path / "events.jsonl").write_text(
         "\n".join(json.dumps({"user_id": user, "item_id": "a"}) for user in users)
     )
-    script = make_script(tmp_path, 7)
+    script = folder_script(tmp_path, 7)
     assert (script.before, script.after, script.wave) == (17, 20, None)
     assert list(script.watched) == ["early", "both"]
     assert script.concepts_of("early") == {"jazz"}

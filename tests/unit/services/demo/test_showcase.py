@@ -7,7 +7,7 @@ import json
 from propagation.evaluation.protocols.metrics import ArmReport, Paired
 from propagation.evaluation.protocols.numbers_ranking import Report
 from propagation.v1 import propagation_pb2 as pb
-from services.demo.data import make_script
+from services.demo.data import folder_script
 from services.demo.printing import how_chosen, show_advice, where_it_stands
 from services.demo.ranking import show_ranking
 from services.demo.run import _tell
@@ -93,7 +93,7 @@ def test_what_is_told_is_what_travelled():
 
 def test_one_event_is_too_little_and_that_is_said(tmp_path, capsys):
     (tmp_path / "events.jsonl").write_text(json.dumps({"user_id": "u0", "item_id": "i0"}) + "\n")
-    script = make_script(tmp_path, 7)
+    script = folder_script(tmp_path, 7)
     assert not script.watched
     asyncio.run(_tell(None, script, {}))
     assert "with 1 event nobody" in capsys.readouterr().out
