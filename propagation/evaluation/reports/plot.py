@@ -3,7 +3,8 @@
 A picture that cannot be written raises OSError.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,8 +33,9 @@ MARGIN = 0.02
 OFFSET = 0.03
 
 
-def _figure(columns: int, title: str) -> "Figure":
-    """Make a figure with one row of axes."""
+@contextmanager
+def _figure(path: Path, columns: int, title: str) -> Iterator["Figure"]:
+    """Make a figure with one row of axes, and write it after the block."""
     from matplotlib import rcParams
     from matplotlib.figure import Figure
 
@@ -41,7 +43,8 @@ def _figure(columns: int, title: str) -> "Figure":
     figure = Figure(figsize=(WIDTH * max(1, 0.65 * columns), HEIGHT), layout="constrained")
     figure.suptitle(title)
     figure.subplots(1, columns)
-    return figure
+    yield figure
+    figure.savefig(path)
 
 
 def _legend(figure: "Figure") -> None:
@@ -57,24 +60,24 @@ def _legend(figure: "Figure") -> None:
 
 def over_time(report: Report, path: Path) -> None:
     """Plot N@10 of the main arms over the stream."""
-    figure = _figure(
+    with _figure(
+        path,
         1,
         f"{report.dataset}: {report.users:,} users, {report.items:,} items, seeds:"
         f" {len(report.settings.seeds)}",
-    )
-    (axes,) = figure.axes
-    for name in SHOWN:
-        axes.plot(
-            report.ends,
-            _numbers(report.over_time[name]),
-            label=LABELS[name],
-            linestyle="--" if name == "placebo" else "-",
-        )
-    axes.axvline(report.reported_from, color="grey", linewidth=0.8, linestyle=":")
-    axes.set_xlabel("interactions (reported from the dotted line on)")
-    axes.set_ylabel("N@10 against 9 unseen items")
-    axes.legend(fontsize="small")
-    figure.savefig(path)
+    ) as figure:
+        (axes,) = figure.axes
+        for name in SHOWN:
+            axes.plot(
+                report.ends,
+                _numbers(report.over_time[name]),
+                label=LABELS[name],
+                linestyle="--" if name == "placebo" else "-",
+            )
+        axes.axvline(report.reported_from, color="grey", linewidth=0.8, linestyle=":")
+        axes.set_xlabel("interactions (reported from the dotted line on)")
+        axes.set_ylabel("N@10 against 9 unseen items")
+        axes.legend(fontsize="small")
 
 
 def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
@@ -82,49 +85,48 @@ def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
 
     One half of the picture is of 10 candidates, the other of 100.
     """
-    figure = _figure(
+    with _figure(
+        path,
         2,
         f"{report.dataset}, leave-last-one-out: {report.known[0].targets:,} targets, seeds: "
         f"{len(report.settings.seeds)}",
-    )
-    for axes, size in zip(figure.axes, (10, 100), strict=True):
-        _bars(
-            axes,
-            SHOWN,
-            [
+    ) as figure:
+        for axes, size in zip(figure.axes, (10, 100), strict=True):
+            _bars(
+                axes,
+                SHOWN,
                 [
-                    setting.arm(name).n10 if size == 10 else setting.arm(name).n10_of_100
-                    for setting in report.known
-                ]
-                for name in SHOWN
-            ],
-            [KNOWING[setting.name].replace(", ", ",\n") for setting in report.known],
-        )
-        axes.set_ylabel(f"N@10 of {size}")
-    _legend(figure)
-    figure.savefig(path)
+                    [
+                        setting.arm(name).n10 if size == 10 else setting.arm(name).n10_of_100
+                        for setting in report.known
+                    ]
+                    for name in SHOWN
+                ],
+                [KNOWING[setting.name].replace(", ", ",\n") for setting in report.known],
+            )
+            axes.set_ylabel(f"N@10 of {size}")
+        _legend(figure)
 
 
 def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
     """Plot RecNet's Figure 6: little-known users and items, with and without propagation."""
-    figure = _figure(2, title)
-    names = ("off", "adoption", "offk", "offk_adoption")
-    for axes, of in zip(figure.axes, ("user", "item"), strict=True):
-        parts = [part for part in slices if part.of == of and part.events]
-        _bars(
-            axes,
-            names,
-            [[getattr(part, name) for part in parts] for name in names],
-            [f"{part.span}\n({part.events:,})" for part in parts],
-        )
-        axes.set_xlabel(
-            "interactions that the user had (events ranked)"
-            if of == "user"
-            else "adopters that the item had (events ranked)"
-        )
-        axes.set_ylabel("N@10 against 9 unseen items")
-    _legend(figure)
-    figure.savefig(path)
+    with _figure(path, 2, title) as figure:
+        names = ("off", "adoption", "offk", "offk_adoption")
+        for axes, of in zip(figure.axes, ("user", "item"), strict=True):
+            parts = [part for part in slices if part.of == of and part.events]
+            _bars(
+                axes,
+                names,
+                [[getattr(part, name) for part in parts] for name in names],
+                [f"{part.span}\n({part.events:,})" for part in parts],
+            )
+            axes.set_xlabel(
+                "interactions that the user had (events ranked)"
+                if of == "user"
+                else "adopters that the item had (events ranked)"
+            )
+            axes.set_ylabel("N@10 against 9 unseen items")
+        _legend(figure)
 
 
 def plot_effect(effect: Effect, path: Path) -> None:
@@ -132,44 +134,46 @@ def plot_effect(effect: Effect, path: Path) -> None:
 
     Each arm's gain has twice its standard error.
     """
-    figure = _figure(
+    with _figure(
+        path,
         2,
         f"{effect.dataset}: the effect of {effect.of} ({effect.events:,} events, "
         f"{effect.ranked:,} ranked)",
-    )
-    levels, gains = figure.axes
-    places, labels = np.arange(len(effect.points)), {**LABELS, **LOOP_LABELS}
-    for name in effect.points[0].n10:
-        levels.plot(
-            places,
-            _numbers([point.n10[name] for point in effect.points]),
-            marker="o",
-            label=labels.get(name, name),
-            color=COLOURS.get(name),
-        )
-    for number, (name, base) in enumerate(effect.bases.items()):
-        pairs = [point.gains[name] for point in effect.points]
-        # Without the offset, bars of equal gains would hide each other.
-        offset = OFFSET * (number - (len(effect.bases) - 1) / 2)
-        gains.errorbar(
-            places + offset,
-            _numbers([pair.mean if pair else None for pair in pairs]),
-            [2 * abs(pair.mean / pair.t) if pair and pair.t else 0.0 for pair in pairs],
-            marker="o",
-            capsize=3,
-            color=COLOURS.get(name),
-            label=f"{labels.get(name, name)} less {labels.get(base, base)}",
-        )
-    gains.axhline(0, color="grey", linewidth=0.8)
-    for axes in figure.axes:
-        axes.set_xticks(places, [value_in_words(effect.of, point.value) for point in effect.points])
-        axes.set_xlabel(
-            "routers evolve before every nth round" if effect.of == "evolution" else effect.of
-        )
-        axes.legend(fontsize="x-small")
-    levels.set_ylabel("N@10 against 9 unseen items")
-    gains.set_ylabel("paired by user, with twice the standard error")
-    figure.savefig(path)
+    ) as figure:
+        levels, gains = figure.axes
+        places, labels = np.arange(len(effect.points)), {**LABELS, **LOOP_LABELS}
+        for name in effect.points[0].n10:
+            levels.plot(
+                places,
+                _numbers([point.n10[name] for point in effect.points]),
+                marker="o",
+                label=labels.get(name, name),
+                color=COLOURS.get(name),
+            )
+        for number, (name, base) in enumerate(effect.bases.items()):
+            pairs = [point.gains[name] for point in effect.points]
+            # Without the offset, bars of equal gains would hide each other.
+            offset = OFFSET * (number - (len(effect.bases) - 1) / 2)
+            gains.errorbar(
+                places + offset,
+                _numbers([pair.mean if pair else None for pair in pairs]),
+                [2 * abs(pair.mean / pair.t) if pair and pair.t else 0.0 for pair in pairs],
+                marker="o",
+                capsize=3,
+                color=COLOURS.get(name),
+                label=f"{labels.get(name, name)} less {labels.get(base, base)}",
+            )
+        gains.axhline(0, color="grey", linewidth=0.8)
+        for axes in figure.axes:
+            axes.set_xticks(
+                places, [value_in_words(effect.of, point.value) for point in effect.points]
+            )
+            axes.set_xlabel(
+                "routers evolve before every nth round" if effect.of == "evolution" else effect.of
+            )
+            axes.legend(fontsize="x-small")
+        levels.set_ylabel("N@10 against 9 unseen items")
+        gains.set_ylabel("paired by user, with twice the standard error")
 
 
 def _bars(

@@ -169,13 +169,12 @@ def _prequential_notes(report: Report) -> list[str]:
     notes = [SLICE_FOOTNOTE]
     if any(part.events for part in report.slices if part.of == "user" and part.most == 0):
         notes.append("First events of users (history 0) are in no other figure.")
-    if report.settings.exclude_future:
-        notes.append("No negative is an item that its user takes later.")
-    else:
-        notes.append(
-            f"{report.future_share:.1%} of the negatives are items that their user takes later;"
-            " --exclude-future leaves them out."
-        )
+    notes.append(
+        "No negative is an item that its user takes later."
+        if report.settings.exclude_future
+        else f"{report.future_share:.1%} of the negatives are items that their user takes later;"
+        " --exclude-future leaves them out."
+    )
     return notes
 
 
