@@ -18,7 +18,7 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.ports import Clock, Embedder, GraphStore, Reasoner, VectorIndex
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.concurrency import yield_to_loop
 from propagation.workflow.engine import Engine
 from services.config.settings import Settings
@@ -184,7 +184,10 @@ def build_engine(
     if around is not None:
         store, index = around(store, index)
     return compose(
-        Ports(store, embedder, index, reasoner),
+        store,
+        embedder,
+        index,
+        reasoner,
         settings.workflow,
         process_name(),
         yield_to_calls,

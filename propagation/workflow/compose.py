@@ -1,7 +1,6 @@
 """Composition of an engine from its ports and settings."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 from propagation.ports import Embedder, GraphStore, Reasoner, VectorIndex
@@ -44,18 +43,11 @@ from propagation.workflow.views import (
 )
 
 
-@dataclass(frozen=True)
-class Ports:
-    """The adapters of one deployment."""
-
-    store: GraphStore
-    embedder: Embedder
-    index: VectorIndex
-    reasoner: Reasoner
-
-
 def compose(
-    ports: Ports,
+    store: GraphStore,
+    embedder: Embedder,
+    index: VectorIndex,
+    reasoner: Reasoner,
     settings: WorkflowSettings,
     process: str,
     yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
@@ -66,7 +58,7 @@ def compose(
     Each part comes after those that it uses. Nothing is opened yet.
 
     Args:
-        ports: The adapters of the deployment.
+        store, embedder, index, reasoner: The adapters of the deployment.
         settings: Sizes and limits of the loop.
         process: Its name stands for this process in leases.
         yield_to_calls: Reasoning awaits it after each interaction.
@@ -75,7 +67,6 @@ def compose(
     Raises:
         IncompatibleSettings: The settings name a policy that ROUTING_POLICIES lacks.
     """
-    store, embedder, index, reasoner = ports.store, ports.embedder, ports.index, ports.reasoner
     leases = Leases(store, process, settings.lease_seconds)
 
     # What this process holds in memory, fed by the log.

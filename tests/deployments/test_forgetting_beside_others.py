@@ -11,7 +11,7 @@ from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model import ClientKind, ref_of
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.settings import WorkflowSettings
 from tests.neo4j_server.shared import server_for
 from tests.unit.workflow.small_database import (
@@ -33,12 +33,10 @@ def process_on(folder, name):
     settings = WorkflowSettings(**SMALL)
     store = Neo4jStore(server_for(folder).settings)
     return compose(
-        Ports(
-            store,
-            HashedEmbedder(settings.seed),
-            NumpyIndex(Neo4jPoints(store.database)),
-            OfflineReasoner(),
-        ),
+        store,
+        HashedEmbedder(settings.seed),
+        NumpyIndex(Neo4jPoints(store.database)),
+        OfflineReasoner(),
         settings,
         name,
     )

@@ -17,7 +17,7 @@ from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.inspection.py2neo_client import run_query
@@ -56,12 +56,10 @@ def facts(server):
 async def _propagated(server):
     store = Neo4jStore(server.settings)
     engine = compose(
-        Ports(
-            store,
-            HashedEmbedder(WORKFLOW.seed),
-            NumpyIndex(Neo4jPoints(store.database)),
-            OfflineReasoner(),
-        ),
+        store,
+        HashedEmbedder(WORKFLOW.seed),
+        NumpyIndex(Neo4jPoints(store.database)),
+        OfflineReasoner(),
         WORKFLOW,
         "test",
     )

@@ -15,7 +15,7 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.datasets.load import load_dataset
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.replay import replay
@@ -65,7 +65,10 @@ def stores(folder):
 async def outcome_of(store, points, clients, events, workflow):
     """Every text, message, edge, number and list that a replay left."""
     engine = compose(
-        Ports(store, HashedEmbedder(workflow.seed), NumpyIndex(points), OfflineReasoner()),
+        store,
+        HashedEmbedder(workflow.seed),
+        NumpyIndex(points),
+        OfflineReasoner(),
         workflow,
         "test",
     )

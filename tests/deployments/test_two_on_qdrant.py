@@ -16,7 +16,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.qdrant.index import QdrantIndex
 from propagation.ports import Collection
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from tests import qdrants
@@ -49,12 +49,10 @@ async def deployment(tmp_path):
     server, prefix = server_for(tmp_path), qdrants.prefix_of(str(tmp_path))
     async with qdrants.server_for(prefix) as client:
         engine = compose(
-            Ports(
-                Neo4jStore(server.settings),
-                HashedEmbedder(WORKFLOW.seed),
-                QdrantIndex(qdrants.to_server(), prefix),
-                OfflineReasoner(),
-            ),
+            Neo4jStore(server.settings),
+            HashedEmbedder(WORKFLOW.seed),
+            QdrantIndex(qdrants.to_server(), prefix),
+            OfflineReasoner(),
             WORKFLOW,
             "test",
         )

@@ -50,21 +50,6 @@ class LoopRanking:
     ruled: float
 
 
-@dataclass(frozen=True)
-class RankedEvent:
-    """An event that was ranked in the loop.
-
-    Args:
-        user: Its user's row.
-        gains: Its N@10 by WAYS.
-        ruled: Whether a filter rule applied.
-    """
-
-    user: int
-    gains: Sequence[float]
-    ruled: bool
-
-
 async def rank_in_loop(
     engine: Engine,
     clients: Iterable[ClientChange],
@@ -82,7 +67,7 @@ async def rank_in_loop(
     """
     await replay(engine, clients, ())
     engine.numbers.view.combiner = _combiner()
-    found: list[RankedEvent] = []
+    found: list[tuple[int, Sequence[float], bool]] = []
     for start in range(0, len(events), STEP):
         part = events[start : start + STEP]
         if start >= 2 * len(events) // 5:
@@ -99,11 +84,8 @@ async def rank_in_loop(
             f"from event {2 * len(events) // 5:,} on, none can be ranked: each is the first"
             " of its user, a repeat of what the user had, or leaves nothing unseen to compare with",
         )
-    return LoopRanking(
-        np.array([ranked.user for ranked in found], np.int64),
-        np.array([ranked.gains for ranked in found]),
-        float(np.mean([ranked.ruled for ranked in found])),
-    )
+    users, gains, ruled = zip(*found, strict=True)
+    return LoopRanking(np.array(users, np.int64), np.array(gains), float(np.mean(ruled)))
 
 
 def _combiner() -> Combiner:
@@ -113,8 +95,12 @@ def _combiner() -> Combiner:
     return combiner
 
 
-async def _rank(engine: Engine, event: NewInteraction) -> RankedEvent | None:
-    """Rank an event's item; None if it is left out."""
+async def _rank(engine: Engine, event: NewInteraction) -> tuple[int, Sequence[float], bool] | None:
+    """Rank an event's item.
+
+    Returns:
+        The user's row, the N@10 by WAYS, and whether a filter rule applied; None if it is left out.
+    """
     view = engine.numbers.view
     refs = await engine.store.find_refs(
         [
@@ -140,4 +126,4 @@ async def _rank(engine: Engine, event: NewInteraction) -> RankedEvent | None:
         gains.append(
             float(expected(above, ties, len(scores) - 1, DRAWN, log_factorials(len(scores)))[0])
         )
-    return RankedEvent(user, gains, factors is not None)
+    return user, gains, factors is not None

@@ -9,7 +9,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction, RecordStatus
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -50,12 +50,10 @@ def engine_on(path):
     )
     store = SqliteStore(path, SystemClock())
     return compose(
-        Ports(
-            store,
-            HashedEmbedder(settings.seed),
-            NumpyIndex(SqlitePoints(store.database)),
-            OfflineReasoner(),
-        ),
+        store,
+        HashedEmbedder(settings.seed),
+        NumpyIndex(SqlitePoints(store.database)),
+        OfflineReasoner(),
         settings,
         "test",
     )

@@ -22,7 +22,7 @@ from propagation.model import (
     StoreUnreachable,
     index_of,
 )
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -64,7 +64,10 @@ async def two_on(folder):
     index = NumpyIndex(SqlitePoints(store.database))
     engines = [
         compose(
-            Ports(Shared(store), HashedEmbedder(SETTINGS.seed), index, OfflineReasoner()),
+            Shared(store),
+            HashedEmbedder(SETTINGS.seed),
+            index,
+            OfflineReasoner(),
             SETTINGS,
             name,
         )

@@ -16,7 +16,7 @@ from propagation.model import (
     NewInteraction,
 )
 from propagation.ports import Collection
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import numpy_index, sqlite_store
 from services.config.settings import Settings
@@ -39,12 +39,10 @@ async def opened(folder, settings, *, adopt=False, embedder=None):
     settings = Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings)
     store = sqlite_store(settings)
     engine = compose(
-        Ports(
-            store,
-            embedder or HashedEmbedder(settings.workflow.seed),
-            numpy_index(settings, store),
-            OfflineReasoner(),
-        ),
+        store,
+        embedder or HashedEmbedder(settings.workflow.seed),
+        numpy_index(settings, store),
+        OfflineReasoner(),
         settings.workflow,
         "me",
     )

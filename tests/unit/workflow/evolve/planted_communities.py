@@ -8,7 +8,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.learn.learned_blocks import TASTE, read_aligned_blocks
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -32,12 +32,10 @@ def engine_on(path, reasoner=None, **given):
     )
     store = SqliteStore(path, SystemClock())
     return compose(
-        Ports(
-            store,
-            HashedEmbedder(settings.seed),
-            NumpyIndex(SqlitePoints(store.database)),
-            reasoner or OfflineReasoner(),
-        ),
+        store,
+        HashedEmbedder(settings.seed),
+        NumpyIndex(SqlitePoints(store.database)),
+        reasoner or OfflineReasoner(),
         settings,
         "test",
     )

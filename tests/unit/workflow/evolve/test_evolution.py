@@ -30,7 +30,7 @@ from propagation.model import (
 from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict
 from propagation.ports import VersionClash
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.evolve.router_gradients import RouterGradients, supported_gradients
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.learn.rebuild import rebuild_view
@@ -497,12 +497,10 @@ async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_foll
     )
     merged = await engine.evolve()
     other = compose(
-        Ports(
-            Shared(engine.store),
-            HashedEmbedder(engine.settings.seed),
-            NumpyIndex(SqlitePoints(engine.store.database)),
-            OfflineReasoner(),
-        ),
+        Shared(engine.store),
+        HashedEmbedder(engine.settings.seed),
+        NumpyIndex(SqlitePoints(engine.store.database)),
+        OfflineReasoner(),
         engine.settings,
         "other",
     )

@@ -18,7 +18,7 @@ from propagation.model import (
     NewInteraction,
     ReplaceLine,
 )
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.history.trace import AttributeHop, ProfileHop
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -36,12 +36,10 @@ async def engine(tmp_path):
     )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     made = compose(
-        Ports(
-            store,
-            HashedEmbedder(settings.seed),
-            NumpyIndex(SqlitePoints(store.database)),
-            OfflineReasoner(),
-        ),
+        store,
+        HashedEmbedder(settings.seed),
+        NumpyIndex(SqlitePoints(store.database)),
+        OfflineReasoner(),
         settings,
         "t",
     )

@@ -14,7 +14,7 @@ from propagation.adapters.qdrant.server import RECONNECT
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, IndexUnavailable, NewInteraction
 from propagation.ports import Collection, Point
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.index import maintenance, repair
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -120,12 +120,10 @@ async def engine_on(folder, wire, **fields):
         **fields,
     )
     made = compose(
-        Ports(
-            SqliteStore(folder / "graph.db", SystemClock()),
-            HashedEmbedder(settings.seed),
-            QdrantIndex(wire.reach(), wire.prefix),
-            OfflineReasoner(),
-        ),
+        SqliteStore(folder / "graph.db", SystemClock()),
+        HashedEmbedder(settings.seed),
+        QdrantIndex(wire.reach(), wire.prefix),
+        OfflineReasoner(),
         settings,
         "test",
     )

@@ -10,7 +10,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import NewInteraction
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.reason.drafting import ClaimDrafter, _spans
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -36,7 +36,10 @@ async def engine(tmp_path):
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     index = NumpyIndex(SqlitePoints(store.database))
     made = compose(
-        Ports(store, HashedEmbedder(settings.seed), index, OfflineReasoner()),
+        store,
+        HashedEmbedder(settings.seed),
+        index,
+        OfflineReasoner(),
         settings,
         "test",
     )

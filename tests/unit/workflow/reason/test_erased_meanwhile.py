@@ -14,7 +14,7 @@ from propagation.adapters.openai.paper_reasoner import openai_reasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, LeaseLost, NewInteraction
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.runtime.process import SystemClock
@@ -35,9 +35,7 @@ async def here_and_there(folder):
         model = openai_reasoner(openai_endpoint(told, None, store, "there"), store)
         index = NumpyIndex(SqlitePoints(store.database))
         here, there = (
-            compose(
-                Ports(Shared(store), HashedEmbedder(SETTINGS.seed), index, reasoner), SETTINGS, name
-            )
+            compose(Shared(store), HashedEmbedder(SETTINGS.seed), index, reasoner, SETTINGS, name)
             for name, reasoner in (("here", OfflineReasoner()), ("there", model))
         )
         await here.open()

@@ -25,7 +25,7 @@ from propagation.model import (
     ReplaceLine,
 )
 from propagation.ports import BackwardAnswer, OptimizeAnswer
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -104,9 +104,10 @@ class Scribe(Slow):
 async def opened(folder, reasoner, settings=SETTINGS):
     store = SqliteStore(folder / "graph.db", SystemClock())
     engine = compose(
-        Ports(
-            store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), reasoner
-        ),
+        store,
+        HashedEmbedder(settings.seed),
+        NumpyIndex(SqlitePoints(store.database)),
+        reasoner,
         settings,
         "test",
     )

@@ -22,7 +22,7 @@ from propagation.model import (
     ReasonerFailed,
 )
 from propagation.ports import Collection, OptimizeAnswer, VersionClash
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.index import maintenance
 from propagation.workflow.index.text_cache import LruCache
 from propagation.workflow.index.vector_sync import LineVectors
@@ -77,9 +77,10 @@ async def engine(tmp_path):
     )
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     made = compose(
-        Ports(
-            store, HashedEmbedder(settings.seed), NumpyIndex(SqlitePoints(store.database)), Flaky()
-        ),
+        store,
+        HashedEmbedder(settings.seed),
+        NumpyIndex(SqlitePoints(store.database)),
+        Flaky(),
         settings,
         "test",
     )

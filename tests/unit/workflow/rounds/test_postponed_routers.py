@@ -19,7 +19,7 @@ from propagation.model import (
     NewInteraction,
     ReasonerFailed,
 )
-from propagation.workflow.compose import Ports, compose
+from propagation.workflow.compose import compose
 from propagation.workflow.concurrency import Leases
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -57,9 +57,10 @@ class Silent(OfflineReasoner):
 async def opened(folder):
     store = SqliteStore(folder / "graph.db", SystemClock())
     engine = compose(
-        Ports(
-            store, HashedEmbedder(SETTINGS.seed), NumpyIndex(SqlitePoints(store.database)), Silent()
-        ),
+        store,
+        HashedEmbedder(SETTINGS.seed),
+        NumpyIndex(SqlitePoints(store.database)),
+        Silent(),
         SETTINGS,
         "test",
     )
