@@ -100,8 +100,7 @@ class InterceptedCall:
         """Run a handler that returns one answer."""
         async with self._errors_as_statuses(context, timings=self.interceptor.timings):
             with self.interceptor.priority.call():
-                request = self._admit(request, context)
-                return await self.handle(request, context)
+                return await self.handle(self._admit(request, context), context)
 
     async def stream(self, request: Any, context: Context) -> None:
         """Run a handler that streams its answers.

@@ -155,11 +155,14 @@ def _reach(data: ReportData) -> list[Child]:
 
 
 def _reach_row(router: pb.Router, reach: pb.RouterReach, most: int) -> Sequence[Child]:
-    figures = (reach.clients, router.version, reach.merged, reach.filtered, reach.fell_out)
     return (
         name_of(router),
         _bar(reach.clients / max(most, 1)),
-        *(f"{figure:,}" for figure in figures),
+        f"{reach.clients:,}",
+        f"{router.version:,}",
+        f"{reach.merged:,}",
+        f"{reach.filtered:,}",
+        f"{reach.fell_out:,}",
     )
 
 

@@ -220,5 +220,7 @@ async def evaluate_leave_one_out(
 
 def _schedules(stream: Stream, seed: int) -> Sequence[Schedule]:
     targets = last_of_each_user(stream)
-    mixed = histories_shuffled(stream, targets, seed)
-    return [leave_one_out(stream, targets), leave_one_out(mixed, targets)]
+    return [
+        leave_one_out(stream, targets),
+        leave_one_out(histories_shuffled(stream, targets, seed), targets),
+    ]

@@ -18,22 +18,18 @@ Columns = Mapping[str, NDArray[np.generic]]
 
 
 class Results:
-    """Rows of targets, collected in parts of equal columns.
+    """Rows of targets, collected in parts of equal columns, each with one value a row.
 
     Files are CSV, which everything reads, or NumPy's npz, which keeps types and loads a column at a
     time. Neither needs a further library.
     """
 
     def __init__(self) -> None:
-        self._parts: list[Columns] = []
-
-    def add(self, columns: Columns) -> None:
-        """Add rows; each column has one value a row."""
-        self._parts.append(columns)
+        self.parts: list[Columns] = []
 
     def add_targets(self, draw: str, ranked: Sequence[RankedTarget]) -> None:
         """Add the targets of a reasoner's draw."""
-        self.add(
+        self.parts.append(
             {
                 "draw": np.full(len(ranked), draw),
                 "user": np.array([one.target.user for one in ranked]),
@@ -52,7 +48,7 @@ class Results:
             OSError: They cannot be written.
         """
         columns = {
-            name: np.concatenate([part[name] for part in self._parts]) for name in self._parts[0]
+            name: np.concatenate([part[name] for part in self.parts]) for name in self.parts[0]
         }
         if path.suffix.lower() == ".npz":
             with path.open("wb") as binary:
@@ -72,7 +68,7 @@ def keep_in(results: Results, dataset: Dataset) -> Keep:
 
     def keep(seed: int, known: str, ranked: Ranked) -> None:
         event = ranked.event
-        results.add(
+        results.parts.append(
             {
                 "seed": np.full(len(event), seed),
                 "known": np.full(len(event), known),

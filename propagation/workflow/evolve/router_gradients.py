@@ -27,10 +27,8 @@ class RouterGradients:
 
     def add(self, gradient: Gradient) -> None:
         """Count a gradient."""
-        if gradient.reward:
-            self.praised += 1
-        else:
-            self.blamed += 1
+        self.praised += bool(gradient.reward)
+        self.blamed += not gradient.reward
         self.choices.setdefault(gradient.writer, Counter()).update(gradient.attributes)
         self.newest.append(gradient)
 

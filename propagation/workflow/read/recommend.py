@@ -6,7 +6,7 @@ Source: docs/numbers.md, rules 2 and 3.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from cachetools import TTLCache
@@ -58,6 +58,7 @@ class FilterMemoryCache:
         return text
 
 
+@dataclass
 class RouterAttributes:
     """Attributes that each taste router speaks of.
 
@@ -65,26 +66,25 @@ class RouterAttributes:
     process knows of, and after a second, because a withdrawal changes them too.
     """
 
-    def __init__(self, store: GraphStore, numbers: NumbersOwner, vectors: VectorSync) -> None:
-        self._store = store
-        self._numbers = numbers
-        self._vectors = vectors
-        self._loaded: TTLCache[tuple[int, int], Mapping[int, frozenset[str]]] = TTLCache(
-            1, ROUTERS_FRESH_SECONDS
-        )
+    store: GraphStore
+    numbers: NumbersOwner
+    vectors: VectorSync
+    _loaded: TTLCache[tuple[int, int], Mapping[int, frozenset[str]]] = field(
+        default_factory=lambda: TTLCache(1, ROUTERS_FRESH_SECONDS), init=False
+    )
 
     async def load(self) -> Mapping[int, frozenset[str]]:
         """Return the attributes of each router with a text.
 
         These are those of its newest message, and of its standing.
         """
-        current = (self._numbers.view.epoch, self._vectors.canonical.round)
+        current = (self.numbers.view.epoch, self.vectors.canonical.round)
         attributes = self._loaded.get(current)
         if attributes is None:
-            routers = range(self._numbers.view.state.taste.mass.shape[1])
+            routers = range(self.numbers.view.state.taste.mass.shape[1])
             attributes = self._loaded[current] = {
                 version.router: frozenset(version.attributes) | dict(version.standing).keys()
-                for version in await self._store.router_versions(routers)
+                for version in await self.store.router_versions(routers)
             }
         return attributes
 

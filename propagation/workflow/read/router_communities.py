@@ -1,26 +1,11 @@
 """What routers stand for: their masses, and session routers' communities."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from propagation.model import BankName, ClientKind, ref_of
 from propagation.numbers import LEAST_SUPPORT
 from propagation.numbers.rules import lift, share_of
 from propagation.workflow.views import NumbersView
-
-
-@dataclass(frozen=True)
-class SessionCommunity:
-    """Community of one session router, which has no routing table.
-
-    Attributes:
-        items: (ref, lift) by descending lift, of items that enough users adopted.
-        users: How many users trust this router most.
-    """
-
-    items: list[tuple[int, float]]
-    users: int
 
 
 def router_masses(view: NumbersView, name: BankName) -> list[float]:
@@ -48,12 +33,15 @@ def count_session_users(view: NumbersView) -> list[int]:
 
 def session_community(
     view: NumbersView, router: int, limit: int, least_users: int
-) -> SessionCommunity:
-    """Rank items by their lift in one session router.
+) -> tuple[list[tuple[int, float]], int]:
+    """Rank items by their lift in one session router, which has no routing table.
 
     Args:
         limit: The most items.
         least_users: How many users must have adopted an item; never fewer than 1.
+
+    Returns:
+        (ref, lift) of the items by descending lift; and how many users trust this router most.
     """
     state, bank = view.state, view.state.session
     least = max(state.limits[LEAST_SUPPORT], least_users, 1.0)
@@ -62,4 +50,4 @@ def session_community(
     lifts = lift.py_func(bank.mass[rows, router], bank.total[router], shares)  # type: ignore[no-untyped-call]
     order = np.argsort(-lifts, kind="stable")[:limit]
     items = [(ref_of(ClientKind.ITEM, int(rows[place])), float(lifts[place])) for place in order]
-    return SessionCommunity(items, count_session_users(view)[router])
+    return items, count_session_users(view)[router]

@@ -94,8 +94,9 @@ class PropagationRound:
         if await self._lacks_first(last):
             everyone = sorted(await self._store.text_versions())
             return PendingChanges(everyone, after=0, through=through, first=True)
-        changed = await self._store.changed_clients(after, through)
-        return PendingChanges(changed, after=after, through=through)
+        return PendingChanges(
+            await self._store.changed_clients(after, through), after=after, through=through
+        )
 
     async def _lacks_first(self, last: Round | None) -> bool:
         """Tell whether the newest bootstrap's first round is not published.

@@ -149,11 +149,11 @@ class RoutersHandler(Servicer):
         ]
 
     async def _session_members(self, number: int, limit: int) -> list[pb.RouterMember]:
-        community = await self._engine.compute(
+        items, users = await self._engine.compute(
             session_community, number, limit, self._least_users()
         )
-        edges = [RoutingEdge(number, ref, lift, 0) for ref, lift in community.items]
-        return await self._members(edges, community.users, None)
+        edges = [RoutingEdge(number, ref, lift, 0) for ref, lift in items]
+        return await self._members(edges, users, None)
 
     async def _taste_members(
         self, number: int, limit: int, at: int | None
