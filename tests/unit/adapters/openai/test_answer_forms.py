@@ -125,7 +125,9 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
         letters = await engine.store.dead_letters(100)
         assert all(letter.reason for letter in letters)
         assert len(letters) < 5
-        assert len(server.prompts) < 16 * 2 * 3
+        # Two calls an interaction, each asked again once, and drained again after what is no
+        # answer: which call meets which form depends on their order.
+        assert len(server.prompts) < 16 * 2 * 2 * 2
         server.form = READ["as it should be"]
         assert await engine.replay_dead_letters() == (len(letters), 0)
         await engine.run_round()
