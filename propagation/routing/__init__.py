@@ -28,7 +28,6 @@ from propagation.routing.integration import (
     mean_shares,
     next_version,
 )
-from propagation.routing.multicast import quantile_tau
 from propagation.routing.perception import CentrePerception
 from propagation.routing.policy import (
     Arrival,
@@ -46,6 +45,7 @@ from propagation.routing.routing_table import (
     table_changes,
 )
 from propagation.routing.semantic_policy import SemanticPolicy
+from propagation.routing.threshold import quantile_tau
 
 __all__ = [
     "STANDING_KEPT",
