@@ -7,7 +7,10 @@ from dataclasses import dataclass
 class Target:
     """The target of one figure.
 
-    `must` and `hope` are None where a key has none of its own. `at_least`: larger is better.
+    Attributes:
+        must: What has to be reached; None where the figure has no target of its own.
+        hope: What is hoped for; None likewise.
+        at_least: Whether larger is better.
     """
 
     must: float | None = None

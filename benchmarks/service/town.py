@@ -25,8 +25,10 @@ PROBERS_A_COMMUNITY = 10
 class Town:
     """Sizes of a generated state.
 
-    The last `probes` items are adopted by no user. `texts`: for how many of the last interactions
-    texts are reasoned.
+    The last `probes` items are adopted by no user.
+
+    Attributes:
+        texts: For how many of the last interactions texts are reasoned.
     """
 
     users: int

@@ -1,5 +1,8 @@
 """Client optimisation: edits of a client's profile and filter memory.
 
+A reasoner proposes them (Prompt_optimizer is adapters/openai/prompts/optimizer.py, without a
+language model adapters/offline/optimizer.py); here they are applied.
+
 Source: RecNet 2.4, eq. 9.
 """
 
@@ -7,7 +10,7 @@ from propagation.model import ClientText, ReasonerFailed
 from propagation.ports import AnswerPart, OptimizeAnswer
 
 
-def optimize_client(
+def apply_optimization(
     text: ClientText, answer: AnswerPart[OptimizeAnswer], max_lines: int
 ) -> ClientText:
     """Apply a reasoner's edits and rules: P_c* and F_c*.

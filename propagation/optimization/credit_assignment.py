@@ -1,5 +1,8 @@
 """Credit assignment: a textual reward and gradient for each module.
 
+A reasoner writes them (Prompt_gradient is adapters/openai/prompts/gradient.py, without a language
+model adapters/offline/gradient.py); here those of the modules that took part are kept.
+
 Source: RecNet 2.4, eq. 8.
 """
 

@@ -33,7 +33,12 @@ from propagation.routing import TableChange
 class Numbering:
     """The routers' numbers after a run's changes.
 
-    home, routers, retired: As in RouterMap. halves: (first, second) number by router that is split.
+    Attributes:
+        home: As in RouterMap.
+        halves: The numbers of both halves, by router that is split.
+        routers: As in RouterMap.
+        retired: As in RouterMap.
+        changes: What the run does, one entry for each split, merge and rewrite.
     """
 
     home: I64

@@ -20,8 +20,10 @@ LEAST_WRITERS = 4
 class Community:
     """The users who wrote to a router, in two halves.
 
-    amounts: What each user row wrote [U]. centres: Of the halves [2, D]. in_second: Who belongs to
-    the second half [U], of those who wrote.
+    Attributes:
+        amounts: What each user row wrote [U].
+        centres: Of the halves [2, D].
+        in_second: Whether each user row belongs to the second half [U]; of those who wrote.
     """
 
     amounts: F64

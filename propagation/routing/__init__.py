@@ -1,8 +1,8 @@
 """Centralised preference routing (RecNet 2.2).
 
 One file for each step: attribute_extraction (eq. 1), initial_clustering (2.2.1), perception by the
-first centres (2.2.1), integration (eq. 3) with the routers' names, score (eq. 4), multicast with
-its threshold tau, and the routing table. `policy.py` is the interface of a routing policy;
+first centres (2.2.1), integration (eq. 3) with the routers' names, multicast (eq. 4) above the
+threshold tau, and the routing table. `policy.py` is the interface of a routing policy;
 adoption_policy and semantic_policy (eq. 2: the most similar router) implement it.
 """
 

@@ -1,6 +1,8 @@
 """Attribute extraction: the attributes A_c of a client, and their changes.
 
-A reasoner names the attributes of each line when it writes the line; here they are collected.
+A reasoner names the attributes of each line when it writes the line (Prompt_extract is
+adapters/openai/prompts/extract.py, without a language model adapters/offline/extract.py); here they
+are collected.
 
 Source: RecNet 2.2.1, eq. 1.
 """

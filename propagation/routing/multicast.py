@@ -1,6 +1,10 @@
-"""Score of a router's message and a client.
+"""Multicast: a router's message reaches the clients that score above tau.
 
-Score(R, c) = cos(e_R, e_c) * [A_R and A_c share an attribute]. The vector index computes it.
+Score(R, c) = cos(e_R, e_c) * [A_R and A_c share an attribute]. The vector index computes it. The
+default policy reaches clients by their taste weights instead (adoption_policy.py).
+
+A message is stored once, at its router; its receivers find it through the routing table (see
+`docs/design.md`, "The graph", and reception/message_buffer.py).
 
 Source: RecNet 2.2.3, eq. 4.
 """

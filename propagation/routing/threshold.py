@@ -1,8 +1,7 @@
-"""Multicast: a router's message reaches the clients that score above tau.
+"""Threshold tau of multicast.
 
-A message is stored once, at its router; its receivers find it through the routing table (see
-`docs/design.md`, "The graph"). The paper's tau of .7 to .9 (3.1.4) belongs to its own encoder; the
-default here is a quantile of the cosines that this embedder gives.
+The paper's tau of .7 to .9 (3.1.4) belongs to its own encoder; the default here is a quantile of
+the cosines that this embedder gives.
 
 Source: RecNet 2.2.3, eq. 4.
 """

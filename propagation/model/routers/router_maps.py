@@ -45,9 +45,10 @@ class RouterMap:
     """The map of one published run.
 
     Attributes:
-        through: Sequence of the run's barrier; the map holds for weights up to it,
-        from_epoch: written in this epoch or before,
-        to_epoch: and gives routers of this epoch.
+        run: Number of the run.
+        through: Sequence of the run's barrier; weights written later need no map.
+        from_epoch: The last epoch whose router numbers the map takes.
+        to_epoch: The epoch whose router numbers it gives.
         home: [K before] i64 new number of each router; unused for one that was split.
         routers: K after.
         centres: [K before, D] f32, for an undo.
@@ -121,7 +122,11 @@ class RouterMapChain:
 
 @dataclass(frozen=True)
 class RouterMaps:
-    """The maps of all published runs since the newest bootstrap, oldest first."""
+    """The maps of all published runs since the newest bootstrap.
+
+    Attributes:
+        maps: Oldest first.
+    """
 
     maps: Sequence[RouterMap] = ()
 

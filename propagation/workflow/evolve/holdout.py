@@ -41,11 +41,17 @@ SLACK = 4_096
 
 @dataclass(frozen=True)
 class Holdout:
-    """H interactions in order.
+    """The H newest interactions, in order; a plan is judged by them.
 
-    judged_from: T, the sequence before the first of them. users, items, negatives: Rows [H];
-    a negative is -1 where there is none. weights: [H]. routers, written: What rule 5 wrote to the
-    taste bank [H, 16]. scores: As learn stored them [H, 2].
+    Attributes:
+        judged_from: T, the sequence before the first of them.
+        users: User rows [H].
+        items: Rows of the chosen items [H].
+        negatives: Rows of the items passed over [H]; -1 where there is none.
+        weights: Weights of the interactions [H].
+        routers: The routers of the taste bank that rule 5 wrote to [H, 16].
+        written: How much it wrote to each [H, 16].
+        scores: Of the chosen item and the negative, as learn stored them [H, 2].
     """
 
     judged_from: int

@@ -1,6 +1,7 @@
-"""Plan of an evolution: the reasoner's decisions and what is published.
+"""Plan of an evolution: the reasoner's decisions, and what is published.
 
-A decided plan catches up with what is learned until it is published.
+planner.py makes a Plan. It becomes a DecidedPlan, which takes in what is learned until it is
+published.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,10 +45,14 @@ class Division:
 class Plan:
     """What the reasoner decided.
 
-    texts: The routers' next versions; the publication numbers them. communities: Of each router
-    that is split. written: What was written up to T to the routers that
-    were asked about; these are marked in `asked` [K]. undecided: Why the reasoner did not decide on
-    a router. superfluous: How many routers more there are than communities.
+    Attributes:
+        numbering: The routers' new numbers.
+        texts: The routers' next versions; the publication numbers them.
+        communities: The halves of each router that is split.
+        written: What was written, up to T, to the routers that the reasoner was asked about.
+        asked: Which routers these are [K].
+        undecided: Why the reasoner did not decide on a router.
+        superfluous: How many more routers there are than communities.
     """
 
     numbering: Numbering
@@ -112,14 +117,20 @@ def _divide(
 class DecidedPlan:
     """What is going to be published.
 
-    divisions: By router that is split, with the mass that was written up to sequence `through`.
-    totals: What was written to every router up to there [K]. texts: As in Plan.
-    maps: Of the runs before. Of an undo: centres [K, D] of routers that come back, by number, and
-    start_shares as in RouterMap (None: they follow from the totals).
-
     Who belongs to which half is decided: a user who writes to a split router for the first time
     after that goes with the larger half, as RouterMap has it for all who never wrote. So edges and
     texts can follow before learning stops.
+
+    Attributes:
+        run: The report of the run.
+        numbering: The routers' new numbers.
+        divisions: By router that is split, with the mass that was written up to `through`.
+        texts: As in Plan.
+        maps: Of the runs before.
+        through: Sequence up to which written mass is counted.
+        totals: What was written to every router up to `through` [K].
+        start_shares: Of an undo, as in RouterMap; None: they follow from the totals.
+        centres: Of an undo, the centres [K, D] of routers that come back, by number.
     """
 
     run: EvolutionRun

@@ -16,8 +16,11 @@ PAGE, WINDOW, NEWEST = 2_000, 20_000, 50
 class RouterGradients:
     """Gradients of one router.
 
-    praised, blamed: How many have the reward 1 and 0. choices: What each writer (ref) chose, how
-    often. newest: The NEWEST newest gradients.
+    Attributes:
+        praised: How many have the reward 1.
+        blamed: How many have the reward 0.
+        choices: How often each writer (ref) chose which attribute.
+        newest: The last NEWEST gradients.
     """
 
     praised: int = 0

@@ -15,6 +15,7 @@ from propagation.ports import GraphStore
 PAGE = 200
 MAX_BACKLOG = 10_000
 ALL_SENT = 1 << 31
+"""Larger than any router's number."""
 LIMIT_GROWTH = 10
 """By how much more evolution runs are read if all of those read are new to the watcher."""
 
@@ -50,8 +51,8 @@ class Position:
 
     Attributes:
         round: Number of the last round.
-        sent: How many of that round's messages, the last of them
-        router: this router's; -1: none yet; ALL_SENT: all of them.
+        sent: How many of that round's messages the watcher got, or was told that it missed.
+        router: The router of the last of them; -1: none yet; ALL_SENT: nothing of the round is left.
         merge: Number of the last merge.
         evolution: Number of the last evolution run.
     """
@@ -117,7 +118,11 @@ class Watcher:
                 yield event
 
     async def _messages(self, round_: Round) -> AsyncIterator[PositionedEvent]:
-        """Yield the rest of one round's messages."""
+        """Yield the rest of one round's messages, in the order of their routers.
+
+        A round sent one message for each touched router. What the store no longer has of them is
+        reported as a gap.
+        """
         all_sent = self.position.router == ALL_SENT or self.position.sent >= round_.touched > 0
         if WatchEventKind.MESSAGE not in self.kinds or all_sent:
             return

@@ -35,7 +35,8 @@ log = logging.getLogger(__name__)
 class IndexMaintenance:
     """Keeps the index equal to the graph.
 
-    `repaired`: How many points differed when the index was last compared.
+    Attributes:
+        repaired: How many points differed when the index was last compared.
     """
 
     def __init__(
@@ -62,10 +63,10 @@ class IndexMaintenance:
         return self._feed.problem
 
     async def open(self) -> None:
-        """Find the index, repair it, and fill the numbers view.
+        """Find the index, repair it, and fill the numbers view with its profile vectors.
 
-        The view gets the profile vectors of the index.
-        An index that does not answer is found later by `step`; the view is then filled from texts.
+        If the index does not answer, the view's vectors are computed from texts, and `step` looks
+        for the index again later.
         """
         try:
             # Another process may be filling an index which was empty.

@@ -28,7 +28,7 @@ from propagation.model import (
     Usage,
     kind_of,
 )
-from propagation.optimization.client_optimization import optimize_client
+from propagation.optimization.client_optimization import apply_optimization
 from propagation.optimization.credit_assignment import gradients_of_participants
 from propagation.optimization.prediction import receive_and_predict
 from propagation.ports import (
@@ -70,9 +70,17 @@ class WorkingSet:
 class Draft:
     """The texts of one interaction, and the answers they came from.
 
-    now: Newest text by client. written: All new versions, in order. merged: What became of
-    messages. parties: The clients after reception. The answers are kept so that they can be applied
-    to newer texts: first_edits (of first profiles), merges (of the inboxes), optimizations.
+    The answers are kept so that they can be applied to newer texts (rebase.py).
+
+    Attributes:
+        now: Newest text by client.
+        written: All new versions, in order.
+        merged: What became of messages.
+        parties: The clients after reception.
+        first_edits: Answers for first profiles, by client.
+        inboxes: The inboxes that were merged.
+        merges: Answers for them, in order.
+        optimizations: Answers of the optimisation, in the parties' order.
     """
 
     now: dict[int, ClientText]
@@ -210,7 +218,7 @@ class InteractionReasoning:
         draft.optimizations = answer.clients
         for party, part in zip(draft.parties, answer.clients, strict=True):
             ref = party.client.ref
-            draft.add(ref, optimize_client(draft.now[ref], part, self._settings.profile_lines))
+            draft.add(ref, apply_optimization(draft.now[ref], part, self._settings.profile_lines))
         reasoned = ReasonedInteraction(
             sequence=work.sequence,
             user=work.user,

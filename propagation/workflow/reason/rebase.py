@@ -20,7 +20,7 @@ from propagation.model import (
     ReasonerFailed,
     ReplaceLine,
 )
-from propagation.optimization.client_optimization import optimize_client
+from propagation.optimization.client_optimization import apply_optimization
 from propagation.ports import AnswerPart, MergeAnswer, OptimizeAnswer, Party
 from propagation.reception.merge import Inbox, apply_merge
 from propagation.workflow.reason.interaction import Draft, describe_client
@@ -52,7 +52,7 @@ def rebase_interaction(
         if is_waiting and not isinstance(merge, ReasonerFailed):
             moved = _receive(rebased, inbox, merge, current, last_round, max_lines)
         answer = _rebase_optimization(optimization, party, rebased.now[ref], moved)
-        rebased.add(ref, optimize_client(rebased.now[ref], answer, max_lines))
+        rebased.add(ref, apply_optimization(rebased.now[ref], answer, max_lines))
     return replace(done, texts=tuple(rebased.written), merges=tuple(rebased.merged))
 
 

@@ -32,9 +32,13 @@ from propagation.workflow.views import NumbersOwner
 class PerceivedAttributes:
     """What a round finds out about attributes.
 
-    rows: Attributes to write. by_client: The canonical names that each changed client now has.
-    arrivals: What travels. mapped: Names that this round mapped to a canonical one. new: Canonical
-    names that are new. remapped: Texts of clients that hold a newly mapped name.
+    Attributes:
+        rows: Attributes to write.
+        by_client: The canonical names that each changed client now has.
+        arrivals: The attributes that travel in this round.
+        mapped: Names that this round mapped to a canonical one, and to which.
+        new: Canonical names that are new.
+        remapped: Texts of clients that hold a newly mapped name.
     """
 
     rows: Sequence[Attribute]

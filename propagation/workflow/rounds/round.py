@@ -30,10 +30,14 @@ from propagation.workflow.settings import WorkflowSettings
 
 @dataclass(frozen=True)
 class PendingChanges:
-    """The clients that changed since the last round's boundary.
+    """The clients that changed between the last round's boundary and this one's.
 
-    They changed up to the next one's. `first`: the routers of a bootstrap have no profiles yet;
-    every client is in the round that writes them.
+    Attributes:
+        clients: Their refs.
+        after: The last round's boundary.
+        through: This round's boundary.
+        first: Whether this is the first round after a bootstrap: the routers have no profiles yet,
+            and every client is in the round that writes them.
     """
 
     clients: Sequence[int]

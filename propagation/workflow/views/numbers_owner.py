@@ -63,9 +63,11 @@ T = TypeVar("T")
 
 
 class NumbersOwner:
-    """Runs functions on the numbers view, one at a time.
+    """Runs functions on the numbers view, one at a time, on a thread of its own.
 
-    They run on a thread of its own. `cores` runs their kernels.
+    Attributes:
+        view: The numbers view; only functions given to `run` may change it.
+        cores: Splits the kernels of these functions over all cores.
     """
 
     def __init__(self, view: NumbersView) -> None:

@@ -2,7 +2,7 @@
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model import Author, ClientText, ReasonerFailed
-from propagation.optimization.client_optimization import optimize_client
+from propagation.optimization.client_optimization import apply_optimization
 from tests.unit.parties import (
     NEGATIVE,
     heard,
@@ -17,7 +17,9 @@ from tests.unit.parties import (
 
 async def after(one, other, reward=1):
     text = ClientText(profile=one.profile, filter_memory=one.filter_memory, watermark=4, dropped=2)
-    return optimize_client(text, await OfflineReasoner().optimize(work(), reward, one, other), 12)
+    return apply_optimization(
+        text, await OfflineReasoner().optimize(work(), reward, one, other), 12
+    )
 
 
 async def test_a_choice_becomes_a_line_that_cites_its_interaction():
@@ -75,9 +77,9 @@ async def test_an_item_rightly_passed_over_stays_as_it_is():
     one = party(item(NEGATIVE), heard(1, 3, "opera"))
     text = ClientText(profile=one.profile)
     answer = await OfflineReasoner().optimize(work(), 1, one, party(user()))
-    assert optimize_client(text, answer, 12) is text
+    assert apply_optimization(text, answer, 12) is text
 
 
 def test_a_failed_part_changes_nothing():
     text = ClientText(profile=party(user(), line(1, "jazz")).profile)
-    assert optimize_client(text, ReasonerFailed("not JSON"), 12) is text
+    assert apply_optimization(text, ReasonerFailed("not JSON"), 12) is text

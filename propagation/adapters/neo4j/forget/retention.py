@@ -145,7 +145,10 @@ async def _delete_messages(transaction: Transaction, run: Candidates, keys: Keys
 async def _message_states(
     transaction: Transaction, run: Candidates, keys: Keys
 ) -> dict[MessageKey, MessageState]:
-    """Lock messages and look up what decides about them."""
+    """Look up what decides about messages.
+
+    The query locks them, so that no other transaction merges one before this one commits.
+    """
     return {
         (router, version): MessageState((router, version) in run.cited, merged_at, replaced_at)
         for router, version, merged_at, replaced_at in await transaction.rows(

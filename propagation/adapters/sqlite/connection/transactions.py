@@ -26,7 +26,10 @@ T = TypeVar("T")
 def reads(
     method: Callable[Concatenate[S, sqlite3.Connection, P], T],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """Run a port's method in one snapshot, on a read connection."""
+    """Run a port's method in one snapshot, on a read connection.
+
+    The method is written as f(self, connection, ...); its callers await f(self, ...).
+    """
 
     @wraps(method)
     async def read(self: S, /, *arguments: P.args, **named: P.kwargs) -> T:
@@ -42,7 +45,8 @@ def writes(
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
     """Run a method of a port in the writer's transaction.
 
-    It returns after the durable commit.
+    The method is written as f(self, connection, ...); its callers await f(self, ...), which returns
+    after the durable commit.
     """
 
     @wraps(method)
