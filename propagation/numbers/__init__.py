@@ -6,7 +6,7 @@ a state.
 Source: docs/numbers.md, rules 1 to 5.
 """
 
-from propagation.numbers.evolve import (
+from propagation.numbers.evolved_bank import (
     Written,
     evolved_bank,
     evolved_centres,
@@ -17,7 +17,7 @@ from propagation.numbers.evolve import (
     retire_spare_rows,
     retired,
 )
-from propagation.numbers.holdout import (
+from propagation.numbers.holdout_replay import (
     MOST_BACK,
     Events,
     Tastes,

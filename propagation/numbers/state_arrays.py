@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from propagation.numbers.evolve import retire_spare_rows
+from propagation.numbers.evolved_bank import retire_spare_rows
 from propagation.numbers.rules import add_key, rehash
 from propagation.numbers.state import BY_ITEM, BY_USER, SEEN, Bank, State
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from propagation.model import RouterVersion
-from propagation.routing.threshold import Threshold
+from propagation.routing.multicast import clients_above_threshold
 from propagation.routing.perception import SimilarityPerception
 from propagation.routing.routing_table import RoutingTable
-from propagation.routing.multicast import clients_above_threshold
+from propagation.routing.threshold import Threshold
 
 log = logging.getLogger(__name__)
 

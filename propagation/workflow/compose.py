@@ -27,7 +27,7 @@ from propagation.workflow.reason.drafting import TextDrafter
 from propagation.workflow.reason.interaction import InteractionReasoning
 from propagation.workflow.reason.reasoning import Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
-from propagation.workflow.rounds.perception import AttributePerception
+from propagation.workflow.rounds.attribute_perception import AttributePerception
 from propagation.workflow.rounds.policies import (
     PolicyPorts,
     build_policy,

@@ -52,7 +52,7 @@ class Position:
     Attributes:
         round: Number of the last round.
         sent: How many of that round's messages the watcher got, or was told that it missed.
-        router: The router of the last of them; -1: none yet; ALL_SENT: nothing of the round is left.
+        router: The router of the last of them; -1: none yet; ALL_SENT: none is left.
         merge: Number of the last merge.
         evolution: Number of the last evolution run.
     """

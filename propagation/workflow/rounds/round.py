@@ -19,12 +19,12 @@ from propagation.routing import (
 )
 from propagation.workflow.concurrency import ROUND_LEASE, Leases, background_task
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.rounds.integration import RouterIntegration
-from propagation.workflow.rounds.perception import (
+from propagation.workflow.rounds.attribute_perception import (
     AttributePerception,
     PerceivedAttributes,
     assign_to_routers,
 )
+from propagation.workflow.rounds.router_integration import RouterIntegration
 from propagation.workflow.settings import WorkflowSettings
 
 
