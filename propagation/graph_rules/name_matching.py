@@ -209,7 +209,10 @@ def _holds_words(text: str, part: str) -> bool:
 
 
 def _is_without_spaces(letter: str) -> bool:
-    """Tell whether a letter is of a script like Chinese or Thai; some others are among them."""
+    """Tell whether a letter belongs to a script that writes no spaces.
+
+    Chinese and Thai are such scripts. Some scripts that do write spaces count as well.
+    """
     return bool(letter) and unicodedata.category(letter) == "Lo"
 
 

@@ -296,7 +296,7 @@ def _with_opened(
     opening: Callable[[Opened], Awaitable[None]],
     work: Callable[[Opened], Awaitable[T]],
 ) -> T:
-    """Build and open an engine or a store, and run `work` on it; then close it in any case."""
+    """Build and open an engine or a store, run `work`, and close it."""
 
     async def run() -> T:
         built = build()

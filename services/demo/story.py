@@ -195,7 +195,7 @@ async def _places(stub: Stub, user: str, propagate: bool) -> dict[str, int]:
 
 
 def traced_message(story: Story) -> pb.MessageSource | None:
-    """Return the message on the path that the story told, with its router and its senders."""
+    """Return the message on the told path, its router and its senders."""
     hops = story.path.hops if story.path else ()
     routers = [hop.attribute.router for hop in hops if hop.HasField("attribute")]
     messages = [source.message for source in story.line.sources if source.HasField("message")]

@@ -35,7 +35,7 @@ OFFSET = 0.03
 
 @contextmanager
 def _figure(path: Path, columns: int, title: str) -> Iterator["Figure"]:
-    """Make a figure with one row of axes, and write it after the block."""
+    """Make a figure with one row of axes, written after the block."""
     from matplotlib import rcParams
     from matplotlib.figure import Figure
 

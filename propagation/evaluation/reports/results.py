@@ -18,7 +18,7 @@ Columns = Mapping[str, NDArray[np.generic]]
 
 
 class Results:
-    """Rows of targets, collected in parts of equal columns, each with one value a row.
+    """Rows of targets, collected in parts of equal columns.
 
     Files are CSV, which everything reads, or NumPy's npz, which keeps types and loads a column at a
     time. Neither needs a further library.

@@ -104,7 +104,7 @@ class ErasureStore(Protocol):
     async def merges_of_messages(
         self, messages: Sequence[tuple[int, int]]
     ) -> Sequence[MessageMerge]:
-        """Return what became of these messages (router, version) at clients, whatever it was."""
+        """Return what became of these messages (router, version) at clients."""
 
     async def withdraw(
         self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint

@@ -75,7 +75,10 @@ class Removal:
 
     @cached_property
     def quotes(self) -> frozenset[str]:
-        """Words to search for: a text that quotes one of the titles holds one of them."""
+        """Words to search for.
+
+        A text that quotes one of the titles holds one of these words.
+        """
         return frozenset().union(*(one.search_words for one in self.titles.values()))
 
     def words_from(self, messages: Iterable[Key]) -> OwnWords:
@@ -194,7 +197,7 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
 def _retracted_choices(
     line: Line, remaining: Sequence[Source], removal: Removal, supporters: Supporters
 ) -> list[OwnWords]:
-    """Return the titles of items that a line of a user does not rest on any more."""
+    """Return titles of items that a user's line no longer rests on."""
     chosen = (supporters.interactions.get(source.sequence or 0) for source in remaining)
     kept = {user_and_item[1] for user_and_item in chosen if user_and_item is not None}
     lost = {removal.retracted.get(source.sequence or 0) for source in line.sources} - kept
@@ -202,12 +205,12 @@ def _retracted_choices(
 
 
 def _confirmed(times: int) -> float:
-    """Return the weight of a line that was confirmed so many times in a row."""
+    """Return the weight of a line confirmed so often in a row."""
     return (1 - WEIGHT_KEPT**times) / (1 - WEIGHT_KEPT)
 
 
 def message_of(source: Source) -> Key:
-    """Return the message that a source is; (0, 0) if it is an interaction."""
+    """Return a source's message; (0, 0) if it is an interaction."""
     return (source.router or 0, source.version or 0)
 
 
@@ -240,7 +243,7 @@ def _redact_rule(rule: FilterRule, news: OwnWords, removal: Removal) -> FilterRu
 
 
 def public_names(affected: Sequence[AffectedMessage], least: int) -> dict[int, frozenset[str]]:
-    """Find, for each round, the attributes that `least` items brought by their own texts."""
+    """Find each round's attributes that enough items' texts brought."""
     items: defaultdict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for one in affected:
         for name, senders in one.remaining.items():
@@ -322,7 +325,10 @@ def redact_message(
 def hide_words(
     message: RouterVersion, words: OwnWords, names: RouterNames, *, cites: bool = False
 ) -> RouterVersion:
-    """Drop words from a message's text and name; what is left speaks of its attributes."""
+    """Drop words from a message's text and name.
+
+    What is left speaks of the message's attributes.
+    """
     kept, text, name = message.attributes, message.text, message.name
     if words.is_in(text, cites=cites):
         text = _remaining_sentences(text, kept, words, cites=cites)

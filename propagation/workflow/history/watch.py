@@ -118,7 +118,7 @@ class Watcher:
                 yield event
 
     async def _messages(self, round_: Round) -> AsyncIterator[PositionedEvent]:
-        """Yield the rest of one round's messages, in the order of their routers.
+        """Yield the rest of a round's messages in the routers' order.
 
         A round sent one message for each touched router. What the store no longer has of them is
         reported as a gap.

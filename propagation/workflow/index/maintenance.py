@@ -63,7 +63,7 @@ class IndexMaintenance:
         return self._feed.problem
 
     async def open(self) -> None:
-        """Find the index, repair it, and fill the numbers view with its profile vectors.
+        """Find and repair the index, and fill the numbers view from it.
 
         If the index does not answer, the view's vectors are computed from texts, and `step` looks
         for the index again later.

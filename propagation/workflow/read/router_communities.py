@@ -34,7 +34,7 @@ def count_session_users(view: NumbersView) -> list[int]:
 def session_community(
     view: NumbersView, router: int, limit: int, least_users: int
 ) -> tuple[list[tuple[int, float]], int]:
-    """Rank items by their lift in one session router, which has no routing table.
+    """Rank items by their lift in one session router.
 
     Args:
         limit: The most items.

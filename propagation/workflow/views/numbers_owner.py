@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 
 class NumbersOwner:
-    """Runs functions on the numbers view, one at a time, on a thread of its own.
+    """Runs functions on the numbers view, one by one, in a thread.
 
     Attributes:
         view: The numbers view; only functions given to `run` may change it.

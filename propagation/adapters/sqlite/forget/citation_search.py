@@ -108,7 +108,7 @@ class Needles:
         return not self.numbers.isdisjoint(NUMBER.findall(plain))
 
     def _are_in_lines(self, plain: bytes, folded: bytes, messages: Collection[bytes]) -> bool:
-        """Return whether a line may cite one of the messages for what is searched.
+        """Tell whether a line may cite one of the messages.
 
         Args:
             folded: The body, case-folded; most hold no word, so they are not parsed.
@@ -130,13 +130,19 @@ class Needles:
 
     @cached_property
     def _line_words(self) -> frozenset[bytes]:
-        """What a line that cites a message has to hold, unless it may hold anything."""
+        """Words of which a line that cites a message holds one.
+
+        Messages whose citing lines may hold anything are left out.
+        """
         named = (names for names in self.messages.values() if names is not None)
         return frozenset(self.message_words).union(*named)
 
     @cached_property
     def _is_in_rule(self) -> Callable[[bytes], bool]:
-        """Whether a case-folded rule may cite; versions in a row often have the same rules."""
+        """Whether a case-folded rule may cite.
+
+        Answers are kept: successive versions often have the same rules.
+        """
 
         @cache
         def is_in_rule(rule: bytes) -> bool:

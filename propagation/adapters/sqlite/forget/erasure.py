@@ -256,9 +256,9 @@ def _find_holders(
     names: frozenset[str],
     limit: int,
 ) -> dict[str, frozenset[tuple[int, int]]]:
-    """Return who else brought each attribute that loses a part, or is one of the names.
+    """Return who else brought the attributes that lose something.
 
-    Only as much is read as is needed.
+    An attribute loses a part, or is one of the names. Only as much is read as is needed.
     """
     going = {(part.attribute, part.ref, part.sequence) for part in gone}
     short = set(counted_attributes(message, gone, names))
