@@ -20,7 +20,6 @@ from services.worker.steps import (
     follow,
     learn,
     merge,
-    queue_merge,
     repeat_job,
     repeat_step,
     retain,
@@ -32,6 +31,7 @@ from services.worker.steps import (
 
 CHECK_SECONDS = 15.0
 STOP_SECONDS = 10.0
+MAX_PENDING_MERGES = 10_000
 T = TypeVar("T")
 
 
@@ -152,8 +152,13 @@ class Worker:
         self._context.wakes["learn"].set()
 
     def merge_later(self, ref: int) -> None:
-        """Merge a client's pending messages in the background, after a read."""
-        queue_merge(self._context, ref)
+        """Merge a client's pending messages in the background, after a read.
+
+        Nothing is queued while thousands wait already.
+        """
+        if len(self._context.pending_merges) < MAX_PENDING_MERGES:
+            self._context.pending_merges[ref] = None
+        self._context.wakes["merge"].set()
 
     async def run_round(self, *, drain: bool) -> Round | None:
         """Run a round within a call, whether due or not.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from propagation.model import ClientKey, ClientKind, PropagationError, ReasonerUnavailable
+from propagation.model import ClientKey, ClientKind, NotFound, PropagationError, ReasonerUnavailable
 from propagation.ports import GraphStore, Party, Reasoner, texts_read_after
 from propagation.workflow.read.recommend import Recommendations
 
@@ -37,7 +37,7 @@ async def rerank(
 
     Returns:
         The list with `by_reasoner` set; the given one if the user is unknown, fewer than two
-        items are there, or the reasoner failed or was too slow.
+        items are there, one of them is erased meanwhile, or the reasoner failed or was too slow.
 
     Raises:
         ReasonerUnavailable: No reasoner answers now, and `raise_unavailable` is set.
@@ -70,6 +70,8 @@ async def rerank(
 async def _parties(store: GraphStore, refs: Sequence[int]) -> list[Party]:
     clients = {client.ref: client for client in await store.get_clients(sorted(set(refs)))}
     texts = await store.load_texts(refs)
+    if erased := set(refs) - set(clients):
+        raise NotFound("client number", str(min(erased)))
     return [
         Party(
             client=clients[ref],
