@@ -97,7 +97,14 @@ def evolved_total(
 
 
 def evolved_trust(trust: Array, change: RouterMap) -> Array:
-    """Return L [U,K after] from L [U,K before]."""
+    """Move users' trust L to the routers after an evolution.
+
+    Args:
+        trust: Log of each user's trust in each router before it [U, K before].
+
+    Returns:
+        [U, K after]; minus infinity at a router that no earlier one became.
+    """
     targets = np.full((len(change.home), 2), -1, np.int64)
     targets[:, 0] = change.home
     for router, halves in change.halves.items():

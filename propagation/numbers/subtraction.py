@@ -52,7 +52,9 @@ def fade_recent(recent, recent_at, item, learned_at):
     """Take one adoption out of an item's recent popularity.
 
     Args:
-        learned_at: Interactions that were learned before it.
+        recent: Recent popularity of each item [I].
+        recent_at: How many interactions were learned when it was last updated [I].
+        learned_at: How many were learned before the adoption.
     """
     faded = np.exp(-(np.log(2.0) / RECENT_HALF_LIFE) * (recent_at[item] - learned_at))
     recent[item] = max(recent[item] - faded, 0.0)

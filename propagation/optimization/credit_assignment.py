@@ -18,9 +18,8 @@ def gradients_of_participants(
 ) -> list[Gradient]:
     """Keep the gradients of the modules that took part in a prediction.
 
-    A gradient is L_M with dL_M/dM.
-
-    These are the parties' profiles and filter memories, and the routers whose messages were merged.
+    These modules are the parties' profiles and filter memories, and the routers whose messages were
+    merged. A gradient is L_M with dL_M/dM.
 
     Source: RecNet eq. 8; Algorithm 1, line 9.
     """

@@ -2,7 +2,8 @@
 
 A plan goes live only if users' next choices are predicted as well with it as without.
 
-Prediction is eq. 6 and 7; the loss is that of the pair (i+, i-), over a holdout.
+Prediction is eq. 6 and 7; the loss is that of the pair (i+, i-), over a holdout, which
+workflow/evolve/holdout.py replays. workflow/evolve/evolution.py publishes the plan.
 
 Source: `docs/design.md`, "The loop", step 8.
 """
@@ -40,10 +41,7 @@ class Verdict:
 
     @property
     def published(self) -> bool:
-        """Whether the loss grows by at most a standard error.
-
-        What fewer routers save is allowed besides.
-        """
+        """Whether the loss grows by at most a standard error plus `saved`."""
         return self.after - self.before <= self.standard_error + self.saved
 
     @property

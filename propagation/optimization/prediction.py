@@ -1,6 +1,7 @@
 """Prediction of the item that the user would choose, and its reward.
 
-The user chooses between two items.
+The user chooses between two items. A language model answers Prompt_predict
+(adapters/openai/prompts/predict.py).
 
 Source: RecNet 2.4, eq. 6 and 7.
 """

@@ -1,6 +1,8 @@
 """Merge of routers that stand for one community.
 
-Here such routers are found, and what they stand for together.
+Here routers are compared, and what two stand for together is summed. workflow/evolve/planner.py
+picks the pair, and the reasoner decides (adapters/openai/prompts/evolve.py,
+adapters/offline/evolve.py); numbers/evolved_bank.py adds the numbers.
 
 Source: RecNet 2.4.
 """

@@ -1,5 +1,8 @@
 """Split of a router: seeded 2-means halves its community.
 
+workflow/evolve/planner.py asks the reasoner whether to split (adapters/openai/prompts/evolve.py,
+adapters/offline/evolve.py); numbers/evolved_bank.py divides the numbers.
+
 Source: RecNet 2.4.
 """
 

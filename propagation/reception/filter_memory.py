@@ -1,5 +1,7 @@
 """The filter memory at work: it refuses and orders messages.
 
+Its rules are in model/clients/filter_memory.py.
+
 Source: RecNet 2.3.2.
 """
 

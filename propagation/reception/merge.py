@@ -1,5 +1,8 @@
 """Merge of waiting messages into the profile, under the filter memory.
 
+What a message adds to a text is the reasoner's answer (Prompt_merge is
+adapters/openai/prompts/merge.py, without a language model adapters/offline/merge.py).
+
 Source: RecNet 2.3, eq. 5.
 """
 

@@ -1,9 +1,9 @@
 """Centralised preference routing (RecNet 2.2).
 
-One file for each step: attribute_extraction (eq. 1), initial_clustering (2.2.1), perception by the
-first centres (2.2.1), integration (eq. 3) with the routers' names, multicast (eq. 4) above the
+One file for each step: attribute_extraction (eq. 1), initial_clustering (2.2.1), perception (eq. 2,
+and by the first centres), integration (eq. 3) with the routers' names, multicast (eq. 4) above the
 threshold tau, and the routing table. `policy.py` is the interface of a routing policy;
-adoption_policy and semantic_policy (eq. 2: the most similar router) implement it.
+adoption_policy and semantic_policy (eq. 2 and 4) implement it.
 """
 
 from propagation.routing.adoption_policy import AdoptionPolicy, TasteWeights, Weights

@@ -1,5 +1,9 @@
 """Integration: a router takes arrivals into a new profile version.
 
+workflow/rounds/router_integration.py asks the reasoner for the text (Prompt_summarize is
+adapters/openai/prompts/summarize.py, without a language model adapters/offline/summarize.py); here
+the question is built, and the version from the answer.
+
 Source: RecNet 2.2.2, eq. 3.
 """
 

@@ -2,7 +2,7 @@
 
 At a bootstrap no router has a profile yet, and the nearest centre takes it (RecNet 2.2.1). Later
 the routing policy perceives: the most similar router in semantic routing (RecNet eq. 2); the
-default is `AdoptionPolicy.perceive`.
+default is `AdoptionPolicy.perceive` (adoption_policy.py).
 """
 
 import asyncio

@@ -105,8 +105,8 @@ def telling_attributes(weights: Mapping[str, float], common: Mapping[str, float]
 def _phrases(telling: Sequence[str]) -> Iterator[str]:
     """Yield names of a router, the best first.
 
-    They have two attributes, or three if all pairs are taken, or one, and at last a number. No
-    attribute stands beside one that has all of its words.
+    First pairs of attributes, then threes, then single ones, at last numbers; the caller takes the
+    first that is free. No attribute stands beside one that has all of its words.
     """
     if not telling:
         yield ""

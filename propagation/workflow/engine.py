@@ -448,17 +448,14 @@ class Engine:
 
     @property
     def index_problem(self) -> str:
-        """Why the vector index is not written to now.
-
-        It is empty while the index is written to.
-        """
+        """Why the vector index is not written to now; empty while it is."""
         return self.index_maintenance.problem
 
     @property
     def repaired_points(self) -> int:
-        """How many points of the vector index differed when last compared.
+        """How many points of the index differed from the graph when last compared.
 
-        The index is compared with the graph, and points that differ are repaired.
+        They were repaired.
         """
         return self.index_maintenance.repaired
 

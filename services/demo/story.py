@@ -101,10 +101,10 @@ def carried_attributes(path: pb.Path | None) -> frozenset[str]:
 
 
 def wave_of(script: DemoScript) -> frozenset[str]:
-    """Return the wave's attribute as profiles write it.
+    """Return the attribute whose wave is watched, as profiles write it.
 
     Returns:
-        Empty if no wave is watched.
+        A set of that name; empty if no wave is watched.
     """
     return frozenset([normalize_name(script.wave.attribute)] if script.wave else ())
 

@@ -232,10 +232,7 @@ async def run_round_unless_held(context: WorkerContext) -> None:
 
 
 def _show_postponed(context: WorkerContext, number: int) -> None:
-    """Show the routers that this round left out.
-
-    Those of earlier rounds are done.
-    """
+    """Show the routers that this round left out, in place of earlier ones."""
     failures = context.failures
     for name in [name for name in failures.reasons if name.startswith(ROUTER)]:
         failures.clear(name)

@@ -123,9 +123,10 @@ def _scoring_of(combiner, user_bin):
 
 @njit(cache=True)
 def _score(scoring, ranking, adopted, raw, out):
-    """Fill out [n] with scores of a ranking.
+    """Score items by one of the rankings, into `out` [n].
 
     Args:
+        ranking: Its row in `scoring`.
         adopted: [n] adoptions of the items.
         raw: [n,F] their features.
     """

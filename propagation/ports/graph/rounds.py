@@ -62,7 +62,7 @@ class RoundStore(Protocol):
             boundary: Sequence up to which the round covers text changes.
 
         Raises:
-            LeaseLost: The lease has a newer token.
+            LeaseLost: Another process has taken the lease over.
         """
 
     async def stage_attributes(
@@ -79,7 +79,7 @@ class RoundStore(Protocol):
             held: Canonical attributes of each changed client, by ref.
 
         Raises:
-            LeaseLost: The lease has a newer token.
+            LeaseLost: Another process has taken the lease over.
         """
 
     async def stage_routers(
@@ -90,7 +90,7 @@ class RoundStore(Protocol):
         Repeating a call changes nothing.
 
         Raises:
-            LeaseLost: The lease has a newer token.
+            LeaseLost: Another process has taken the lease over.
         """
 
     async def stage_edges(
@@ -109,7 +109,7 @@ class RoundStore(Protocol):
             opened: Edges that begin.
 
         Raises:
-            LeaseLost: The lease has a newer token.
+            LeaseLost: Another process has taken the lease over.
         """
 
     async def publish_round(

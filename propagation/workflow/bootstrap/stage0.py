@@ -127,9 +127,7 @@ class Stage0:
             await self.index_maintenance.open()
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
-        """Make the index anew, and tau if it is a quantile.
-
-        Tau is the threshold of eq. 4.
+        """Make the index anew, and tau (eq. 4) if it is a quantile.
 
         Returns:
             How many points the index has.

@@ -82,7 +82,7 @@ class Evolution:
         return await self._publish(decided, epoch)
 
     async def undo(self, number: int, *, dry_run: bool) -> EvolutionRun:
-        """Lead a run back by one more run.
+        """Undo a published run by publishing its reverse as a new run.
 
         Raises:
             InvalidInput: The run cannot be undone, or not before a later one.
@@ -162,10 +162,9 @@ class Evolution:
         )
 
     async def _synchronize(self) -> int:
-        """Return the learned sequence.
+        """Bring the view up to the learned sequence, and return the sequence.
 
-        The view has a row for every client up to there. That holds where another process
-        learns, too.
+        The view then has a row for every client up to there, also if another process learns.
         """
         through = await self.store.learned_through()
         async with self.exclusion.run(Activity.LEARN):

@@ -1,9 +1,8 @@
-"""The holdout and the snapshot on which a plan is judged.
+"""Judgement of a plan: the holdout, the snapshot, and the replay on both.
 
-The judgement is here, too.
-The holdout is the newest learned interactions of the epoch; the snapshot is a copy of the numbers
-that is taken back to T, the moment before them. From that state a plan's routers are compared with
-the routers that are.
+The holdout is the newest learned interactions of the epoch. The snapshot is a copy of the numbers,
+taken back to T, the moment before the holdout. From that state the plan's routers are compared with
+the present ones; optimization/holdout_judge.py computes the verdict.
 
 Source: `docs/design.md`, "The loop", step 8.
 """
@@ -135,7 +134,7 @@ class Snapshot:
 def take_snapshot(view: NumbersView, holdout: Holdout) -> Snapshot:
     """Copy a view.
 
-    With 100,000 clients that is some 70 MB, in a few hundredths of a second.
+    For 100,000 clients the copy takes about 70 MB and a few hundredths of a second.
     """
     state, bank = view.state, view.state.taste
     users, user_places = np.unique(holdout.users, return_inverse=True)

@@ -85,9 +85,10 @@ def _divide(
     directions: F32,
     items: int,
 ) -> Division:
-    """Divide a router.
+    """Divide a router's users and mass between its two halves.
 
-    Who wrote later than T goes with the nearer centre.
+    A user who wrote to it only after T goes with the nearer centre, one who never wrote with the
+    larger half.
 
     Args:
         numbers: Of the two halves.

@@ -234,9 +234,10 @@ class Planner:
         return sorted(routers, key=lambda router: (-snapshot.tastes.total[router], router))
 
     def _count_missing(self, written: WrittenRows, routers: int) -> int:
-        """Return RouterCase.missing.
+        """Count the routers that are missing; below 0: that are superfluous.
 
-        Only those are superfluous that are more than there may be communities.
+        Routers are missing up to the number of evident communities, and superfluous beyond the
+        number of possible ones (RouterCase.missing).
         """
         if not written.pairs:
             return 0
@@ -291,9 +292,9 @@ class Planner:
 
 
 def _change(case: RouterCase, decision: RouterDecision) -> EvolutionChange:
-    """Return what a decision to change a router changes.
+    """Build the change of routers that a decision asks for.
 
-    Its numbers afterwards are not known yet.
+    The routers' numbers after the change are not known yet.
 
     Raises:
         ReasonerFailed: The decision cannot be carried out.

@@ -251,9 +251,9 @@ class Publisher:
 
 
 def _copy_totals(view: NumbersView) -> State:
-    """Copy the routers' totals, which learning changes.
+    """Copy the routers' totals, which learning changes in place.
 
-    To the rest it only adds rows.
+    The other arrays are shared: learning only adds rows to them.
     """
     taste = view.state.taste
     return view.state._replace(taste=taste._replace(total=taste.total.copy()))

@@ -46,11 +46,11 @@ class MessageChangeFinder:
         return {ref: OwnWords(found) for ref, found in titles.items()}
 
     async def find_unsupported(self, changes: TextChanges) -> frozenset[str]:
-        """Find attributes that clients still hold, but too few users.
+        """Find attributes that some client still holds, but too few users.
 
-        Only what the catalogue brought of them may stay in messages. They came with the erased
-        client or the users of the events, or with the items: evolutions count the attributes of
-        those.
+        Messages may keep of such an attribute only what the catalogue brought. Looked at are the
+        attributes that the withdrawal's senders brought, and those of the items of its events,
+        which evolutions count as choices.
         """
         held_by = await self.store.client_attributes(
             sorted({row.item for row in self.request.rows})

@@ -187,11 +187,10 @@ class Withdrawer:
     async def _unquotable(
         self, rows: Sequence[InteractionRow], erased: ErasedClient | None
     ) -> list[int]:
-        """Find items that too few users chose besides those interactions.
+        """Find the items that fewer than `min_support` other users chose.
 
-        `min_support` users are enough.
-
-        Not if an item is erased: its own title goes anyway.
+        Users of the withdrawn interactions do not count. If an item is erased, none is looked for:
+        its own title goes anyway.
         """
         if erased is not None and kind_of(erased.client.ref) == ClientKind.ITEM:
             return []

@@ -1,7 +1,4 @@
-"""Brings committed vectors into the index and the numbers view.
-
-They are the vectors of texts, attributes and routers.
-"""
+"""Brings vectors of committed texts, attributes and routers into index and view."""
 
 import asyncio
 import logging

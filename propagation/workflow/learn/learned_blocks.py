@@ -75,12 +75,10 @@ async def read_blocks(store: GraphStore, after: int) -> AsyncIterator[tuple[LogS
 
 
 def can_follow(block: LearnedBlock, epoch: int, through: int) -> bool:
-    """Return whether numbers of an epoch can follow this block next.
+    """Tell whether numbers of an epoch can follow this block next.
 
-    They are learned up to `through`.
-
-    The block is of the same epoch, starts where they stand, and has the combiner and the trust,
-    which a barrier takes from the blocks before it.
+    The block must be of that epoch, start at `through`, where the numbers stand, and still have its
+    combiner and trust: a barrier removes these from the blocks before it.
     """
     return len(block.combiner) > 0 and block.epoch == epoch and block.after == through
 

@@ -69,18 +69,12 @@ class Reasoning:
 
     @property
     def by_claims(self) -> bool:
-        """Whether a step is one claim in parts.
-
-        Otherwise a step looks at the pipeline.
-        """
+        """Whether a step reasons one claim, in parts, rather than looks at the pipeline."""
         return not self._concurrent or self.lockstep
 
     @property
     def committed(self) -> int | None:
-        """How many interactions of the running claim are stored.
-
-        It is None if none runs.
-        """
+        """How many interactions of the running claim are stored; None if none runs."""
         return len(self._run.done) if self._run else None
 
     async def step(self, limit: int = CLAIM) -> int:
@@ -106,7 +100,7 @@ class Reasoning:
     async def replay_dead_letters(self) -> tuple[int, int]:
         """Try the oldest dead letters again.
 
-        Their edits apply to the current texts, marked late.
+        Their edits apply to the current texts, as written at the newest recorded sequence.
 
         Returns:
             How many were mended, and how many failed again.
@@ -128,7 +122,7 @@ class Reasoning:
     async def wait_for_views(self) -> None:
         """Wait until the numbers view and the index have every committed text.
 
-        The running claim's are included.
+        The texts of a claim that is still running are among them, as far as they are committed.
         """
         if self._run is not None:
             await self._run.publish_changed()

@@ -68,12 +68,10 @@ def build_policy(ports: PolicyPorts) -> RoutingPolicy:
 
 @dataclass
 class EpochThreshold:
-    """tau of eq. 4 as an operator set it, or a quantile.
+    """Provides tau of eq. 4: as an operator set it, or a quantile.
 
-    The quantile is that of the cosines.
-
-    The quantile is fixed and recorded with the epoch. Before the first epoch it moves with the
-    cosines.
+    The quantile of the cosines is measured once and recorded with the epoch; before the first
+    epoch it is measured at each call.
     """
 
     ports: PolicyPorts
@@ -116,25 +114,22 @@ class EpochThreshold:
 
 @dataclass
 class LiveTasteWeights:
-    """Taste weights of the running system.
-
-    They are those of the live view, and those that interactions wrote.
-    """
+    """Reads clients' weights from the live view, arrivals' from the store."""
 
     numbers: NumbersOwner
     store: GraphStore
 
     async def of_clients(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
-        """Read some clients' weights at a time, so that others can read."""
+        """Read a few clients' weights at a time, so that other calls take turns."""
         found: list[Weights] = []
         for some in batches(refs, CLIENTS_A_READ):
             found += await self.numbers.run(NumbersView.taste_weights, some, count)
         return found
 
     async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
-        """Read what was written.
+        """Read the weights that arrivals' interactions wrote.
 
-        Weights from before an evolution go to the current routers.
+        Weights from before an evolution are mapped to the current routers.
         """
         written = await self.store.taste_written(
             [arrival.sequence for arrival in arrivals if arrival.sequence]

@@ -1,6 +1,8 @@
 """A propagation round, and when it is due (Algorithm 1, stage 2).
 
-A round makes many commits and one publication.
+A round makes many commits and one publication. The optimisation of routers that Algorithm 1 has
+before it, lines 14 and 15, is workflow/evolve/evolution.py; Engine.run_round runs it when it is
+due.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
-"""Integration in a round (RecNet 2.2.2, eq. 3): routers' new profiles.
+"""Integration in a round: routers' new profiles from what arrives.
 
-They are made from what arrives. Arrivals are postponed at routers whose summary failed, and are
-there again in the next round.
+A router whose summary failed keeps its arrivals for the next round.
+
+Source: RecNet 2.2.2, eq. 3.
 """
 
 import asyncio

@@ -152,7 +152,13 @@ def has_system(parameters: Mapping[str, Any]) -> bool:
 
 
 def requested_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:
-    """Return the seconds that Retry-After or a rate header asks for."""
+    """Return how many seconds the server asks us to wait.
+
+    Without Retry-After it is the longest reset of an exhausted rate limit. It is bounded.
+
+    Args:
+        otherwise: The answer where the headers ask for nothing.
+    """
     if "retry-after" in headers:
         return _bound(_seconds(headers["retry-after"]))
     resets = [

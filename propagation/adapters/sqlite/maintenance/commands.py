@@ -196,6 +196,7 @@ class SqliteFiles:
 
     @contextmanager
     def _hold(self, opening: Callable[[Path], sqlite3.Connection]) -> Iterator[sqlite3.Connection]:
+        """Open the database for one command, and keep other processes out."""
         with (
             translate_errors(self._database),
             hold_database(self._database),
