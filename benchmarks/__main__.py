@@ -6,6 +6,7 @@ It prints a table, and as the last line one JSON object with all keys.
 import argparse
 import importlib
 import json
+import logging
 import os
 import platform
 import shutil
@@ -31,6 +32,8 @@ def main() -> None:
     options = _options()
     groups = _groups(options)
     use_kernel_cache()
+    # As in services/runtime/logs.py: our own line says which transaction was begun again.
+    logging.getLogger("neo4j").setLevel(logging.CRITICAL)
     print(_circumstances())
     figures: dict[str, float | None] = {}
     STATES.mkdir(parents=True, exist_ok=True)
