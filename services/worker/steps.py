@@ -233,11 +233,10 @@ async def run_round_unless_held(context: WorkerContext) -> None:
 
 def _show_postponed(context: WorkerContext, number: int) -> None:
     """Show the routers that this round left out, in place of earlier ones."""
-    failures = context.failures
-    for name in [name for name in failures.reasons if name.startswith(ROUTER)]:
-        failures.clear(name)
+    for name in [name for name in context.failures.reasons if name.startswith(ROUTER)]:
+        context.failures.clear(name)
     for router, reason in context.engine.postponed_routers.items():
-        failures.reasons[f"{ROUTER}{router}"] = (
+        context.failures.reasons[f"{ROUTER}{router}"] = (
             f"left out of round {number}, due in the next: {reason}"
         )
-        failures.counters["round_routers_skipped_total", ""] += 1
+        context.failures.counters["round_routers_skipped_total", ""] += 1

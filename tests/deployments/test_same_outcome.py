@@ -115,8 +115,9 @@ async def same_on_both(folder, clients, events, workflow):
         for text in outcomes["laptop"]["texts"].values()
         for line in text.profile.lines
     )
-    for part, expected in outcomes["laptop"].items():
-        assert outcomes["neo4j"][part] == expected, part
+    for name, outcome in outcomes.items():
+        for part, expected in outcomes["laptop"].items():
+            assert outcome[part] == expected, f"{part} of {name}"
 
 
 @pytest.mark.parametrize("policy", ["adoption", "semantic"])

@@ -582,6 +582,16 @@ async def test_messages_are_found_by_words_however_they_are_written(store, said,
         assert said in [one.message.text for one in found]
 
 
+async def test_messages_are_found_by_an_attribute_with_a_quotation_mark(store):
+    await lived(store)
+    named = replace(message(3, 2, BOB), attributes=('12" mixes',))
+    await run_round(store, versions=(named,))
+    nothing = frozenset[str]()
+    words = frozenset({'12" mix'})
+    found = await store.affected_messages([], frozenset(), None, words, nothing, nothing, 8)
+    assert [one.message.router for one in found] == [named.router]
+
+
 @pytest.mark.parametrize("erases", [True, False])
 async def test_reasons_of_dead_letters_lose_words_however_they_are_written(store, erases):
     sequences = await recorded(

@@ -232,18 +232,18 @@ def _messages_naming(
         lost: Find messages whose router stands for one of these.
     """
     words, titles = (frozenset(map(str.casefold, some)) for some in (words, titles))
-    for router, version, number, text, *rest in connection.execute(
+    for router, version, number, text, name, attributes, standing in connection.execute(
         "SELECT router, version, round, casefold(text), name, attributes, standing"
         " FROM router_version ORDER BY router, version"
     ):
-        whole = "\n".join((text, *rest)).casefold()
-        stands_for = dict(orjson.loads(rest[2])).keys()
+        stands_for = dict(orjson.loads(standing)).keys()
+        held = {*orjson.loads(attributes), *stands_for}
+        whole = "\n".join((text, name, *held)).casefold()
         names_it = (
             not text
             or any(title in text for title in titles)
             or any(word in whole for word in words)
-            or not names.isdisjoint(orjson.loads(rest[1]))
-            or not names.isdisjoint(stands_for)
+            or not names.isdisjoint(held)
         )
         if names_it or not stands_for.isdisjoint(lost):
             yield router, version, number, names_it

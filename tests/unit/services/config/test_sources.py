@@ -1,7 +1,10 @@
 """Settings: precedence, presets, and errors that name key, value, limit and source."""
 
+from typing import get_args
+
 import pytest
 
+from services.config.settings import Settings
 from services.config.sources import (
     Entry,
     SettingsError,
@@ -10,6 +13,8 @@ from services.config.sources import (
     setting_fields,
     variable_of,
 )
+
+STORES = [repr(name) for name in get_args(Settings.model_fields["store"].annotation)]
 
 
 @pytest.fixture
@@ -217,7 +222,7 @@ def test_the_buffer_in_force_is_shown_with_a_language_model(load):
         ("server.port=many", "must be a valid integer"),
         ("server.port=-1", "must be at least 0"),
         ("server.port=70000", "must be at most 65535"),
-        ("store=paper", "must be 'sqlite' or 'neo4j'"),
+        ("store=paper", f"must be {', '.join(STORES[:-1])} or {STORES[-1]}"),
         (
             "schedule.time_zone=Mars/Base",
             "is not a time zone; give a name such as UTC or Europe/Berlin",
