@@ -1,6 +1,7 @@
 """Write the site's reference of the proto, commands and settings."""
 
 import inspect
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
@@ -220,6 +221,7 @@ def _bounds(constraints: Sequence[object]) -> str:
 
 def _kind(kind: object) -> str:
     text = kind.__name__ if isinstance(kind, type) else str(kind)
+    text = re.sub(r"Annotated\[(\w+), [^\]]*\]", r"\1", text)
     return text.replace("typing.", "").replace("pathlib.", "").replace("pydantic.types.", "")
 
 

@@ -98,7 +98,7 @@ def number_routers(
         retired: Numbers that stand for no router.
     """
     home = np.arange(routers)
-    free, gone = sorted(retired), set(retired)
+    free, retired_after = sorted(retired), set(retired)
     halves: dict[int, tuple[int, int]] = {}
     numbered = []
     for change in changes:
@@ -107,14 +107,14 @@ def number_routers(
             (router,) = change.before
             second = free.pop(0) if free else routers
             routers = max(routers, second + 1)
-            gone.discard(second)
+            retired_after.discard(second)
             after = halves[router] = (router, second)
         elif change.kind == EvolutionKind.MERGE:
             after = (min(change.before),)
             home[list(change.before)] = after[0]
-            gone.update(set(change.before) - set(after))
+            retired_after.update(set(change.before) - set(after))
         numbered.append(change.model_copy(update={"after": after}))
-    return Numbering(home, halves, routers, frozenset(gone), tuple(numbered))
+    return Numbering(home, halves, routers, frozenset(retired_after), tuple(numbered))
 
 
 def moved_routers(change: RouterMap) -> list[int]:

@@ -10,45 +10,185 @@ from propagation.model import Term
 class BankSettings(Term):
     """The size of a router bank."""
 
-    k: int = Field(80, ge=2, le=4096)
+    k: int = Field(
+        80,
+        ge=2,
+        le=4096,
+        description="How many routers the bank has; to change it, run `propagation init`.",
+    )
 
 
 class WorkflowSettings(Term):
-    """Sizes and limits of the loop.
+    """Sizes and limits of the loop."""
 
-    An evolution is judged on the last `holdout` interactions. It changes at most `evolve_most`
-    routers, of those with `evolve_support` gradients, and splits none once there are
-    `evolve_k_most` taste routers (None: twice `taste.k`, or 16 more if that is more). With
-    `evolve_every_rounds` it runs before every n-th round.
-    """
-
-    policy: str = "adoption"
-    seed: int = Field(7, ge=0)
-    lease_seconds: float = Field(10.0, ge=1, le=300)
+    policy: str = Field(
+        "adoption",
+        description=(
+            "How preferences find routers and readers: by who chooses what (adoption), or by how "
+            "alike texts are (semantic)."
+        ),
+    )
+    seed: int = Field(
+        7,
+        ge=0,
+        description="Number that random draws start from; to change it, run `propagation init`.",
+    )
+    lease_seconds: float = Field(
+        10.0,
+        ge=1,
+        le=300,
+        description="Seconds after which others may take over the work of a process that died.",
+    )
     session: BankSettings = BankSettings()
     taste: BankSettings = BankSettings()
-    bootstrap_items: int = Field(500, ge=1)
-    update_size: int | None = Field(None, ge=1)
-    round_interval: float = Field(60.0, gt=0)
-    table_edges: int = Field(8, ge=1, le=64)
-    score_step: float = Field(0.05, ge=0)
-    buffer: int = Field(8, ge=1, le=64)
-    profile_lines: int = Field(12, ge=1, le=64)
-    reason_attempts: int = Field(3, ge=1, le=10)
-    reason_backoff: float = Field(0.2, ge=0)
-    min_support: int = Field(2, ge=1)
-    attribute_cosine: float = Field(0.92, gt=0, le=1)
-    tau: float | None = Field(None, ge=-1, le=1)
-    centres: Literal["items", "attributes"] = "items"
-    user_mass_per_day: float = Field(0.0, ge=0)
-    mass_min_support: int = Field(1, ge=1, le=1_000_000)
-    holdout: int = Field(2_000, ge=1)
-    evolve_most: int = Field(8, ge=1, le=64)
-    evolve_support: int = Field(30, ge=1)
-    evolve_k_most: int | None = Field(None, ge=1, le=8_192)
-    evolve_every_rounds: int | None = Field(None, ge=1)
-    propagate: bool = True
-    auto_create: bool = False
+    bootstrap_items: int = Field(
+        500,
+        ge=1,
+        description="The routers are built from the catalogue once this many items have text.",
+    )
+    update_size: int | None = Field(
+        None,
+        ge=1,
+        description=(
+            "A round runs once this many clients have changed; none: 1% of all clients, at least "
+            "60."
+        ),
+    )
+    round_interval: float = Field(
+        60.0, gt=0, description="Seconds after which a round runs in any case."
+    )
+    table_edges: int = Field(
+        8,
+        ge=1,
+        le=64,
+        description=(
+            "The most routers that send messages to one client under the policy `adoption`."
+        ),
+    )
+    score_step: float = Field(
+        0.05,
+        ge=0,
+        description=(
+            "A client's score at a router is written again only if it moved by more than this."
+        ),
+    )
+    buffer: int = Field(
+        8,
+        ge=1,
+        le=64,
+        description=(
+            "How many messages may wait for a client, the newest first; unset with a language "
+            "model: 3."
+        ),
+    )
+    profile_lines: int = Field(
+        12, ge=1, le=64, description="The most lines that a profile may have."
+    )
+    reason_attempts: int = Field(
+        3,
+        ge=1,
+        le=10,
+        description=(
+            "How often writing the texts of an interaction is tried; then it is a dead letter."
+        ),
+    )
+    reason_backoff: float = Field(
+        0.2,
+        ge=0,
+        description="Seconds before the second such try; each later pause is twice as long.",
+    )
+    min_support: int = Field(
+        2,
+        ge=1,
+        description=(
+            "How many different users must be behind something before the texts of others may "
+            "use it."
+        ),
+    )
+    attribute_cosine: float = Field(
+        0.92,
+        gt=0,
+        le=1,
+        description=(
+            "Two attributes count as the same if they are at least this much alike (1: equal)."
+        ),
+    )
+    tau: float | None = Field(
+        None,
+        ge=-1,
+        le=1,
+        description=(
+            "Under the policy `semantic`, a message goes to clients whose cosine with the router "
+            "is above this; none: measured, so that about a tenth are above it."
+        ),
+    )
+    centres: Literal["items", "attributes"] = Field(
+        "items",
+        description=(
+            "What the first taste routers are built from: the items' texts, or the attributes of "
+            "all clients."
+        ),
+    )
+    user_mass_per_day: float = Field(
+        0.0,
+        ge=0,
+        description=(
+            "The most that one user may add to the numbers of a bank in a UTC day, where a plain "
+            "event adds 1; 0: no limit."
+        ),
+    )
+    mass_min_support: int = Field(
+        1,
+        ge=1,
+        le=1_000_000,
+        description=(
+            "How many different users must have chosen an item before routers count in its ranking."
+        ),
+    )
+    holdout: int = Field(
+        2_000, ge=1, description="An evolution is judged on this many of the newest interactions."
+    )
+    evolve_most: int = Field(
+        8, ge=1, le=64, description="The most routers that one evolution changes."
+    )
+    evolve_support: int = Field(
+        30,
+        ge=1,
+        description=(
+            "How many suggestions for change a router needs before evolution looks at it, unless "
+            "there are too many routers."
+        ),
+    )
+    evolve_k_most: int | None = Field(
+        None,
+        ge=1,
+        le=8_192,
+        description=(
+            "With this many taste routers no more are split; none: twice `taste.k`, or 16 more "
+            "if that is more."
+        ),
+    )
+    evolve_every_rounds: int | None = Field(
+        None,
+        ge=1,
+        description=(
+            "Evolution also runs before every n-th round; none: only by the calendar or on command."
+        ),
+    )
+    propagate: bool = Field(
+        True,
+        description=(
+            "Pass preferences on between clients; if off, events are still recorded and learned "
+            "from."
+        ),
+    )
+    auto_create: bool = Field(
+        False,
+        description=(
+            "Create the users and items that an event names for the first time, instead of "
+            "refusing it."
+        ),
+    )
 
     @property
     def limits(self) -> tuple[float, float]:

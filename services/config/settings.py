@@ -24,67 +24,107 @@ URL = "^https?://[^ ]+$"
 class TlsSettings(Term):
     """PEM files of the service, read again when they change."""
 
-    certificate: Path | None = Field(None, description="The service's certificate.")
-    key: Path | None = Field(None, description="Its private key.")
+    certificate: Path | None = Field(
+        None, description="File with the service's certificate; none: no TLS."
+    )
+    key: Path | None = Field(
+        None, description="File with the private key of that certificate; none: no TLS."
+    )
     client_ca: Path | None = Field(
-        None, description="Callers must show a certificate signed by one of these."
+        None,
+        description=(
+            "Callers must show a certificate signed by one in this file; none: they need not."
+        ),
     )
 
 
 class LimitSettings(Term):
-    """Limits of one client.
+    """Limits of one client: a token or, without tokens, an address."""
 
-    A client is a token or, without tokens, an address. None means no limit.
-    """
-
-    calls_per_second: float | None = Field(None, gt=0)
-    bytes_per_second: float | None = Field(None, ge=1 << 10)
+    calls_per_second: float | None = Field(
+        None,
+        gt=0,
+        description=(
+            "Calls a second that one token (without tokens, one address) may make; none: no limit."
+        ),
+    )
+    bytes_per_second: float | None = Field(
+        None,
+        ge=1 << 10,
+        description=(
+            "Bytes a second that one token (without tokens, one address) may send; none: no limit."
+        ),
+    )
 
 
 class ServerSettings(Term):
     """The gRPC server."""
 
-    host: str = Field("127.0.0.1", min_length=1)
-    port: int = Field(50051, ge=0, le=65535, description="0 takes a free one.")
+    host: str = Field(
+        "127.0.0.1", min_length=1, description="Address on which the service listens."
+    )
+    port: int = Field(
+        50051, ge=0, le=65535, description="Port on which the service listens; 0 takes a free one."
+    )
     insecure: bool = Field(
-        False, description="Bind other addresses than loopback without TLS or tokens."
+        False,
+        description="Listen on other addresses than this machine's own without TLS or tokens.",
     )
     tls: TlsSettings = TlsSettings()
     tokens: Path | None = Field(
         None,
-        description="Made by `propagation token new`; read again when it changes, or at SIGHUP.",
+        description=(
+            "File of `propagation token new`, read again when it changes, or at SIGHUP; none: "
+            "callers need no token."
+        ),
     )
     limits: LimitSettings = LimitSettings()
-    max_message_bytes: int = Field(4 << 20, ge=1 << 10)
-    grace_seconds: float = Field(10.0, gt=0, description="How long a stop waits for calls.")
-    drain_seconds: float = Field(
-        15.0, gt=0, description="How long a stop may take after that; then it is cut off."
+    max_message_bytes: int = Field(
+        4 << 20, ge=1 << 10, description="The largest message that is taken or sent, in bytes."
     )
-    log_format: Literal["console", "json"] = "console"
+    grace_seconds: float = Field(
+        10.0, gt=0, description="How many seconds a stop waits for calls to end."
+    )
+    drain_seconds: float = Field(
+        15.0, gt=0, description="How many seconds a stop may take after that; then it is cut off."
+    )
+    log_format: Literal["console", "json"] = Field(
+        "console", description="How the log is written: for people, or as one JSON object a line."
+    )
 
 
 class ScheduleSettings(Term):
     """Jobs by the calendar."""
 
     evolution: str | None = Field(
-        "0 3 * * *", description="Cron line (minute hour day month weekday); none: never."
+        "0 3 * * *",
+        description=(
+            "When evolution runs, as a cron line (minute hour day month weekday); none: never."
+        ),
     )
     wiping: str | None = Field(
         "0 4 * * *",
-        description="Cron line for wiping the traces of clients that were forgotten; none: never.",
+        description=(
+            "When traces of forgotten clients are wiped, as a cron line; none: only at the next "
+            "start."
+        ),
     )
     time_zone: ZoneInfo = Field(
-        ZoneInfo("UTC"), description="Of the cron lines, for example Europe/Berlin."
+        ZoneInfo("UTC"), description="Time zone of the cron lines, for example Europe/Berlin."
     )
     misfire_grace_time: float | None = Field(
         None,
         gt=0,
-        description="Seconds after which a missed run is left out; none: it is caught up, once.",
+        description=(
+            "A run that is more seconds late than this is left out; none: it is caught up, once."
+        ),
     )
     retry_first: float = Field(
-        60.0, gt=0, description="Seconds until a failed run is retried; doubled each time."
+        60.0, gt=0, description="Seconds until a failed run is tried again; doubled each time."
     )
-    retry_longest: float = Field(3_600.0, gt=0, description="The longest such delay.")
+    retry_longest: float = Field(
+        3_600.0, gt=0, description="The longest pause between such tries, in seconds."
+    )
 
     @field_validator("evolution", "wiping")
     @classmethod
@@ -102,22 +142,30 @@ class ScheduleSettings(Term):
 
 
 class MonitoringSettings(Term):
-    """Metrics and traces; all off by default."""
+    """Metrics and traces."""
 
-    host: str = Field("127.0.0.1", min_length=1)
+    host: str = Field("127.0.0.1", min_length=1, description="Address on which metrics are served.")
     port: int | None = Field(
-        None, ge=0, le=65535, description="Port of GET /metrics; 0 takes a free one."
+        None,
+        ge=0,
+        le=65535,
+        description="Port of GET /metrics; 0 takes a free one; none: no metrics.",
     )
     traces: str | None = Field(
         None,
         pattern=URL,
-        description="Where OpenTelemetry spans go (OTLP over gRPC), e.g. http://127.0.0.1:4317.",
+        description=(
+            "Where OpenTelemetry spans go (OTLP over gRPC), e.g. http://127.0.0.1:4317; none: "
+            "nowhere."
+        ),
     )
     insecure: bool = Field(
         False,
         description="Send OTEL_EXPORTER_OTLP_HEADERS to other machines without TLS.",
     )
-    trace_share: float = Field(0.01, ge=0, le=1, description="Share of interactions traced.")
+    trace_share: float = Field(
+        0.01, ge=0, le=1, description="Share of interactions that are traced (1: all)."
+    )
 
 
 class QdrantSettings(Term):
@@ -126,17 +174,21 @@ class QdrantSettings(Term):
     url: str = Field(
         "http://127.0.0.1:6333",
         pattern=URL,
-        description="Its HTTP port; with https, gRPC uses TLS too.",
+        description="HTTP address of the Qdrant server; with https, gRPC uses TLS too.",
     )
-    grpc_port: int = Field(6334, ge=1, le=65535)
-    api_key: SecretStr | None = None
+    grpc_port: int = Field(6334, ge=1, le=65535, description="The server's port for gRPC.")
+    api_key: SecretStr | None = Field(
+        None, description="The key that the server asks for; it is never shown; none: no key."
+    )
     insecure: bool = Field(False, description="Send the key to other machines without TLS.")
     prefix: str = Field(
         "propagation",
         pattern="^[A-Za-z0-9_]{1,64}$",
-        description="Begins the names of our collections.",
+        description="The names of our collections begin with this.",
     )
-    timeout_seconds: float = Field(10.0, ge=1)
+    timeout_seconds: float = Field(
+        10.0, ge=1, description="The most seconds that a call to Qdrant may take."
+    )
 
 
 class Settings(Term):
@@ -146,23 +198,38 @@ class Settings(Term):
     """
 
     store: Literal["sqlite", "neo4j"] = Field(
-        "sqlite", description="The graph is in one file (`database`) or on a Neo4j server."
+        "sqlite", description="Where the graph is: in one file (`database`) or on a Neo4j server."
     )
-    database: Path = Path("propagation.db")
+    database: Path = Field(
+        Path("propagation.db"), description="File that holds the graph, with `store=sqlite`."
+    )
     neo4j: Neo4jSettings = Neo4jSettings()
-    index: Literal["numpy", "qdrant"] = "numpy"
+    index: Literal["numpy", "qdrant"] = Field(
+        "numpy", description="Where vectors are searched: in this process, or on a Qdrant server."
+    )
     qdrant: QdrantSettings = QdrantSettings()
     server: ServerSettings = ServerSettings()
     monitoring: MonitoringSettings = MonitoringSettings()
     schedule: ScheduleSettings = ScheduleSettings()
-    reasoner: Literal["offline", "openai"] = "offline"
+    reasoner: Literal["offline", "openai"] = Field(
+        "offline",
+        description=(
+            "What writes the texts: rules without a language model, or a model behind `openai`."
+        ),
+    )
     workflow: WorkflowSettings = Field(WorkflowSettings(), validate_default=True)
     reasoning_in: Literal["process", "loop"] = Field(
         "process",
         description="Where the offline reasoner computes on SQLite: in a child process, so that"
         " calls are answered meanwhile, or in the service's own event loop.",
     )
-    embedder: Literal["fitted", "openai"] = "fitted"
+    embedder: Literal["fitted", "openai"] = Field(
+        "fitted",
+        description=(
+            "What turns texts into vectors: a model fitted on your catalogue, or "
+            "`openai.embeddings`."
+        ),
+    )
     openai: OpenAIOptions = OpenAIOptions()
 
     @field_validator("workflow")

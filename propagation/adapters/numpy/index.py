@@ -96,10 +96,10 @@ class Shelf:
             The points, by (-score, key).
         """
         scores = self._cosines(vector)
-        wanted = np.zeros(len(self._numbers) + 1, np.bool_)
-        wanted[[self._numbers[name] for name in sharing if name in self._numbers]] = True
+        shared = np.zeros(len(self._numbers) + 1, np.bool_)
+        shared[[self._numbers[name] for name in sharing if name in self._numbers]] = True
         rows = np.flatnonzero(scores > tau)
-        return self._hits(rows[wanted[self._attributes[rows]].any(axis=1)], scores)
+        return self._hits(rows[shared[self._attributes[rows]].any(axis=1)], scores)
 
     def vectors(self, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
         """Return copies of the unit vectors of the known keys."""

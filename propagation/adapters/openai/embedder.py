@@ -108,8 +108,8 @@ class OpenAIEmbedder(EndpointAdapter):
         """
         response = await self.endpoint.embeddings(part)
         by_place = {
-            place if told is None else told: vector
-            for place, (told, vector) in enumerate(response.vectors)
+            place if index is None else index: vector
+            for place, (index, vector) in enumerate(response.vectors)
         }
         if len(response.vectors) != len(part) or by_place.keys() != set(range(len(part))):
             raise ReasonerGaveUp(f"{len(response.vectors)} embeddings came for {len(part)} texts")

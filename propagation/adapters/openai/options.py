@@ -27,68 +27,118 @@ Address = Annotated[str, AfterValidator(_is_address)]
 
 
 class BudgetOptions(Term):
-    """Limits of spending in a period of UTC.
+    """Limits of spending in a period of UTC."""
 
-    None is no limit. A `run` lasts from the start of this process.
-    """
-
-    tokens_per_hour: int | None = Field(None, ge=1)
-    tokens_per_day: int | None = Field(None, ge=1)
-    tokens_per_month: int | None = Field(None, ge=1)
-    tokens_per_run: int | None = Field(None, ge=1)
-    money_per_hour: float | None = Field(None, gt=0)
-    money_per_day: float | None = Field(None, gt=0)
-    money_per_month: float | None = Field(None, gt=0)
-    money_per_run: float | None = Field(None, gt=0)
+    tokens_per_hour: int | None = Field(
+        None, ge=1, description="The most tokens to use in an hour (UTC); none: no limit."
+    )
+    tokens_per_day: int | None = Field(
+        None, ge=1, description="The most tokens to use in a day (UTC); none: no limit."
+    )
+    tokens_per_month: int | None = Field(
+        None, ge=1, description="The most tokens to use in a month (UTC); none: no limit."
+    )
+    tokens_per_run: int | None = Field(
+        None,
+        ge=1,
+        description="The most tokens to use from the start of this process; none: no limit.",
+    )
+    money_per_hour: float | None = Field(
+        None, gt=0, description="The most money to spend in an hour (UTC); none: no limit."
+    )
+    money_per_day: float | None = Field(
+        None, gt=0, description="The most money to spend in a day (UTC); none: no limit."
+    )
+    money_per_month: float | None = Field(
+        None, gt=0, description="The most money to spend in a month (UTC); none: no limit."
+    )
+    money_per_run: float | None = Field(
+        None,
+        gt=0,
+        description="The most money to spend from the start of this process; none: no limit.",
+    )
 
 
 class EmbeddingOptions(Term):
-    """Embeddings of the endpoint.
+    """Embeddings of the endpoint."""
 
-    Attributes:
-        base_url: None: that of the chat completions.
-        dimension: Of the model's vectors; others are refused.
-        cached: Places for vectors in the graph; 0: none.
-    """
-
-    base_url: Address | None = None
-    model: str = "text-embedding-3-small"
-    dimension: int = Field(1_536, ge=2, le=65_536)
-    cached: int = Field(20_000, ge=0)
+    base_url: Address | None = Field(
+        None,
+        description="Address of the server for embeddings; none: the same as `openai.base_url`.",
+    )
+    model: str = Field(
+        "text-embedding-3-small", description="Name of the model that makes embeddings."
+    )
+    dimension: int = Field(
+        1_536,
+        ge=2,
+        le=65_536,
+        description="How many numbers a vector of that model has; others are refused.",
+    )
+    cached: int = Field(
+        20_000, ge=0, description="How many vectors are kept in the graph for later; 0: none."
+    )
 
 
 class OpenAIOptions(Term):
-    """The endpoint and how it is asked.
+    """The endpoint and how it is asked."""
 
-    Attributes:
-        insecure: Send the key to other machines without TLS.
-        timeout: Seconds that an answer may take.
-        attempts: How often a call is tried that is not answered.
-        temperature: None: the server's own.
-        context_tokens: What a prompt and its answer may have together.
-        fused: False: the paper's prompts one by one.
-        cached_answers: Places for answers to equal questions; 0: none.
-        stand_in: When the offline reasoner answers instead, marked; `unavailable`: also while
-            nothing is answered or a budget is spent.
-        price_prompt: Money for a million tokens, as is price_completion.
-    """
-
-    base_url: Address = "https://api.openai.com/v1"
-    model: str = Field("gpt-4o-mini", min_length=1)
+    base_url: Address = Field(
+        "https://api.openai.com/v1",
+        description="Address of the language model's server, for example http://127.0.0.1:8080/v1.",
+    )
+    model: str = Field("gpt-4o-mini", min_length=1, description="Name of the language model.")
     # Capital letters, so that a key itself is refused; and an error does not repeat it.
-    key_variable: str = Field("OPENAI_API_KEY", pattern="^[A-Z_][A-Z0-9_]*$", repr=False)
-    insecure: bool = False
-    in_flight: int = Field(8, ge=1, le=1_000)
-    calls_per_minute: int | None = Field(None, ge=1)
-    tokens_per_minute: int | None = Field(None, ge=100)
-    timeout: float = Field(60.0, gt=0)
-    attempts: int = Field(5, ge=1, le=20)
-    temperature: float | None = Field(0.0, ge=0, le=2)
-    context_tokens: int = Field(8_192, ge=2_048)
-    fused: bool = True
-    cached_answers: int = Field(20_000, ge=0)
-    price_prompt: float = Field(0.0, ge=0)
-    price_completion: float = Field(0.0, ge=0)
-    stand_in: Literal["never", "failed", "unavailable"] = "never"
+    key_variable: str = Field(
+        "OPENAI_API_KEY",
+        pattern="^[A-Z_][A-Z0-9_]*$",
+        repr=False,
+        description="Name of the environment variable that holds the key.",
+    )
+    insecure: bool = Field(False, description="Send the key to other machines without TLS.")
+    in_flight: int = Field(
+        8, ge=1, le=1_000, description="The most calls that run at the same time."
+    )
+    calls_per_minute: int | None = Field(
+        None, ge=1, description="The most calls in a minute; none: no limit."
+    )
+    tokens_per_minute: int | None = Field(
+        None, ge=100, description="The most tokens in a minute; none: no limit."
+    )
+    timeout: float = Field(60.0, gt=0, description="Seconds that an answer may take.")
+    attempts: int = Field(
+        5, ge=1, le=20, description="How often a call is tried that gets no answer."
+    )
+    temperature: float | None = Field(
+        0.0,
+        ge=0,
+        le=2,
+        description="How freely the model chooses its words; none: as the server has it.",
+    )
+    context_tokens: int = Field(
+        8_192, ge=2_048, description="How many tokens a prompt and its answer may have together."
+    )
+    fused: bool = Field(
+        True,
+        description=(
+            "Ask several of the paper's prompts in one call; if off, each is a call of its own."
+        ),
+    )
+    cached_answers: int = Field(
+        20_000,
+        ge=0,
+        description="How many answers are kept in the graph for equal questions; 0: none.",
+    )
+    price_prompt: float = Field(0.0, ge=0, description="Price of a million tokens that are sent.")
+    price_completion: float = Field(
+        0.0, ge=0, description="Price of a million tokens that come back."
+    )
+    stand_in: Literal["never", "failed", "unavailable"] = Field(
+        "never",
+        description=(
+            "When the offline reasoner answers instead: never, if a question failed, or also "
+            "while the server is down or a budget is spent (unavailable)."
+        ),
+    )
     budget: BudgetOptions = BudgetOptions()
     embeddings: EmbeddingOptions = EmbeddingOptions()

@@ -181,14 +181,14 @@ def _retired_before(change: RouterMap) -> frozenset[int]:
     Some never did; others did until a second half took them.
     """
     numbers = range(len(change.home))
-    still = {
+    never_stood = {
         number for number in change.retired.intersection(numbers) if change.home[number] == number
     }
     new = {
         split.first if split.second == router else split.second
         for router, split in change.halves.items()
     }
-    return frozenset(still | new.intersection(numbers))
+    return frozenset(never_stood | new.intersection(numbers))
 
 
 def _divide(

@@ -73,11 +73,11 @@ class StandingWithdrawal:
         self._corrected[message.router].append(
             _CorrectedMessage(message.round, message.version, weights, debts)
         )
-        left = {name: weight - debts.get(name, 0.0) for name, weight in weights.items()}
+        remaining = {name: weight - debts.get(name, 0.0) for name, weight in weights.items()}
         return tuple(
-            (name, round(left[name], 6) if name in debts else weight)
+            (name, round(remaining[name], 6) if name in debts else weight)
             for name, weight in message.standing
-            if name not in debts or left[name] > LEAST_WEIGHT
+            if name not in debts or remaining[name] > LEAST_WEIGHT
         )
 
     def _debts_of_arrivals(

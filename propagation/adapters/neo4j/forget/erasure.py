@@ -155,11 +155,11 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             "erased": -1 if erased is None else erased,
         }
         rows = await self._database.table("forget/messages/parts_of_clients", **of)
-        gone = group_pairs(
+        lost_parts = group_pairs(
             ((router, version), IntegratedAttribute(*part)) for router, version, _, *part in rows
         )
         rounds = {(router, version): number for router, version, number, *_ in rows}
-        lost = {part.attribute for parts in gone.values() for part in parts}
+        lost = {part.attribute for parts in lost_parts.values() for part in parts}
         found = (
             await self._database.table(
                 "forget/messages/messages_with_words",
@@ -177,9 +177,9 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         counted = sorted(
             (*key, name)
             for key, message in published.items()
-            for name in counted_attributes(message, gone.get(key, ()), names)
+            for name in counted_attributes(message, lost_parts.get(key, ()), names)
         )
-        left: dict[MessageKey, dict[str, frozenset[tuple[int, int]]]] = defaultdict(dict)
+        remaining: dict[MessageKey, dict[str, frozenset[tuple[int, int]]]] = defaultdict(dict)
         for router, version, name, senders in (
             await self._database.table(
                 "forget/messages/remaining_senders",
@@ -190,9 +190,11 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             if counted
             else ()
         ):
-            left[router, version][name] = frozenset((ref, sequence) for ref, sequence in senders)
+            remaining[router, version][name] = frozenset(
+                (ref, sequence) for ref, sequence in senders
+            )
         return [
-            AffectedMessage(message, gone.get(key, ()), left.get(key, {}))
+            AffectedMessage(message, lost_parts.get(key, ()), remaining.get(key, {}))
             for key, message in published.items()
         ]
 

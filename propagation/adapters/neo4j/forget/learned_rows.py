@@ -48,19 +48,19 @@ async def mark_rows(
         Those of the emptied interactions that had a row.
     """
     moved = {row.sequence: row for row in promoted}
-    wanted = np.array(sorted({*emptied, *moved}), np.int64)
-    gone, rows, known = frozenset(emptied), [], []
+    distinct = np.array(sorted({*emptied, *moved}), np.int64)
+    without_weights, rows, known = frozenset(emptied), [], []
     for found in await transaction.rows(
-        "learn/blocks/draws_of_sequences", sequences=wanted.tolist()
+        "learn/blocks/draws_of_sequences", sequences=distinct.tolist()
     ):
         columns = draw_columns(*found)
         through, learned = columns.through, columns.sequence
-        places = places_of(learned, wanted).tolist()
-        empty = [place for place in places if int(learned[place]) in gone]
+        places = places_of(learned, distinct).tolist()
+        empty = [place for place in places if int(learned[place]) in without_weights]
         moving = [
             (place, moved[int(learned[place])])
             for place in places
-            if int(learned[place]) not in gone
+            if int(learned[place]) not in without_weights
         ]
         known += [int(learned[place]) for place in empty]
         if places:

@@ -132,14 +132,16 @@ class Neo4jRetention(StorePart):
 
 async def _delete_merges(transaction: Transaction, run: Candidates, keys: Keys, limit: int) -> int:
     states = await _message_states(transaction, run, keys)
-    gone = [list(key) for key, state in states.items() if may_drop_merges(state, run.before)]
-    return int(await transaction.value("forget/retention/delete_merges", keys=gone, limit=limit))
+    droppable = [list(key) for key, state in states.items() if may_drop_merges(state, run.before)]
+    return int(
+        await transaction.value("forget/retention/delete_merges", keys=droppable, limit=limit)
+    )
 
 
 async def _delete_messages(transaction: Transaction, run: Candidates, keys: Keys, _: int) -> int:
     states = await _message_states(transaction, run, keys)
-    gone = [list(key) for key, state in states.items() if may_drop_message(state, run.before)]
-    return int(await transaction.value("forget/retention/delete_messages", keys=gone))
+    droppable = [list(key) for key, state in states.items() if may_drop_message(state, run.before)]
+    return int(await transaction.value("forget/retention/delete_messages", keys=droppable))
 
 
 async def _message_states(
@@ -162,14 +164,14 @@ async def _delete_texts(transaction: Transaction, run: Candidates, keys: Keys, _
 
     The merge hangs on its text.
     """
-    gone = [
+    droppable = [
         [ref, version]
         for ref, version, replaced_at, is_held in await transaction.rows(
             "forget/retention/text_states", keys=keys
         )
         if may_drop_text(replaced_at, is_held, run.before)
     ]
-    return int(await transaction.value("forget/retention/delete_texts", keys=gone))
+    return int(await transaction.value("forget/retention/delete_texts", keys=droppable))
 
 
 async def _delete_edges(transaction: Transaction, _: Candidates, keys: Keys, __: int) -> int:

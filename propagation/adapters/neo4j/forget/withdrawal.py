@@ -260,24 +260,24 @@ class WithdrawalCommit:
         if held := held_attributes(withdrawal):
             rows = [[one.name, one.holders, one.users] for one in held]
             await transaction.execute("forget/withdrawal/update_holders", rows=rows)
-        if gone := lost_attributes(withdrawal):
-            await transaction.execute("forget/withdrawal/remove_unused_attributes", names=gone)
+        if lost := lost_attributes(withdrawal):
+            await transaction.execute("forget/withdrawal/remove_unused_attributes", names=lost)
             found = await transaction.value(
                 "forget/search/gradients_with_words",
                 modules=[module.value for module in Module],
-                words=gone,
+                words=lost,
             )
             await self._delete_gradients(
                 [
                     id
                     for id, text, attributes in found
-                    if contains_one(text, gone) or not {*attributes}.isdisjoint(gone)
+                    if contains_one(text, lost) or not {*attributes}.isdisjoint(lost)
                 ]
             )
-            await self._dequeue(Collection.ATTRIBUTES, gone)
-        if gone or withdrawal.unmapped:
+            await self._dequeue(Collection.ATTRIBUTES, lost)
+        if lost or withdrawal.unmapped:
             await transaction.execute(
-                "forget/client/delete_attributes", gone=gone, unmapped=sorted(withdrawal.unmapped)
+                "forget/client/delete_attributes", gone=lost, unmapped=sorted(withdrawal.unmapped)
             )
 
     async def _delete_gradients(self, ids: Sequence[str]) -> None:

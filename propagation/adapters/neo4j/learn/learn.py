@@ -133,9 +133,9 @@ async def blocks_with_rows(
 
     A block may come twice, with other places.
     """
-    wanted = np.array(sorted(set(sequences)), np.int64)
-    for start in range(0, len(wanted), SEQUENCES_PER_READ):
-        some = wanted[start : start + SEQUENCES_PER_READ]
+    distinct = np.array(sorted(set(sequences)), np.int64)
+    for start in range(0, len(distinct), SEQUENCES_PER_READ):
+        some = distinct[start : start + SEQUENCES_PER_READ]
         for row in await database.rows("learn/blocks/blocks_of_sequences", sequences=some.tolist()):
             block = block_of(*row)
             if len(places := places_of(block.sequence, some)):

@@ -30,7 +30,7 @@ from propagation.model import (
 )
 
 Key = TypeVar("Key")
-Wanted = TypeVar("Wanted")
+Asked = TypeVar("Asked")
 Found = TypeVar("Found")
 NONE = -1
 """Stands for None in lists of numbers, which have no gaps on the server."""
@@ -263,8 +263,8 @@ async def stored_texts(
 
 
 async def read_pages(
-    read: Callable[[Sequence[Wanted]], Awaitable[dict[Key, Found]]],
-    wanted: Sequence[Wanted],
+    read: Callable[[Sequence[Asked]], Awaitable[dict[Key, Found]]],
+    keys: Sequence[Asked],
     size: int,
 ) -> dict[Key, Found]:
     """Read pages concurrently: the server reads one while this process converts another."""
@@ -273,24 +273,24 @@ async def read_pages(
 
     async def read_page(start: int) -> None:
         async with semaphore:
-            found.update(await read(wanted[start : start + size]))
+            found.update(await read(keys[start : start + size]))
 
-    await asyncio.gather(*(read_page(start) for start in range(0, len(wanted), size)))
+    await asyncio.gather(*(read_page(start) for start in range(0, len(keys), size)))
     return found
 
 
-async def _newest(database: Neo4jDatabase, wanted: Sequence[int]) -> dict[int, ClientText]:
+async def _newest(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
     """Read one page.
 
     Wait for a version whose commit is not visible as a whole yet.
     """
     found: dict[int, ClientText] = {}
-    while wanted:
-        rows = await database.table("reason/texts/current_texts", refs=list(wanted))
+    while refs:
+        rows = await database.table("reason/texts/current_texts", refs=list(refs))
         found.update((row[0], text_of(row)) for row in rows if row[1] is not None)
-        wanted = [row[0] for row in rows if row[1] is None]
-        if wanted:
-            await database.execute("reason/texts/lock_clients", refs=list(wanted))
+        refs = [row[0] for row in rows if row[1] is None]
+        if refs:
+            await database.execute("reason/texts/lock_clients", refs=list(refs))
     return found
 
 

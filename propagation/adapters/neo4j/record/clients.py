@@ -80,11 +80,11 @@ async def clients_of(
     transaction: Transaction, refs: Iterable[int], as_of: int | None = None
 ) -> dict[int, Client]:
     """Read clients by ref; unknown refs are left out."""
-    wanted = sorted(set(refs))
+    distinct = sorted(set(refs))
     if as_of is None:
-        rows = await transaction.table("record/clients/clients", refs=wanted)
+        rows = await transaction.table("record/clients/clients", refs=distinct)
     else:
-        rows = await transaction.table("record/clients/clients_as_of", refs=wanted, as_of=as_of)
+        rows = await transaction.table("record/clients/clients_as_of", refs=distinct, as_of=as_of)
     return {row[0]: _client(row) for row in rows}
 
 

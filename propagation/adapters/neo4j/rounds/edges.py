@@ -34,14 +34,14 @@ class Neo4jEdges(StorePart):
         return [RoutingEdge(router, *edge) for edge in zip(*(row or ()), strict=True)]
 
     async def edges_to(self, routers: Sequence[int]) -> Sequence[RoutingEdge]:
-        wanted = sorted(set(routers))
+        distinct = sorted(set(routers))
         parts = await asyncio.gather(
             *(
                 self._database.row(
                     "rounds/edges/current_edges_of_routers",
-                    routers=wanted[start : start + ROUTERS_PER_READ],
+                    routers=distinct[start : start + ROUTERS_PER_READ],
                 )
-                for start in range(0, len(wanted), ROUTERS_PER_READ)
+                for start in range(0, len(distinct), ROUTERS_PER_READ)
             )
         )
         return [RoutingEdge(*edge) for part in parts for edge in zip(*(part or ()), strict=True)]

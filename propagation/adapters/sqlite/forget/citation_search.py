@@ -65,11 +65,11 @@ class Needles:
         for citing in known:
             for key, names in citing.messages.items():
                 cited = b"[null,%d,%d]" % key
-                wanted = messages.get(cited, frozenset())
+                any_of = messages.get(cited, frozenset())
                 messages[cited] = (
                     None
-                    if names is None or wanted is None
-                    else wanted.union(map(orjson.dumps, names))
+                    if names is None or any_of is None
+                    else any_of.union(map(orjson.dumps, names))
                 )
         return cls(
             frozenset(b"%d" % number for one in known for number in one.sequences),

@@ -155,9 +155,9 @@ class SqliteErasure(SqliteWiping):
             for row in connection.execute(PARTS_OF, asked)
             if row[4] == erased or row[6] in sequences
         ]
-        gone = group_pairs(((row[0], row[1]), IntegratedAttribute(*row[3:])) for row in rows)
+        lost_parts = group_pairs(((row[0], row[1]), IntegratedAttribute(*row[3:])) for row in rows)
         rounds = {(router, version): number for router, version, number, *_ in rows}
-        lost = {part.attribute for parts in gone.values() for part in parts}
+        lost = {part.attribute for parts in lost_parts.values() for part in parts}
         found = (
             _messages_naming(connection, words, titles, names, lost)
             if words or titles or names or lost
@@ -166,8 +166,8 @@ class SqliteErasure(SqliteWiping):
         return [
             AffectedMessage(
                 message,
-                gone.get(key, ()),
-                _find_holders(connection, message, gone.get(key, ()), names, limit),
+                lost_parts.get(key, ()),
+                _find_holders(connection, message, lost_parts.get(key, ()), names, limit),
             )
             for key, message in brief_versions(connection, affected_keys(rounds, found)).items()
         ]
@@ -252,7 +252,7 @@ def _messages_naming(
 def _find_holders(
     connection: sqlite3.Connection,
     message: RouterVersion,
-    gone: Sequence[IntegratedAttribute],
+    lost_parts: Sequence[IntegratedAttribute],
     names: frozenset[str],
     limit: int,
 ) -> dict[str, frozenset[tuple[int, int]]]:
@@ -260,17 +260,17 @@ def _find_holders(
 
     An attribute loses a part, or is one of the names. Only as much is read as is needed.
     """
-    going = {(part.attribute, part.ref, part.sequence) for part in gone}
-    short = set(counted_attributes(message, gone, names))
-    left: dict[str, set[tuple[int, int]]] = {attribute: set() for attribute in short}
+    going = {(part.attribute, part.ref, part.sequence) for part in lost_parts}
+    short = set(counted_attributes(message, lost_parts, names))
+    remaining: dict[str, set[tuple[int, int]]] = {attribute: set() for attribute in short}
     key = message.router, message.version
     for attribute, ref, sequence in (
         connection.execute(PARTS, (*key, to_json(sorted(short)))) if short else ()
     ):
         if attribute in short and (attribute, ref, sequence) not in going:
-            left[attribute].add((ref, sequence))
-            if len(left[attribute]) >= limit:
+            remaining[attribute].add((ref, sequence))
+            if len(remaining[attribute]) >= limit:
                 short.discard(attribute)
                 if not short:
                     break
-    return {attribute: frozenset(senders) for attribute, senders in left.items()}
+    return {attribute: frozenset(senders) for attribute, senders in remaining.items()}

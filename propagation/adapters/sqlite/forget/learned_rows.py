@@ -74,16 +74,16 @@ def _places(
     Yields:
         (through, size, sequence column, places) of a block.
     """
-    wanted = np.array(sorted(set(sequences)), np.int64)
-    while len(wanted):
+    remaining = np.array(sorted(set(sequences)), np.int64)
+    while len(remaining):
         row = connection.execute(
             "SELECT through, size FROM learned WHERE through >= ? ORDER BY through LIMIT 1",
-            (int(wanted[0]),),
+            (int(remaining[0]),),
         ).fetchone()
         if row is None:
             return
         through, size = row
-        inside, wanted = wanted[wanted <= through], wanted[wanted > through]
+        inside, remaining = remaining[remaining <= through], remaining[remaining > through]
         with (
             naming_damage(f"learned block {through}"),
             connection.blobopen("learned", "columns", through, readonly=True) as blob,

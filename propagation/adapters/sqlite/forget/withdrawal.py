@@ -210,9 +210,9 @@ class WithdrawalCommit:
         )
 
     def _move_texts(self) -> None:
-        gone = to_json(self.erased_sequences)
-        self._execute(MOVE_TEXTS, self.sequence, self.directory.now(), gone, gone)
-        self._execute(MOVE_MERGES, self.sequence, gone)
+        erased = to_json(self.erased_sequences)
+        self._execute(MOVE_TEXTS, self.sequence, self.directory.now(), erased, erased)
+        self._execute(MOVE_MERGES, self.sequence, erased)
 
     def _erase_client(self) -> None:
         ref = self.withdrawal.erased
@@ -242,7 +242,7 @@ class WithdrawalCommit:
         raise_progress(self.connection, f"refs_given_{kind}", (ref >> 1) + 1)
 
     def _change_attributes(self) -> None:
-        gone = lost_attributes(self.withdrawal)
+        lost = lost_attributes(self.withdrawal)
         drop_texts(self.connection, self.freed, progress_of(self.connection, OLDEST_KEPT))
         put(
             self.connection,
@@ -255,13 +255,13 @@ class WithdrawalCommit:
             "UPDATE attribute SET holders = ?, users = ? WHERE name = ?",
             [(one.holders, one.users, one.name) for one in held_attributes(self.withdrawal)],
         )
-        self._execute(f"DELETE FROM attribute WHERE name {IN}", to_json(gone))
-        self._execute(f"DELETE FROM attribute WHERE canonical {IN}", to_json(gone))
+        self._execute(f"DELETE FROM attribute WHERE name {IN}", to_json(lost))
+        self._execute(f"DELETE FROM attribute WHERE canonical {IN}", to_json(lost))
         self._execute(
             f"DELETE FROM attribute WHERE canonical IS NOT NULL AND name {IN}",
             to_json(sorted(self.withdrawal.unmapped)),
         )
-        for name in gone:
+        for name in lost:
             self._execute(
                 "UPDATE held SET names = (SELECT json_group_array(value) FROM json_each(names) "
                 "WHERE value <> ?1) WHERE instr(names, ?2)",
@@ -276,7 +276,7 @@ class WithdrawalCommit:
                 name,
                 to_json(name),
             )
-        if gone or self.withdrawal.unmapped:
+        if lost or self.withdrawal.unmapped:
             self._execute("REINDEX attribute")
 
     def _reduce_messages(self) -> None:

@@ -86,9 +86,9 @@ class SqliteLearn(SqliteCheckpoints):
         self, connection: sqlite3.Connection, sequences: Sequence[int]
     ) -> Mapping[int, Sequence[tuple[int, float]]]:
         found: dict[int, Sequence[tuple[int, float]]] = {}
-        wanted = np.array(sorted(set(sequences)), np.int64)
+        distinct = np.array(sorted(set(sequences)), np.int64)
         for block in blocks_of(connection, sequences):
-            found |= taste_written_by(block, places_of(block.sequence, wanted))
+            found |= taste_written_by(block, places_of(block.sequence, distinct))
         return found
 
     async def learned_through(self) -> int:

@@ -112,7 +112,7 @@ class SqliteEvolution(SqliteCheckpoints):
         ]
 
     async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
-        wanted = {b"%d" % router for router in routers}
+        numbers = {b"%d" % router for router in routers}
 
         def read(connection: sqlite3.Connection, after: int) -> tuple[int | None, list[int]]:
             rows = connection.execute(CURRENT, (after, CLIENTS_A_READ)).fetchall()
@@ -120,7 +120,7 @@ class SqliteEvolution(SqliteCheckpoints):
                 ref
                 for ref, body in rows
                 if any(
-                    rule.partition(b",")[0] in wanted for rule in plain_body(body).split(RULE)[1:]
+                    rule.partition(b",")[0] in numbers for rule in plain_body(body).split(RULE)[1:]
                 )
             ]
             return rows[-1][0] if rows else None, matching
