@@ -29,6 +29,7 @@ IDLE_SECONDS = 1.0
 FIRST_RETRY_SECONDS = 0.5
 LONGEST_RETRY_SECONDS = 30.0
 LONGEST_RETRY_SECONDS_IF_UNREACHABLE = 2.0
+MAX_PENDING_MERGES = 10_000
 # When more log entries than this were learned at once while events arrive one call after another,
 # acks go first.
 FLOOD, FLOOD_REST = 1_000, 3.0
@@ -163,6 +164,13 @@ async def update_index(context: WorkerContext) -> int:
     if problem := context.engine.index_problem:
         raise IndexUnavailable(problem)
     return done
+
+
+def queue_merge(context: WorkerContext, ref: int) -> None:
+    """Queue a client for `merge`, unless thousands are queued already."""
+    if len(context.pending_merges) < MAX_PENDING_MERGES:
+        context.pending_merges[ref] = None
+    context.wakes["merge"].set()
 
 
 async def merge(context: WorkerContext) -> int:

@@ -20,6 +20,7 @@ from services.worker.steps import (
     follow,
     learn,
     merge,
+    queue_merge,
     repeat_job,
     repeat_step,
     retain,
@@ -31,7 +32,6 @@ from services.worker.steps import (
 
 CHECK_SECONDS = 15.0
 STOP_SECONDS = 10.0
-MAX_PENDING_MERGES = 10_000
 T = TypeVar("T")
 
 
@@ -50,7 +50,6 @@ class Worker:
     def __init__(
         self, engine: Engine, priority: CallPriority, schedule: ScheduleSettings, clock: Clock
     ) -> None:
-        self._engine = engine
         self._context = WorkerContext(engine, priority)
         self.timings = self._context.timings
         self.failures = self._context.failures
@@ -67,11 +66,11 @@ class Worker:
 
         The engine knows of an index or a model that does not answer before a step has failed.
         """
-        named = {
-            "index": self._engine.index_problem,
-            "reasoner": self._engine.reasoner.pause_reason,
-        }
-        return self.failures.reasons | {name: reason for name, reason in named.items() if reason}
+        named = (
+            ("index", self._context.engine.index_problem),
+            ("reasoner", self._context.engine.reasoner.pause_reason),
+        )
+        return self.failures.reasons | {name: reason for name, reason in named if reason}
 
     @property
     def merges_waiting(self) -> int:
@@ -114,7 +113,7 @@ class Worker:
         jobs = [
             repeat_job(
                 INTERVAL_JOB,
-                self._engine.settings.round_interval,
+                self._context.engine.settings.round_interval,
                 partial(run_round_unless_held, self._context),
                 self.failures,
             ),
@@ -134,7 +133,7 @@ class Worker:
         that is cut short is due again at the next start.
         """
         self._context.stopping.set()
-        self._engine.stop_within(STOP_SECONDS)
+        self._context.engine.stop_within(STOP_SECONDS)
         for task in self._job_tasks:
             task.cancel()
         await asyncio.gather(*self._job_tasks, return_exceptions=True)
@@ -152,13 +151,8 @@ class Worker:
         self._context.wakes["learn"].set()
 
     def merge_later(self, ref: int) -> None:
-        """Merge a client's pending messages in the background, after a read.
-
-        Nothing is queued while thousands wait already.
-        """
-        if len(self._context.pending_merges) < MAX_PENDING_MERGES:
-            self._context.pending_merges[ref] = None
-        self._context.wakes["merge"].set()
+        """Merge a client's pending messages in the background, after a read."""
+        queue_merge(self._context, ref)
 
     async def run_round(self, *, drain: bool) -> Round | None:
         """Run a round within a call, whether due or not.
@@ -168,7 +162,7 @@ class Worker:
         """
         with self._context.priority.waiting():
             if drain:
-                await self._engine.drain()
+                await self._context.engine.drain()
             return await run_round(self._context)
 
     async def note_run(self, name: str) -> None:
@@ -199,12 +193,12 @@ class Worker:
         """
 
         async def reasoned_through() -> int:
-            reasoned = await self._engine.reasoned_through(exact=True)
-            return min(self._engine.applied_through, reasoned)
+            reasoned = await self._context.engine.reasoned_through(exact=True)
+            return min(self._context.engine.applied_through, reasoned)
 
         with self._context.priority.waiting():
             if not texts:
-                return await self._engine.wait_until_applied(sequence, seconds)
+                return await self._context.engine.wait_until_applied(sequence, seconds)
             reached = await self._context.progress.wait_until(reasoned_through, sequence, seconds)
         if reached < sequence:
             raise NotReached(sequence, reached)
