@@ -1,4 +1,4 @@
-"""What a process removes when it ends without unwinding its stack."""
+"""Files that a process removes when it ends without unwinding its stack."""
 
 import shutil
 import tempfile

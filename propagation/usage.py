@@ -93,7 +93,7 @@ class BudgetState:
 
 @dataclass(frozen=True, slots=True)
 class Expenses:
-    """What a reasoner spent, and its budgets.
+    """Expenses of a reasoner, and its budgets.
 
     Attributes:
         this_run: Since this process started.

@@ -1,1 +1,1 @@
-"""What runs: gRPC server, worker, command line, settings and telemetry."""
+"""Programs: gRPC server, worker, command line, settings and telemetry."""

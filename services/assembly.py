@@ -97,7 +97,7 @@ INDEXES: Mapping[str, Callable[[Settings, GraphStore], VectorIndex]] = {
 
 @dataclass(frozen=True)
 class ModelPorts:
-    """What a reasoner or an embedder is built from."""
+    """Parts that a reasoner or an embedder is built from."""
 
     settings: Settings
     store: GraphStore

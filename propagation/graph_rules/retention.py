@@ -1,4 +1,4 @@
-"""What retention may drop.
+"""Rules of retention: which rows may be dropped.
 
 Rows go whose life ended long ago, unless something that stays needs them. `before` is the oldest
 sequence that can be shown afterwards. A store looks the facts up and asks these functions, in the

@@ -120,7 +120,7 @@ class BackwardAnswer:
 
 @dataclass(frozen=True)
 class Integration:
-    """What a router summarises in a round (eq. 3).
+    """The attributes that a router summarises in a round (eq. 3).
 
     Attributes:
         before: The router's newest version; None at first.

@@ -448,12 +448,12 @@ class Engine:
 
     @property
     def index_problem(self) -> str:
-        """Why the vector index is not written to now; empty while it is."""
+        """Why the vector index is not written to; empty if it is."""
         return self.index_maintenance.problem
 
     @property
     def repaired_points(self) -> int:
-        """How many points of the index differed from the graph when last compared.
+        """How many points of the index differed when last compared.
 
         They were repaired.
         """

@@ -296,7 +296,7 @@ def _with_opened(
     opening: Callable[[Opened], Awaitable[None]],
     work: Callable[[Opened], Awaitable[T]],
 ) -> T:
-    """Build and open an engine or a store, run `work`, and close it."""
+    """Build and open an engine or store, run `work`, close it."""
 
     async def run() -> T:
         built = build()

@@ -36,7 +36,7 @@ REFUSAL = "I'm sorry, but I can't help with that."
 
 @dataclass
 class RequestStatistics:
-    """What reached the server.
+    """Counts of the requests that reached the server.
 
     Attributes:
         calls: By prompt.

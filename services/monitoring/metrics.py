@@ -32,7 +32,7 @@ PART_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 
 @dataclass(frozen=True)
 class Definition:
-    """What a metric says, and its labels; a histogram has buckets [s]."""
+    """Text and labels of a metric; a histogram has buckets [s]."""
 
     about: str
     labels: tuple[str, ...] = ()

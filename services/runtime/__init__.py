@@ -1,4 +1,4 @@
-"""What the whole service uses: errors, clock, console, measurements.
+"""Tools of the whole service: errors, clock, console, measurements.
 
 This room knows no other one.
 """

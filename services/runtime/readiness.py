@@ -16,7 +16,7 @@ log = structlog.get_logger()
 
 
 class Readiness:
-    """Whether the service is ready, and the reason if not.
+    """Tells whether the service is ready, and why not.
 
     Args:
         stopping: Set when the service is asked to stop.

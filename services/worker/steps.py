@@ -41,7 +41,7 @@ ReachableReport = Callable[[bool], Awaitable[object]]
 
 @dataclass(frozen=True)
 class WorkerContext:
-    """What the steps of a worker share.
+    """State that the steps of a worker share.
 
     Attributes:
         stopping: Set when the worker stops.
@@ -240,7 +240,7 @@ async def run_round_unless_held(context: WorkerContext) -> None:
 
 
 def _show_postponed(context: WorkerContext, number: int) -> None:
-    """Show the routers that this round left out, in place of earlier ones."""
+    """Show the routers that this round left out, instead of earlier ones."""
     for name in [name for name in context.failures.reasons if name.startswith(ROUTER)]:
         context.failures.clear(name)
     for router, reason in context.engine.postponed_routers.items():

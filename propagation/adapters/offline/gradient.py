@@ -1,4 +1,4 @@
-"""What each module that took part should change (eq. 8)."""
+"""Gradients: suggestions for each module that took part (eq. 8)."""
 
 from collections.abc import Sequence
 

@@ -63,7 +63,7 @@ DECODER = json.JSONDecoder(strict=False)
 
 
 class Fault(StrEnum):
-    """Why an answer has no usable object."""
+    """Reasons why an answer has no usable object."""
 
     EMPTY = "empty"
     REFUSED = "refused"

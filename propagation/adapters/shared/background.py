@@ -1,4 +1,4 @@
-"""What a commit leaves to do, done in the background."""
+"""Background work that a commit leaves to do."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""What erasure needs in every graph store.
+"""Helpers of an erasure that every graph store needs.
 
 Forgotten event ids are kept as hashes; the key is drawn with the first one and never leaves the
 database. For a normalised name in a client's own text, a database finds a word of it, and the rest

@@ -42,7 +42,7 @@ FIXED = 9
 
 
 class Reader(NamedTuple):
-    """What a user's features are read from.
+    """Arrays that a user's features are read from.
 
     Args:
         routers: Of the controls, see `control_routers`.
@@ -55,7 +55,7 @@ class Reader(NamedTuple):
 
 
 class Scoring(NamedTuple):
-    """How each of R rankings scores a row of features.
+    """Weights with which each of R rankings scores a row of features.
 
     The score is offset + weights . features.
 

@@ -167,7 +167,7 @@ class Slice(Term):
 
 
 class Measured(Term):
-    """What a report was measured on, and what produced it.
+    """Data and program of a report's figures.
 
     Args:
         notes: Remarks of the dataset's loader, and on its texts and times.

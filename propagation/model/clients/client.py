@@ -103,7 +103,7 @@ class ClientChange(Term):
 
 @value
 class ClientOutcome:
-    """What an upsert did with one change.
+    """Outcome of one change in an upsert.
 
     Attributes:
         sequence: Of the commit; of the client's last change if nothing changed.

@@ -43,7 +43,7 @@ class NewInteraction:
 
 
 class RecordStatus(StrEnum):
-    """What a record commit did with an event."""
+    """Outcome of one event in a record commit."""
 
     ACCEPTED = "accepted"
     DUPLICATE = "duplicate"

@@ -78,7 +78,7 @@ class DeadLetter(NamedTuple):
 
 @value
 class ReasonedSummary:
-    """What was committed of one interaction, without its texts.
+    """Summary of what was committed of one interaction, without its texts.
 
     Attributes:
         failed: A dead letter.

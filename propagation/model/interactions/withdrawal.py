@@ -42,7 +42,7 @@ class EventState(NamedTuple):
 
 @dataclass(frozen=True)
 class LearnedWeights:
-    """What n learned interactions wrote, in sequence order.
+    """Weights that n learned interactions wrote, in sequence order.
 
     Attributes:
         sequence: [n] i64.
@@ -106,7 +106,7 @@ class PromotedRepeat:
 
 @dataclass(frozen=True)
 class Citations:
-    """What a stored text may rest on.
+    """Sources that a stored text may rest on.
 
     Attributes:
         sequences: Interactions.
@@ -125,7 +125,7 @@ class Citations:
 
 @dataclass(frozen=True)
 class CitationSearch:
-    """Where to look for citations in one client's stored texts.
+    """A search for citations in one client's stored texts.
 
     With neither `at_sequence` nor `from_version` every version is searched.
 

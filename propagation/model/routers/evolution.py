@@ -15,7 +15,7 @@ from propagation.model.routers.router import RouterVersion
 
 
 class EvolutionKind(StrEnum):
-    """What a run does with a router.
+    """Kinds of changes that a run makes to a router.
 
     A split keeps the router's number for one half and gives the other a retired or new number; a
     merge keeps the smaller number and retires the other.
@@ -42,7 +42,7 @@ class EvolutionChange(Term):
 
 
 class LineageStep(Term):
-    """What one router became in a run.
+    """A step of a lineage: what one router became in a run.
 
     Attributes:
         kind: split, merge or rewrite.
@@ -116,7 +116,7 @@ class RouterHalf:
 
 @dataclass(frozen=True)
 class RouterCase:
-    """What a reasoner is shown of a router.
+    """A router, as a reasoner is shown it to decide.
 
     Attributes:
         gradients: The newest ones.
@@ -149,7 +149,7 @@ class RouterCase:
 
 @dataclass(frozen=True)
 class RouterDecision:
-    """What to do with a router.
+    """A reasoner's decision on a router.
 
     Attributes:
         kind: None: keep it as it is.

@@ -25,7 +25,7 @@ from propagation.model import (
 
 
 class InteractionReader(Protocol):
-    """What reasoning reads of clients, texts and rounds.
+    """Reads clients, texts and rounds for reasoning.
 
     A process that only drafts texts reads it too.
     """

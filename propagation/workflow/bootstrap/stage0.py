@@ -127,7 +127,7 @@ class Stage0:
             await self.index_maintenance.open()
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
-        """Make the index anew, and tau (eq. 4) if it is a quantile.
+        """Make the index anew, and tau (eq. 4) if it is measured.
 
         Returns:
             How many points the index has.

@@ -1,4 +1,4 @@
-"""Judgement of a plan: the holdout, the snapshot, and the replay on both.
+"""Judgement of a plan: holdout, snapshot, and the replay on both.
 
 The holdout is the newest learned interactions of the epoch. The snapshot is a copy of the numbers,
 taken back to T, the moment before the holdout. From that state the plan's routers are compared with

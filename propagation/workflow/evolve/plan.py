@@ -43,7 +43,7 @@ class Division:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the reasoner decided.
+    """The reasoner's decisions, numbered.
 
     Attributes:
         numbering: The routers' new numbers.
@@ -116,7 +116,7 @@ def _divide(
 
 @dataclass(frozen=True)
 class DecidedPlan:
-    """What is going to be published.
+    """A plan that is going to be published.
 
     Who belongs to which half is decided: a user who writes to a split router for the first time
     after that goes with the larger half, as RouterMap has it for all who never wrote. So edges and

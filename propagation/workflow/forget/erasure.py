@@ -22,7 +22,7 @@ from propagation.workflow.views import ClientMemory
 
 @dataclass(frozen=True)
 class EventRetraction:
-    """What a retraction did with one event id.
+    """Outcome of one event id in a retraction.
 
     Attributes:
         retracted: This call retracted it.

@@ -34,7 +34,7 @@ MOST_NAMED = 4
 
 @dataclass(frozen=True)
 class LostNames:
-    """What a changed message does not name any more.
+    """Names that a changed message lost.
 
     Attributes:
         names: Attributes that it brought or stood for.
@@ -47,7 +47,7 @@ class LostNames:
 
 @dataclass(frozen=True)
 class Removal:
-    """What texts may no longer rest on or say.
+    """Sources and words that texts may no longer rest on or say.
 
     Attributes:
         sequences: Withdrawn interactions.
@@ -88,7 +88,7 @@ class Removal:
 
     @cached_property
     def words_from_routers(self) -> Mapping[int, OwnWords]:
-        """What rules on a router may not say, by router."""
+        """Words that rules on a router may not say, by router."""
         keys: dict[int, list[Key]] = defaultdict(list)
         for key in self.messages:
             keys[key[0]].append(key)

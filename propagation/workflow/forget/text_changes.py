@@ -1,4 +1,4 @@
-"""What a withdrawal asks for, and how stored texts change."""
+"""Request of a withdrawal, and the changes of stored texts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -98,7 +98,7 @@ class TextChanges:
 
 @dataclass(frozen=True)
 class WithdrawalRequest:
-    """What to withdraw.
+    """A request to withdraw interactions.
 
     Attributes:
         rows: For an erasure, all interactions of the client.

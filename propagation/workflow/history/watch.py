@@ -47,7 +47,7 @@ WatchEvent = Round | RouterVersion | NumberedMerge | EvolutionRun | Gap
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What a watcher has got: everything up to these numbers.
+    """Position of a watcher: it has got everything up to these numbers.
 
     Attributes:
         round: Number of the last round.

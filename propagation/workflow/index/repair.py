@@ -25,7 +25,7 @@ def no_progress(done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Difference:
-    """How one collection of an index differs from the graph.
+    """Differences of one collection of an index from the graph.
 
     Attributes:
         behind: Versions of the graph that the index lacks.

@@ -84,7 +84,7 @@ class RouterPart:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why an item stands where it stands, in numbers and in words.
+    """Reasons for an item's place, in numbers and in words.
 
     Attributes:
         messages: Messages whose lines in the user's profile raised the score.

@@ -1,4 +1,4 @@
-"""What routers stand for: their masses, and session routers' communities."""
+"""Communities of routers: masses, and the items of session routers."""
 
 import numpy as np
 

@@ -69,12 +69,12 @@ class Reasoning:
 
     @property
     def by_claims(self) -> bool:
-        """Whether a step reasons one claim, in parts, rather than looks at the pipeline."""
+        """Whether a step reasons one claim instead of running the pipeline."""
         return not self._concurrent or self.lockstep
 
     @property
     def committed(self) -> int | None:
-        """How many interactions of the running claim are stored; None if none runs."""
+        """Stored interactions of the running claim; None if none runs."""
         return len(self._run.done) if self._run else None
 
     async def step(self, limit: int = CLAIM) -> int:

@@ -30,7 +30,7 @@ from propagation.workflow.views import NumbersOwner
 
 @dataclass(frozen=True)
 class PerceivedAttributes:
-    """What a round finds out about attributes.
+    """Findings of a round about attributes.
 
     Attributes:
         rows: Attributes to write.

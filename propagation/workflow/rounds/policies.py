@@ -68,7 +68,7 @@ def build_policy(ports: PolicyPorts) -> RoutingPolicy:
 
 @dataclass
 class EpochThreshold:
-    """Provides tau of eq. 4: as an operator set it, or a quantile.
+    """Provides tau (eq. 4): an operator's, or a measured quantile.
 
     The quantile of the cosines is measured once and recorded with the epoch; before the first
     epoch it is measured at each call.
@@ -120,7 +120,7 @@ class LiveTasteWeights:
     store: GraphStore
 
     async def of_clients(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
-        """Read a few clients' weights at a time, so that other calls take turns."""
+        """Read weights of a few clients at a time; calls take turns."""
         found: list[Weights] = []
         for some in batches(refs, CLIENTS_A_READ):
             found += await self.numbers.run(NumbersView.taste_weights, some, count)

@@ -24,7 +24,7 @@ Keys = list[list[int]]
 
 @dataclass
 class Candidates:
-    """What one run looks at.
+    """Keys that one run may delete, by kind.
 
     A key leaves its list when it was deleted or has to stay.
 

@@ -1,6 +1,6 @@
-"""How a server can be made to answer in JSON.
+"""Modes in which a server answers in JSON.
 
-Found out once by asking, and remembered for the endpoint and model.
+A server's mode is found out once by asking, and remembered for the endpoint and model.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ ASKED = [
 
 
 class Mode(StrEnum):
-    """What a server promises of the form of its answers.
+    """Promises that a server makes about the form of its answers.
 
     Attributes:
         BOUNDED: It enforces a schema that may bound the length of texts and lists.

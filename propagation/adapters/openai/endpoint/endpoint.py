@@ -360,7 +360,7 @@ def _without_system(messages: Messages) -> list[Mapping[str, str]]:
 
 
 class EndpointAdapter:
-    """What all ports of an endpoint share: name, costs and end."""
+    """Base of the ports on an endpoint: name, costs and end."""
 
     def __init__(self, endpoint: Endpoint, model: str) -> None:
         self.endpoint = endpoint

@@ -1,4 +1,4 @@
-"""What all prompts share: their data, and the types of their answers."""
+"""Data of the prompts, and the types of their answers."""
 
 from propagation.adapters.openai.prompting.answer_types import (
     Answer,

@@ -47,7 +47,7 @@ NAMES = ("user", "chosen", "passed")
 
 
 class ClientAnswer(NamedTuple):
-    """What the model answers for one client."""
+    """A model's answer for one client."""
 
     gradients: Sequence[Gradient]
     optimized: OptimizeAnswer

@@ -48,7 +48,7 @@ users.""",
 
 
 class Decision(Answer):
-    """What is to become of a router."""
+    """A model's decision on a router."""
 
     kind: Annotated[
         Literal["keep", "split", "merge", "rewrite"],

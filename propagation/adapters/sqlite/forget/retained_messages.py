@@ -70,7 +70,7 @@ PARTS = (
 
 @dataclass
 class CitationCounts:
-    """How many clients' texts cite each message.
+    """Counts of the clients whose texts cite each message.
 
     Attributes:
         at: The sequence at which the texts stood; before the first run none did.

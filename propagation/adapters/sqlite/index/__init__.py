@@ -1,1 +1,1 @@
-"""What feeds the vector index: its outbox, and the NumPy index's points."""
+"""Feed of the vector index: its outbox, and the NumPy index's points."""
