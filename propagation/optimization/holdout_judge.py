@@ -24,11 +24,14 @@ LEAST_PLACES, MOST_PLACES = 4, 9
 class Verdict:
     """Log-loss on the holdout, before and after a plan.
 
-    `before` is computed with the present routers, `after` with those of the plan.
-
-    Both are means over users of each user's mean loss; `standard_error` is that of the difference.
-    `interactions` of the `held_out` had a prediction to judge by. `saved` is the log-loss that the
-    plan may cost because it leaves fewer routers.
+    Attributes:
+        users: How many users the means are over.
+        interactions: How many of the held-out interactions had a prediction to judge by.
+        held_out: How many interactions the holdout has.
+        before: Mean over users of each user's mean loss, with the present routers.
+        after: The same with the routers of the plan.
+        standard_error: Of the difference of both.
+        saved: The log-loss that the plan may cost because it leaves fewer routers.
     """
 
     users: int

@@ -56,8 +56,11 @@ class Inbox:
 class Reception:
     """P_c^pro: the text after merging, and what became of each message.
 
-    `text` is the same object if nothing waited. `merged` lists messages that were merged, refused
-    or dropped; one for which the profile had no room is not listed. `messages` took part.
+    Attributes:
+        text: The same object if nothing waited.
+        merged: Messages that were merged, refused or dropped; one for which the profile had no room
+            is not listed.
+        messages: The messages that took part.
     """
 
     text: ClientText

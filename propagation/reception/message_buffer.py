@@ -63,7 +63,9 @@ class ClientEdge:
 
     Its router's messages of these rounds are sent to the client.
 
-    `closed` is the first round that the edge no longer covers, None while the edge stands.
+    Attributes:
+        opened: The first round that the edge covers.
+        closed: The first round that it no longer covers; None while the edge stands.
     """
 
     router: int

@@ -17,7 +17,8 @@ from propagation.routing.routing_table import RoutingTable
 class Arrival:
     """An attribute that is new or changed in a client's profile.
 
-    `sequence` is that of the interaction it came from; 0 for the client's own text.
+    Attributes:
+        sequence: Of the interaction that it came from; 0 for the client's own text.
     """
 
     attribute: str

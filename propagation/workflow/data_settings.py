@@ -12,8 +12,9 @@ from propagation.workflow.views import NumbersView, seeded_directions
 class DataSettings(Term):
     """The settings on which the numbers and texts of one epoch rest.
 
-    `embedder` is the name before it is fitted; `centres` names the texts whose k-means are the
-    taste routers' centres.
+    Attributes:
+        embedder: Its name before it is fitted.
+        centres: The texts whose k-means are the taste routers' centres.
     """
 
     session_k: int

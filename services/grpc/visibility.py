@@ -25,8 +25,11 @@ class References:
     """Clients, interactions and messages that an answer to a caller cites.
 
     Clients are found by ref, interactions by sequence, and messages by (router, version). Users of
-    events and senders of messages have no title here. `least_users` must stand behind what the
-    caller is shown; `rare` are the items that fewer users chose.
+    events and senders of messages have no title here.
+
+    Attributes:
+        least_users: How many users must stand behind what the caller is shown.
+        rare: Items that fewer users chose.
     """
 
     caller: Caller

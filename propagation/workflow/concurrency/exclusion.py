@@ -104,7 +104,8 @@ class Resource(IntEnum):
 class Activity(Enum):
     """An activity of the engine.
 
-    Recording and reading need nothing and go on during all others. Following other processes and
+    Recording and reading need nothing and go on during all others; a read that merges messages
+    shares MERGES with other reads (ReadersWriterLock). Following other processes and
     embedding refused texts again need nothing either: each writes rows from what is stored, on the
     numbers' own thread.
     """

@@ -102,10 +102,11 @@ def _newest(parts: Sequence[AlignedBlock], through: int, size: int) -> Holdout:
 class Snapshot:
     """A copy of the taste bank and of what else evolution touches.
 
-    Of all items: mass [I, K], adoptions [I]. Of all users: content [U, D], the decayed sums of
-    their items' embeddings. Of the holdout's users and items, by place: events, tastes and
-    contents [H, D]; `items` are the items' rows. weights [9] and deviation: The live
-    combiner's, of the taste bank's lift. known [H]: Events whose user's trust could be taken back.
+    Mass [I, K] and adoptions [I] are of all items, content [U, D], the decayed sums of their items'
+    embeddings, of all users. Events, tastes and contents [H, D] are of the holdout's users and
+    items, by place; `items` has the items' rows. `weights` [9] and `deviation` are the live
+    combiner's, of the taste bank's lift. `known` [H] marks events whose user's trust could be taken
+    back.
     """
 
     epoch: int

@@ -95,8 +95,10 @@ class TextDrafter(Protocol[T]):
 class ClaimDrafter:
     """Drafts in this process.
 
-    A part has at least `least` interactions, and as many more as are reasoned before the caller
-    waits for it. `late` is the sequence that replayed dead letters are marked with.
+    Args:
+        least: A part has at least so many interactions, and as many more as are reasoned before the
+            caller waits for it.
+        late: The sequence that replayed dead letters are marked with.
     """
 
     interactions: InteractionReasoning

@@ -102,8 +102,9 @@ class _LostAttempt(PropagationError):
 class Pipeline:
     """Keeps as many interactions under way as the reasoner takes.
 
-    `done` counts interactions; `redone` those that were reasoned again because another one edited
-    the same line.
+    Attributes:
+        done: How many interactions were committed.
+        redone: How many were reasoned again because another one edited the same line.
     """
 
     store: GraphStore

@@ -49,9 +49,11 @@ RENEWALS: Mapping[Period, str] = {
 
 @dataclass
 class BudgetGrant:
-    """This process' grant of one budget, in the period `key`.
+    """This process' grant of one budget in one period.
 
-    `left` is what may still be spent of it.
+    Attributes:
+        key: Names the period.
+        left: What may still be spent of the grant.
     """
 
     name: str

@@ -49,7 +49,9 @@ class ExpectedPart:
 class Question:
     """A prompt about some data.
 
-    `parts` are by name; `tokens` is the most that the answer may have.
+    Attributes:
+        parts: The parts of the answer, by name.
+        tokens: The most that the answer may have.
     """
 
     prompt: Prompt
