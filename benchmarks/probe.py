@@ -27,7 +27,7 @@ from propagation.numbers.rules import READ_ROUTERS, routing_weights
 from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.views import NumbersView
-from services.assembly import build_engine, graph_store
+from services.assembly import build_engine, build_graph_store
 from services.client.stub import connect
 from services.config.settings import Settings
 
@@ -245,7 +245,7 @@ async def _check_written(settings: Settings, probes: list[Probe], outcomes: list
     Raises:
         RuntimeError: One was.
     """
-    store = graph_store(settings)
+    store = build_graph_store(settings)
     await store.open()
     try:
         for probe, outcome in zip(probes, outcomes, strict=True):

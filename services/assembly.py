@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from propagation.adapters.openai.endpoint.endpoint import Endpoint
 
 
-def sqlite_store(settings: Settings, clock: Clock | None = None) -> SqliteStore:
+def build_sqlite_store(settings: Settings, clock: Clock | None = None) -> SqliteStore:
     """Build the store in one SQLite file."""
     return SqliteStore(settings.database, clock or SystemClock())
 
@@ -40,7 +40,7 @@ def sqlite_files(settings: Settings) -> SqliteFiles:
     return SqliteFiles(settings.database)
 
 
-def neo4j_store(settings: Settings, clock: Clock | None = None) -> "Neo4jStore":
+def build_neo4j_store(settings: Settings, clock: Clock | None = None) -> "Neo4jStore":
     """Build the store on a Neo4j server, not connected yet.
 
     In place of the system's clock it uses the server's, which all machines share.
@@ -50,7 +50,7 @@ def neo4j_store(settings: Settings, clock: Clock | None = None) -> "Neo4jStore":
     return Neo4jStore(settings.neo4j, None if isinstance(clock, SystemClock) else clock)
 
 
-def neo4j_points(store: "Neo4jStore") -> PointStore:
+def build_neo4j_points(store: "Neo4jStore") -> PointStore:
     """Build the place in Neo4j for the vectors of the NumPy index."""
     from propagation.adapters.neo4j.index.points import Neo4jPoints
 
@@ -66,17 +66,17 @@ class StoreRow:
 
 
 STORES: Mapping[str, StoreRow] = {
-    "sqlite": StoreRow(sqlite_store, lambda store: SqlitePoints(store.database)),
-    "neo4j": StoreRow(neo4j_store, neo4j_points),
+    "sqlite": StoreRow(build_sqlite_store, lambda store: SqlitePoints(store.database)),
+    "neo4j": StoreRow(build_neo4j_store, build_neo4j_points),
 }
 
 
-def numpy_index(settings: Settings, store: GraphStore) -> VectorIndex:
+def build_numpy_index(settings: Settings, store: GraphStore) -> VectorIndex:
     """Build the exact index, whose vectors are in the graph's store."""
     return NumpyIndex(STORES[settings.store].points(store))
 
 
-def qdrant_index(settings: Settings, store: GraphStore) -> VectorIndex:
+def build_qdrant_index(settings: Settings, store: GraphStore) -> VectorIndex:
     """Build the index on a Qdrant server, not connected yet."""
     from propagation.adapters.qdrant.index import QdrantIndex
     from propagation.adapters.qdrant.server import connect
@@ -90,8 +90,8 @@ def qdrant_index(settings: Settings, store: GraphStore) -> VectorIndex:
 
 
 INDEXES: Mapping[str, Callable[[Settings, GraphStore], VectorIndex]] = {
-    "numpy": numpy_index,
-    "qdrant": qdrant_index,
+    "numpy": build_numpy_index,
+    "qdrant": build_qdrant_index,
 }
 
 
@@ -116,12 +116,12 @@ class ModelPorts:
         )
 
 
-def offline_reasoner(ports: ModelPorts) -> Reasoner:
+def build_offline_reasoner(ports: ModelPorts) -> Reasoner:
     """Build the reasoner that needs no language model."""
     return OfflineReasoner(ports.settings.workflow.profile_lines)
 
 
-def openai_reasoner(ports: ModelPorts) -> Reasoner:
+def build_openai_reasoner(ports: ModelPorts) -> Reasoner:
     """Build the reasoner behind an endpoint.
 
     The offline one is its fallback if the settings say so.
@@ -133,11 +133,11 @@ def openai_reasoner(ports: ModelPorts) -> Reasoner:
     if fallback == "never":
         return reasoner
     return FallbackReasoner(
-        reasoner, offline_reasoner(ports), unavailable=fallback == "unavailable"
+        reasoner, build_offline_reasoner(ports), unavailable=fallback == "unavailable"
     )
 
 
-def openai_embedder(ports: ModelPorts) -> Embedder:
+def build_openai_embedder(ports: ModelPorts) -> Embedder:
     """Build the embedder behind an endpoint."""
     from propagation.adapters.openai.embedder import openai_embedder
 
@@ -145,16 +145,16 @@ def openai_embedder(ports: ModelPorts) -> Embedder:
 
 
 REASONERS: Mapping[str, Callable[[ModelPorts], Reasoner]] = {
-    "offline": offline_reasoner,
-    "openai": openai_reasoner,
+    "offline": build_offline_reasoner,
+    "openai": build_openai_reasoner,
 }
 EMBEDDERS: Mapping[str, Callable[[ModelPorts], Embedder]] = {
     "fitted": lambda ports: HashedEmbedder(ports.settings.workflow.seed),
-    "openai": openai_embedder,
+    "openai": build_openai_embedder,
 }
 
 
-def graph_store(settings: Settings, clock: Clock | None = None) -> GraphStore:
+def build_graph_store(settings: Settings, clock: Clock | None = None) -> GraphStore:
     """Build the store alone, not opened; `clock` is the system's by default."""
     return STORES[settings.store].build(settings, clock)
 
@@ -175,11 +175,11 @@ def build_engine(
         clock: The system's by default.
         around: Wraps the store and the index, for monitoring.
     """
-    store = graph_store(settings, clock)
+    store = build_graph_store(settings, clock)
     models = ModelPorts(settings, store)
     reasoner = REASONERS[settings.reasoner](models)
     embedder = EMBEDDERS[settings.embedder](models)
-    drafting = process_drafter(settings, store)
+    drafting = build_process_drafter(settings, store)
     index = INDEXES[settings.index](settings, store)
     if around is not None:
         store, index = around(store, index)
@@ -195,7 +195,7 @@ def build_engine(
     )
 
 
-def process_drafter(settings: Settings, store: GraphStore) -> ProcessDrafter | None:
+def build_process_drafter(settings: Settings, store: GraphStore) -> ProcessDrafter | None:
     """Build the child process that drafts texts, if asked for.
 
     Its first claim starts it.

@@ -286,9 +286,9 @@ def measure_time(work: Callable[[], T]) -> tuple[T, float]:
 def with_store(settings: "Settings", work: "Callable[[GraphStore], Awaitable[T]]") -> T:
     """Open the graph alone, which repairs nothing, and run `work` on it."""
     existing_database(settings)
-    from services.assembly import graph_store
+    from services.assembly import build_graph_store
 
-    return _with_opened(lambda: graph_store(settings), lambda store: store.open(), work)
+    return _with_opened(lambda: build_graph_store(settings), lambda store: store.open(), work)
 
 
 def _with_opened(

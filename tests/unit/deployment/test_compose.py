@@ -10,7 +10,7 @@ import yaml
 
 from propagation.adapters.shared.plain_secrets import PlainSecret
 from propagation_client import credentials
-from services.assembly import qdrant_index, sqlite_store
+from services.assembly import build_qdrant_index, build_sqlite_store
 from services.config.sources import PREFIX, load_settings, setting_fields
 
 ROOT = Path(__file__).parents[3]
@@ -131,10 +131,10 @@ def test_passwords_are_sent_without_tls_only_because_both_settings_allow_it(tmp_
     } | {f"{PREFIX}CONFIG": str(passwords)}
     settings = load_settings(None, environment, {}).settings
     assert settings.neo4j.credentials() == ("neo4j", "very-secret")
-    qdrant_index(settings, sqlite_store(settings))
+    build_qdrant_index(settings, build_sqlite_store(settings))
     for part, connection in (
         ("NEO4J", lambda given: given.neo4j.credentials()),
-        ("QDRANT", lambda given: qdrant_index(given, sqlite_store(given))),
+        ("QDRANT", lambda given: build_qdrant_index(given, build_sqlite_store(given))),
     ):
         strict = load_settings(None, environment | {f"{PREFIX}{part}__INSECURE": "false"}, {})
         with pytest.raises(PlainSecret):

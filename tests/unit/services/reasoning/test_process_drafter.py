@@ -20,7 +20,7 @@ from propagation.workflow.reason.interaction import clients_of_all
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
-from services.reasoning import process_drafter as beside
+from services.reasoning import process_drafter as drafter_module
 from tests.unit.workflow.small_database import SMALL, begin, event, live
 
 WORDS = st.integers(0, (1 << 64) - 1)
@@ -84,7 +84,9 @@ async def test_the_same_texts_messages_and_vectors_as_on_the_loop(tmp_path):
         await engine.open()
         await begin(engine)
         await live(engine, 3, 90)
-        assert isinstance(engine.reasoning.drafting, beside.ProcessDrafter) == (where == "process")
+        assert isinstance(engine.reasoning.drafting, drafter_module.ProcessDrafter) == (
+            where == "process"
+        )
         versions = await engine.store.router_versions(range(8))
         users = await engine.index.vectors(
             Collection.USERS, sorted(await engine.index.versions(Collection.USERS))
@@ -131,7 +133,7 @@ async def test_a_process_that_is_stopped_is_given_up(engine):
 
 @pytest.mark.slow
 async def test_a_stop_does_not_wait_for_a_process_that_hangs(engine, monkeypatch):
-    monkeypatch.setattr(beside, "CLOSING_SECONDS", 0.2)
+    monkeypatch.setattr(drafter_module, "CLOSING_SECONDS", 0.2)
     await push(engine, 100, 30)
     await engine.reason(limit=10)
     pid = engine.reasoning.drafting._process.pid

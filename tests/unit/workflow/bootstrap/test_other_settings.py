@@ -18,7 +18,7 @@ from propagation.model import (
 from propagation.ports import Collection
 from propagation.workflow.compose import compose
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.assembly import numpy_index, sqlite_store
+from services.assembly import build_numpy_index, build_sqlite_store
 from services.config.settings import Settings
 
 ITEMS, EVENTS = 20, 300
@@ -37,11 +37,11 @@ SEED = SETTINGS.model_copy(update={"seed": 9})
 @asynccontextmanager
 async def opened(folder, settings, *, adopt=False, embedder=None):
     settings = Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings)
-    store = sqlite_store(settings)
+    store = build_sqlite_store(settings)
     engine = compose(
         store,
         embedder or HashedEmbedder(settings.workflow.seed),
-        numpy_index(settings, store),
+        build_numpy_index(settings, store),
         OfflineReasoner(),
         settings.workflow,
         "me",
