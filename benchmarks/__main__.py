@@ -6,7 +6,6 @@ It prints a table, and as the last line one JSON object with all keys.
 import argparse
 import importlib
 import json
-import logging
 import os
 import platform
 import shutil
@@ -22,6 +21,7 @@ from benchmarks.groups import BENCH, LIFE, LLM, MODULES, NEO4J
 from benchmarks.run import Run
 from benchmarks.targets import TARGETS
 from services.runtime.kernel_cache import use_kernel_cache
+from services.runtime.logs import configure_logging
 
 ROOT = Path(__file__).parent.parent
 STATES = ROOT / ".cache" / "bench"
@@ -32,8 +32,7 @@ def main() -> None:
     options = _options()
     groups = _groups(options)
     use_kernel_cache()
-    # As in services/runtime/logs.py: our own line says which transaction was begun again.
-    logging.getLogger("neo4j").setLevel(logging.CRITICAL)
+    configure_logging("console")
     print(_circumstances())
     figures: dict[str, float | None] = {}
     STATES.mkdir(parents=True, exist_ok=True)

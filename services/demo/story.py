@@ -101,7 +101,7 @@ def carried_attributes(path: pb.Path | None) -> frozenset[str]:
 
 
 def wave_of(script: DemoScript) -> frozenset[str]:
-    """Return the attribute whose wave is watched, as profiles write it.
+    """Return the watched attribute as profiles write it.
 
     Returns:
         A set of that name; empty if no wave is watched.

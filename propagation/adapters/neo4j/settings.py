@@ -7,7 +7,7 @@ from propagation.model import Term
 
 
 class Neo4jSettings(Term):
-    """The server's address, the user, and time limits."""
+    """Settings of a Neo4j server: address, user and time limits."""
 
     uri: str = Field(
         "bolt://127.0.0.1:7687",
@@ -26,8 +26,9 @@ class Neo4jSettings(Term):
         10.0,
         ge=0,
         description=(
-            "For how many seconds a transaction is tried again when the server asks for it, and "
-            "how long a server may be silent before waiting calls end (2 s at least)."
+            "For how many seconds a transaction is tried again when the server asks for it (after "
+            "a deadlock, during a restart), and how long a server may be silent before waiting "
+            "calls end (2 s at least)."
         ),
     )
     answer_seconds: float = Field(
@@ -35,7 +36,7 @@ class Neo4jSettings(Term):
         gt=0,
         description=(
             "The most seconds that a call may take, repeats included, and that a transaction may "
-            "stay open."
+            "stay open: then the server ends it and releases its locks."
         ),
     )
     connections: int = Field(

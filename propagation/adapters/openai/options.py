@@ -60,7 +60,7 @@ class BudgetOptions(Term):
 
 
 class EmbeddingOptions(Term):
-    """Embeddings of the endpoint."""
+    """Settings of embeddings."""
 
     base_url: Address | None = Field(
         None,
@@ -81,7 +81,7 @@ class EmbeddingOptions(Term):
 
 
 class OpenAIOptions(Term):
-    """The endpoint and how it is asked."""
+    """Settings of the endpoint, and how it is asked."""
 
     base_url: Address = Field(
         "https://api.openai.com/v1",
@@ -136,8 +136,9 @@ class OpenAIOptions(Term):
     stand_in: Literal["never", "failed", "unavailable"] = Field(
         "never",
         description=(
-            "When the offline reasoner answers instead: never, if a question failed, or also "
-            "while the server is down or a budget is spent (unavailable)."
+            "When the offline reasoner answers instead, which marks the answer. never; failed: "
+            "where a question got no usable answer; unavailable: also while the server is down "
+            "or a budget is spent."
         ),
     )
     budget: BudgetOptions = BudgetOptions()

@@ -148,11 +148,11 @@ NOTHING: Row = {
 }
 
 
-def places_of(sequence: I64, sequences: I64) -> I64:
-    """Return the places of wanted sequences in a block's ascending sequences."""
-    places = np.searchsorted(sequence, sequences)
-    known = places < len(sequence)
-    known[known] = sequence[places[known]] == sequences[known]
+def places_of(column: I64, sequences: I64) -> I64:
+    """Return the places of some sequences in a block's ascending column."""
+    places = np.searchsorted(column, sequences)
+    known = places < len(column)
+    known[known] = column[places[known]] == sequences[known]
     return places[known]
 
 

@@ -127,7 +127,7 @@ class Stage0:
             await self.index_maintenance.open()
 
     async def reindex(self, progress: OnProgress = no_progress) -> int:
-        """Make the index anew, and tau (eq. 4) if it is measured.
+        """Rebuild the index and, if the policy measures it, tau.
 
         Returns:
             How many points the index has.

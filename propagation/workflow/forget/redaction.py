@@ -243,7 +243,7 @@ def _redact_rule(rule: FilterRule, news: OwnWords, removal: Removal) -> FilterRu
 
 
 def public_names(affected: Sequence[AffectedMessage], least: int) -> dict[int, frozenset[str]]:
-    """Find each round's attributes that enough items' texts brought."""
+    """Find, for each round, attributes that enough items' texts brought."""
     items: defaultdict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for one in affected:
         for name, senders in one.remaining.items():

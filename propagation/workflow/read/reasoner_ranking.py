@@ -69,9 +69,9 @@ async def rerank(
 
 async def _parties(store: GraphStore, refs: Sequence[int]) -> list[Party]:
     clients = {client.ref: client for client in await store.get_clients(sorted(set(refs)))}
-    texts = await store.load_texts(refs)
     if erased := set(refs) - set(clients):
         raise NotFound("client number", str(min(erased)))
+    texts = await store.load_texts(refs)
     return [
         Party(
             client=clients[ref],

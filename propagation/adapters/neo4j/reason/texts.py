@@ -30,7 +30,7 @@ from propagation.model import (
 )
 
 Key = TypeVar("Key")
-Asked = TypeVar("Asked")
+Request = TypeVar("Request")
 Found = TypeVar("Found")
 NONE = -1
 """Stands for None in lists of numbers, which have no gaps on the server."""
@@ -263,8 +263,8 @@ async def stored_texts(
 
 
 async def read_pages(
-    read: Callable[[Sequence[Asked]], Awaitable[dict[Key, Found]]],
-    keys: Sequence[Asked],
+    read: Callable[[Sequence[Request]], Awaitable[dict[Key, Found]]],
+    keys: Sequence[Request],
     size: int,
 ) -> dict[Key, Found]:
     """Read pages concurrently: the server reads one while this process converts another."""

@@ -154,7 +154,8 @@ def has_system(parameters: Mapping[str, Any]) -> bool:
 def requested_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:
     """Return how many seconds the server asks us to wait.
 
-    Without Retry-After it is the longest reset of an exhausted rate limit. It is bounded.
+    It asks by Retry-After; else we wait until the last exhausted rate limit is reset. We never wait
+    for longer than LONGEST_ASKED.
 
     Args:
         otherwise: The answer where the headers ask for nothing.
